@@ -43,8 +43,13 @@ impl Observer for Printer {
                 let (done, text) = live::tune(*tried, *settings, *bytes_per_s_best, whole);
                 self.progress(done, &text);
             }
+            Event::StatementProgress { percent_hundredths, whole } => {
+                let (done, text) = live::statement(*percent_hundredths, whole);
+                self.progress(done, &text);
+            }
             Event::GaveWay(decision) => self.note(&live::gave_way(decision)),
             Event::NotCopied(failures) => failures::show(failures, self),
+            Event::MayNotFit { message } => self.warning(&anyhow::anyhow!("{message}")),
             Event::FileStays { path } => {
                 let path = path.display();
                 self.note(&format!("{path} existed before and is kept, but now contains test data"));

@@ -15,20 +15,20 @@ const ROUNDS_AT_LENGTH: u64 = 2_000;
 const BYTES: usize = 12_000_000;
 
 /// A pseudorandom number below `bound`.
-fn draw(seed: &mut u64, bound: u64) -> u64 {
+pub(crate) fn draw(seed: &mut u64, bound: u64) -> u64 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*seed >> 33) % bound
 }
 
 /// Runs `words` and returns the time it took, nanoseconds, as an estimate for the next run.
-fn timed(here: &Workspace, words: &[&str]) -> u64 {
+pub(crate) fn timed(here: &Workspace, words: &[&str]) -> u64 {
     let clock = MonotonicClock::new();
     here.run(words).expect_status(0);
     clock.now_ns()
 }
 
 /// Starts `words` and kills it at a random time within `within_ns`.
-fn killed(here: &Workspace, words: &[&str], within_ns: u64, seed: &mut u64) {
+pub(crate) fn killed(here: &Workspace, words: &[&str], within_ns: u64, seed: &mut u64) {
     let clock = MonotonicClock::new();
     let copy = here.start(words);
     clock.sleep_until(draw(seed, within_ns));

@@ -41,6 +41,11 @@ fn is_root() -> bool {
 impl Postgres {
     /// `None` if PostgreSQL is not installed.
     pub(crate) fn start() -> Option<Self> {
+        Self::made_with(&[])
+    }
+
+    /// The same, with options of initdb.
+    pub(crate) fn made_with(options: &[&str]) -> Option<Self> {
         if !Path::new(PROGRAMS).join("postgres").exists() {
             return None;
         }
@@ -56,6 +61,7 @@ impl Postgres {
         let made = program("initdb")
             .args(["-A", "scram-sha-256", "-U", "mon", "-N", "--data-checksums", &pwfile, "-D"])
             .arg(&data)
+            .args(options)
             .status();
         assert!(made.unwrap().success(), "initdb");
         Some(Self::on(directory))

@@ -224,7 +224,8 @@ fn a_full_disk_leaves_nothing_that_looks_whole() {
     let Some(volume) = Volume::new(&here, "ext4", 512, 24) else { return };
     fs::write(here.path("data"), content(60_000_000)).unwrap();
     let stripe = volume.mounted_at.join("a.iob");
-    let line = ["backup", "create", "--compress", "none", "--to", stripe.to_str().unwrap(), "data"];
+    // It may shrink, so it is tried; it does not.
+    let line = ["backup", "create", "--to", stripe.to_str().unwrap(), "data"];
     let ran = here.run(&line).expect_status(2);
     assert!(ran.stderr.contains("a.iob") || ran.stderr.contains("No space"), "{}", ran.stderr);
     assert!(

@@ -1,9 +1,17 @@
 //! `iostall backup` end to end.
 
+mod at_once;
+mod attacks;
 mod create;
+mod device;
 mod drill;
 mod drill_postgres;
 mod keep;
+mod keys;
+mod killed;
 mod plan;
+mod relations;
 mod restore;
+mod sqlserver;
+mod traps;
 mod tune;

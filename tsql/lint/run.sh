@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Judges the T-SQL without a SQL Server: style by sqlfluff, grammar (2008 R2 and 2019) and names by Microsoft's own parser
-# and model, and what samples, views and roll-ups do by running their statements. Tools come from PyPI, into the target directory.
+# and model, the BACKUP statements that iostall writes, and what samples, views and roll-ups do by running their statements. Tools come from PyPI, into the target directory.
 #
 # Exit 0: nothing found. 1: something is wrong. 3: the tools cannot be had here, nothing was judged.
 set -euo pipefail
@@ -50,10 +50,12 @@ else
     export DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1
 fi
 
-mapfile -t scripts < <(find tsql crates/collect/src/sqlserver/sql -name '*.sql' | LC_ALL=C sort)
+folders=(tsql crates/collect/src/sqlserver/sql crates/session/src/backup/sqlserver/sql)
+mapfile -t scripts < <(find "${folders[@]}" -name '*.sql' | LC_ALL=C sort)
 status=0
-"$home/venv/bin/sqlfluff" lint --disable-progress-bar --nocolor tsql crates/collect/src/sqlserver/sql || status=1
+"$home/venv/bin/sqlfluff" lint --disable-progress-bar --nocolor "${folders[@]}" || status=1
 "$home/venv/bin/python" tsql/lint/parse.py "$home/unpacked" "${scripts[@]}" || status=1
+"$home/venv/bin/python" -B tsql/lint/backup.py "$home/unpacked" tsql/lint/backup_statements.txt || status=1
 "$home/venv/bin/python" -B tsql/lint/arithmetic.py || status=1
 "$home/venv/bin/python" -B tsql/lint/sampling.py || status=1
 exit "$status"

@@ -36,6 +36,7 @@ pub mod sample;
 pub mod scope;
 pub mod slots;
 mod spelling;
+pub mod sqlserver_backup;
 mod step;
 pub mod stripe;
 pub mod summary;
@@ -55,10 +56,11 @@ pub use gap::Gap;
 pub use give_way::GiveWay;
 pub use kind::Kind;
 pub use kinds::{
-    AskedFormat, AskedProfile, BackupOutcome, BackupTuneOutcome, BackupVerifyOutcome, CopyOutcome,
-    DrillOutcome, EarlierCells, FsyncOutcome, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest,
-    Outcome, PacedOutcome, PartAlone, RestoreOutcome, RestoredTablespace, RunBody, SweepOutcome, TuneAnswer,
-    TuneLimit, TunePart, TunedSetting, VerifyOutcome,
+    AskedFormat, AskedProfile, BackupEnd, BackupOutcome, BackupTuneOutcome, BackupVerifyOutcome, CopyOutcome,
+    DrillOutcome, EarlierCells, FileInBackup, FsyncOutcome, HistoryEntry, LoadOutcome, MatrixOutcome,
+    MatrixPlan, MaxRateOutcome, Newest, Outcome, PacedOutcome, PartAlone, ProgressPoint, ReadBack,
+    RestoreOutcome, RestoredTablespace, RunBody, SqlServerBackupOutcome, SweepOutcome, TuneAnswer, TuneLimit,
+    TunePart, TunedSetting, VerifyOutcome,
 };
 pub use level::Level;
 pub use measured::{IntervalFigures, Measured};

@@ -104,6 +104,10 @@ pub enum WarningCode {
     OneRecipient,
     /// Something in a tree has no content that could be backed up.
     LeftOut,
+    /// There is a newer backup of the same source than the one that was used.
+    NewerBackup,
+    /// A stripe of a backup has another name than it was given.
+    StripeRenamed,
     /// A missing privilege hides part of what should be watched.
     MissingGrant,
     /// A setting of the server disables some of the counters.
@@ -158,6 +162,7 @@ impl WarningCode {
             | Self::FloorMissed
             | Self::PartialList
             | Self::OneRecipient
+            | Self::NewerBackup
             | Self::MissingGrant
             | Self::SettingOff
             | Self::CountersLost
@@ -168,6 +173,7 @@ impl WarningCode {
             | Self::RequestsSplit
             | Self::CacheUnverified
             | Self::LeftOut
+            | Self::StripeRenamed
             | Self::NotCounted => Rank::Note,
         }
     }

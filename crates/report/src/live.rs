@@ -242,6 +242,18 @@ pub fn transfer(now: &ProgressNow, speed: Speed, whole: &RunProgress) -> (f64, S
     (share, parts.join("  "))
 }
 
+/// Where a statement is that a server runs: its share, and how long it took and will take.
+pub fn statement(percent_hundredths: u32, whole: &RunProgress) -> (f64, String) {
+    let share = f64::from(percent_hundredths) / 10_000.0;
+    let time = match (whole.left_ns, whole.ends_utc) {
+        (Some(left_ns), Some(at)) => {
+            format!("{}, {} left, until {}", hours(whole.elapsed_ns), hours(left_ns), wall_clock(at, left_ns))
+        }
+        _ => hours(whole.elapsed_ns),
+    };
+    (share, format!("{:.1} % on the server  {time}", share * 100.0))
+}
+
 #[cfg(test)]
 mod tests {
     use iostall_model::outcome::IntervalOp;

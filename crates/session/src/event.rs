@@ -57,6 +57,12 @@ pub enum Event<'a> {
         speed: Speed,
         whole: RunProgress,
     },
+    /// Progress of a statement that a server runs; once a second.
+    StatementProgress {
+        /// Hundredths of a percent, as the server estimates it.
+        percent_hundredths: u32,
+        whole: RunProgress,
+    },
     /// A transfer that gives way lost its source, or has it again.
     GaveWay(&'a Decision),
     /// Files that cannot be copied, as soon as that is known.
@@ -82,6 +88,10 @@ pub enum Event<'a> {
         settings: usize,
         bytes_per_s_best: f64,
         whole: RunProgress,
+    },
+    /// What is about to begin may find too little room.
+    MayNotFit {
+        message: &'a str,
     },
     /// A file that existed before a paced write is kept.
     FileStays {

@@ -8,6 +8,7 @@ mod list;
 mod plan;
 mod rebuild;
 mod restore;
+mod run;
 mod tune;
 mod verify;
 
@@ -19,6 +20,7 @@ pub(crate) use list::{BackupListArgs, PruneArgs};
 pub(crate) use plan::PlanArgs;
 pub(crate) use rebuild::RebuildArgs;
 pub(crate) use restore::RestoreArgs;
+pub(crate) use run::{BackupRunArgs, FormChoice};
 pub(crate) use tune::TuneArgs;
 pub(crate) use verify::BackupVerifyArgs;
 
@@ -32,7 +34,8 @@ pub(crate) use verify::BackupVerifyArgs;
     iostall backup drill /b1 /b2                              restore it and start the database\n  \
     iostall backup list /b1 /b2\n  \
     iostall backup prune --dry-run --keep-daily 7 --keep-weekly 4 /b1 /b2\n  \
-    iostall backup plan --size 5T --ratio 5 --keep-daily 7    room and time that backups will take\n\n\
+    iostall backup plan --size 5T --ratio 5 --keep-daily 7    room and time that backups will take\n  \
+    iostall backup run --sqlserver sqlserver://backup@db1 --database sales --to 'E:\\b\\sales.bak' --dry-run\n\n\
     docs/backup.md is the guide.")]
 pub(crate) struct BackupArgs {
     #[command(subcommand)]
@@ -60,4 +63,6 @@ pub(crate) enum BackupCommand {
     Prune(Box<PruneArgs>),
     /// Say how much room and time backups will take: size, ratio, growth and what is kept
     Plan(Box<PlanArgs>),
+    /// Have SQL Server make its own backup: write the statement, run it, follow it, keep its figures
+    Run(Box<BackupRunArgs>),
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use iostall_model::backup::SetId;
 use iostall_session::backup::tablespaces::TablespaceMove;
 
 use super::keys::UnlockArgs;
@@ -16,15 +17,17 @@ use crate::cli::rate::bytes_per_second;
 #[command(after_help = "Examples:\n  \
     iostall backup restore /b1/shop.iob.manifest --to /scratch/shop\n  \
     iostall backup restore /b1/shop.iob --to /scratch/orders.ibd --only data/orders.ibd     one file\n  \
-    iostall backup restore /b1/shop.iob --to /scratch/shop --key-file ~/.config/age/dba.key\n\n\
+    iostall backup restore /b1/shop.iob --to /scratch/shop --key-file ~/.config/age/dba.key\n  \
+    iostall backup restore /b1/disk.iob --to /dev/vg0/new --overwrite /dev/vg0/new         an image onto a device\n\n\
     Nothing has its name before all of it was checked, written and made durable. An existing file, and a directory with\n\
-    something in it, are refused without --overwrite, which names it.")]
+    something in it, are refused without --overwrite, which names it; so is a block device, which has no other name while it\n\
+    is written.")]
 pub(crate) struct RestoreArgs {
     /// The manifest, or a stripe beside it; stripes in other directories are named, too
     #[arg(value_name = "SET", required = true)]
     pub(crate) from: Vec<PathBuf>,
 
-    /// Where to: a new name, or an empty directory
+    /// Where to: a new name, an empty directory, or a block device for one file
     #[arg(long, value_name = "PLACE", required = true, help_heading = "What")]
     pub(crate) to: PathBuf,
     /// Restore only this file or directory of the backup; may be repeated
@@ -34,6 +37,9 @@ pub(crate) struct RestoreArgs {
     /// repeated
     #[arg(long, value_name = "OLD=NEW", conflicts_with = "only", value_parser = tablespace, help_heading = "What")]
     pub(crate) tablespace: Vec<TablespaceMove>,
+    /// The id of the set that this must be; another one is not restored, exit status 1
+    #[arg(long, value_name = "SETID", help_heading = "What")]
+    pub(crate) expect: Option<SetId>,
     #[command(flatten)]
     pub(crate) safety: SafetyArgs,
     #[command(flatten)]

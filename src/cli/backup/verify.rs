@@ -16,7 +16,9 @@ use crate::cli::rate::bytes_per_second;
     iostall backup verify /b1/shop.iob.manifest\n  \
     iostall backup verify --headers /b1/shop.iob        seconds; proves that all is there, and nothing of the data\n  \
     iostall backup verify /b1/shop.iob --expect 0f1e2d3c4b5a69788796a5b4c3d2e1f0\n\n\
-    Exit status 1 where something is not as it was written, or where the store or --expect says that there is a newer one.")]
+    Exit status 1 where something is not as it was written, or where the store or --expect says that there is a newer one.\n\
+    An encrypted backup needs its key, or --without-key, which proves less: then 0 means that what is stored is as it was\n\
+    written, and nothing of what is in it.")]
 pub(crate) struct BackupVerifyArgs {
     /// The manifest, or a stripe beside it; stripes in other directories are named, too
     #[arg(value_name = "SET", required = true)]
@@ -30,6 +32,9 @@ pub(crate) struct BackupVerifyArgs {
     pub(crate) expect: Option<SetId>,
     #[command(flatten)]
     pub(crate) unlock: UnlockArgs,
+    /// Check an encrypted backup without its key: the checksums of what is stored, and nothing of what is in it
+    #[arg(long, conflicts_with_all = ["key_file", "passphrase_file", "passphrase_fd", "passphrase"], help_heading = "Encryption")]
+    pub(crate) without_key: bool,
 
     /// Maximum rate in bytes a second, such as 200MB/s
     #[arg(long, value_name = "RATE", value_parser = bytes_per_second, help_heading = "How")]

@@ -58,6 +58,8 @@ pub(super) fn answer(words: &[String]) -> Option<Answer> {
         "create" | "tune" | "drill" | "restore" | "verify" | "list" | "prune" | "plan" => {
             of_options(first, &words[1..])
         }
+        // Its options are those of BACKUP.
+        "run" => None,
         verb if !verb.starts_with('-') => Some(Answer::No(VERB.to_owned())),
         _ => Some(of_options("create", words).unwrap_or_else(|| Answer::No(VERB.to_owned()))),
     }
@@ -124,5 +126,5 @@ fn of_sql(words: &[String]) -> Answer {
     Answer::Line { line, left_out: Vec::new(), note: Some(OWN_BACKUP) }
 }
 
-const OWN_BACKUP: &str = "SOURCE is a directory, a file or a snapshot of this machine: a database of SQL Server is backed up \
-                          with its own BACKUP, in T-SQL";
+const OWN_BACKUP: &str = "SOURCE is a directory, a file or a snapshot of this machine. SQL Server backs up a database itself: \
+                          iostall backup run --sqlserver sqlserver://USER@HOST --database NAME --to PATH";

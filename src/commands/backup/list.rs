@@ -6,16 +6,15 @@ use iostall_model::retention::Proof;
 use iostall_report::backups::{list_json, list_sections, prune_json, prune_sections};
 use iostall_report::forms::write_figures;
 use iostall_session::backup::catalog::catalog;
-use iostall_session::backup::known::KnownSets;
 use iostall_session::backup::prune::{PruneRequest, prune as prune_sets};
 use jiff::tz::TimeZone;
 
 use super::keys::key_error;
+use super::known::known;
 use crate::cli::{BackupListArgs, GlobalArgs, PruneArgs};
 use crate::failure::{Status, hinted};
 use crate::output::{text_of_sections, to_stdout};
 use crate::printer::Printer;
-use crate::store;
 
 /// Lists; exit status 1 where one of them is damaged.
 pub(super) fn list(args: &BackupListArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
@@ -66,13 +65,4 @@ pub(super) fn prune(args: &PruneArgs, global: &GlobalArgs, printer: &Printer) ->
     }
     let has_failed = pruned.iter().any(|one| one.action == PruneAction::Failed);
     Ok(if has_failed { Status::CouldNot } else { Status::Done })
-}
-
-/// What the store knows; nothing where it cannot be read, which is a warning: what it says only keeps more.
-fn known(global: &GlobalArgs, printer: &Printer) -> KnownSets {
-    let read = || -> anyhow::Result<KnownSets> { Ok(KnownSets::read(&store::open(global)?)?) };
-    read().unwrap_or_else(|error| {
-        printer.warning(&error.context("what is verified is not known"));
-        KnownSets::default()
-    })
 }

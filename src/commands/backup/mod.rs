@@ -3,10 +3,12 @@
 mod create;
 mod drill;
 mod keys;
+mod known;
 mod list;
 mod plan;
 mod rebuild;
 mod restore;
+mod run;
 mod stats;
 mod tune;
 mod verify;
@@ -27,5 +29,6 @@ pub(crate) fn run(args: &BackupArgs, global: &GlobalArgs, printer: &Printer) -> 
         BackupCommand::List(args) => list::list(args, global, printer),
         BackupCommand::Prune(args) => list::prune(args, global, printer),
         BackupCommand::Plan(args) => plan::run(args, global, printer),
+        BackupCommand::Run(args) => run::run(args, global, printer),
     }
 }

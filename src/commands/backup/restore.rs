@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use iostall_session::backup::restore::{RestoreRequest, restore};
 
 use super::keys::key_error;
+use super::known::known;
 use super::stats::Stats;
 use crate::cli::{GlobalArgs, RestoreArgs};
 use crate::failure::{Status, hinted};
@@ -25,6 +26,7 @@ pub(super) fn run(args: &RestoreArgs, global: &GlobalArgs, printer: &Printer) ->
         from: args.from.clone(),
         to: args.to.clone(),
         only: args.only.clone(),
+        expect: args.expect,
         unlock,
         consent: args.safety.consent(),
         workers: args.workers,
@@ -33,7 +35,7 @@ pub(super) fn run(args: &RestoreArgs, global: &GlobalArgs, printer: &Printer) ->
         tablespaces: args.tablespace.clone(),
     };
     let percent = Stats::new(args.stats, printer);
-    let mut done = restore(&request, transfer, &percent)?;
+    let mut done = restore(&request, &known(global, printer), transfer, &percent)?;
     let ended = done.ended.take();
     let mut run = done.into_run();
     let status = match &ended {

@@ -31,10 +31,9 @@ impl<'a> Stats<'a> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prints the line that is due after `now.bytes` of `total`.
-    fn reached(&self, every: u64, now: StripedPart, total: u64) {
+    /// Prints the line that is due at `percent`, with the rates of what was moved since the last one.
+    fn reached(&self, every: u64, percent: u64, now: StripedPart) {
         let mut last = self.last();
-        let percent = now.bytes.min(total).saturating_mul(100).checked_div(total).unwrap_or(0);
         // After a pause several are due; the last of them says it all.
         if percent >= last.next {
             let line = percent - percent % every;
@@ -61,7 +60,13 @@ impl Observer for Stats<'_> {
                     bytes: now.bytes_done,
                     stripes: now.stripes.clone(),
                 };
-                self.reached(every, seen, now.bytes_total);
+                let done = now.bytes_done.min(now.bytes_total).saturating_mul(100);
+                self.reached(every, done / now.bytes_total, seen);
+            }
+            (Some(every), Event::StatementProgress { percent_hundredths, .. }) => {
+                // A server says how far it is, and not how many bytes that were.
+                let percent = u64::from(*percent_hundredths / 100).min(100);
+                self.reached(every, percent, StripedPart::default());
             }
             (Some(_), Event::TransferProgress { .. }) => {}
             _ => self.printer.on(event),

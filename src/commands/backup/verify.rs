@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use iostall_session::backup::verify::{BackupVerifyRequest, verify};
 
 use super::keys::key_error;
+use super::known::known;
 use crate::cli::{BackupVerifyArgs, GlobalArgs};
 use crate::failure::Status;
 use crate::frame::{answer, begin_transfer};
@@ -24,9 +25,10 @@ pub(super) fn run(args: &BackupVerifyArgs, global: &GlobalArgs, printer: &Printe
         headers_only: args.headers,
         expect: args.expect,
         unlock,
+        without_key: args.without_key,
         limit: args.limit,
     };
-    let mut run = verify(&request, transfer, printer)?;
+    let mut run = verify(&request, &known(global, printer), transfer, printer)?;
     let status = if run.interrupted { Status::Interrupted } else { answer(&run) };
     let mut delivery = Delivery::new(&outputs, &args.output, printer);
     if global.quiet && status == Status::Done {

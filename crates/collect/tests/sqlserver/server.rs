@@ -3,10 +3,10 @@
 //! Written from the published description of the protocol, MS-TDS. It is no SQL Server: it reads of a query only its
 //! tag. What it proves is the client's path: framing, login, types, NULLs, errors, encryption, lost connections.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::tls::Handshake;
@@ -19,8 +19,12 @@ pub(crate) enum Answer {
     Rows(ResultSet),
     /// The errors a server sends: number and text.
     Errors(Vec<(u32, String)>),
+    /// The messages of a statement that is done and has no rows: number and text.
+    Messages(Vec<(u32, String)>),
     /// The rows of a result again and again, without an end.
     Endless(ResultSet),
+    /// That answer, once queries with this tag have come so often, over whichever connection.
+    After { tag: &'static str, times: usize, then: Box<Self> },
     /// Nothing, for as long as the client waits.
     Nothing,
     /// The end of the connection, in the middle of a token.
@@ -49,7 +53,24 @@ pub(crate) enum Cell {
 }
 
 /// Columns that hold text; all others are numbers.
-const TEXTS: [&str; 8] = ["file", "database", "name", "identity", "volume", "instance", "message", "filter"];
+const TEXTS: [&str; 16] = [
+    "file",
+    "database",
+    "name",
+    "identity",
+    "volume",
+    "instance",
+    "message",
+    "filter",
+    "edition",
+    "state",
+    "finished",
+    "first_lsn",
+    "last_lsn",
+    "LogicalName",
+    "PhysicalName",
+    "DatabaseName",
+];
 
 impl ResultSet {
     /// Reads a hand-written result set: a note, the names of the columns, the rows. `\N` is NULL.
@@ -83,7 +104,10 @@ pub(crate) type Accept = Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
 struct Shared {
     answers: HashMap<&'static str, Answer>,
     /// Answers that are given before those, one each.
-    first_answers: HashMap<&'static str, Answer>,
+    first_answers: HashMap<&'static str, VecDeque<Answer>>,
+    /// How often queries with a tag came, and who waits for more of them.
+    counts: HashMap<String, usize>,
+    changed: Arc<Condvar>,
     /// Every whole number that came as a value for a query.
     values: Vec<i64>,
     /// The last request with its tag, as it came.
@@ -156,8 +180,22 @@ impl Server {
 
     /// Answers the next query with this tag with a hand-written result set, and those after it as ever.
     pub(crate) fn answer_once(&self, tag: &'static str, tsv: &str) {
-        let answer = Answer::Rows(ResultSet::from_tsv(tsv));
-        self.with(|shared| shared.first_answers.insert(tag, answer));
+        self.first(tag, Answer::Rows(ResultSet::from_tsv(tsv)));
+    }
+
+    /// Answers one more query with this tag so, before those that are answered as ever.
+    pub(crate) fn first(&self, tag: &'static str, answer: Answer) {
+        self.with(|shared| shared.first_answers.entry(tag).or_default().push_back(answer));
+    }
+
+    /// How many queries with this tag have come.
+    pub(crate) fn count(&self, tag: &str) -> usize {
+        self.with(|shared| shared.counts.get(tag).copied().unwrap_or(0))
+    }
+
+    /// Waits until so many queries with this tag have come.
+    pub(crate) fn wait_for(&self, tag: &str, times: usize) {
+        wait_for(&self.shared, tag, times);
     }
 
     /// Sends those that log in on to another port, as the gateway of Azure does.
@@ -208,7 +246,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.with(|shared| shared.is_over = true);
+        self.with(|shared| {
+            shared.is_over = true;
+            shared.changed.notify_all();
+        });
         self.end_connections();
         // Wakes the thread that listens; if that is gone, so is what would be woken.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
@@ -299,6 +340,15 @@ fn refusal(login: &tokens::Login, is_encrypted: bool, shared: &Mutex<Shared>) ->
     (!is_let_in).then(|| format!("Login failed for user '<token-identified principal>'. {token}"))
 }
 
+/// Waits until so many queries with `tag` have come, or the server is over.
+fn wait_for(shared: &Mutex<Shared>, tag: &str, times: usize) {
+    let mut all = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let changed = Arc::clone(&all.changed);
+    while !all.is_over && all.counts.get(tag).copied().unwrap_or(0) < times {
+        all = changed.wait(all).unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
 /// One connection, from pre-login to its end.
 fn serve(mut raw: TcpStream, encrypt: Option<&Encrypt>, shared: &Mutex<Shared>) -> io::Result<()> {
     let (kind, prelogin) = read_message(&mut raw)?;
@@ -339,15 +389,22 @@ fn serve(mut raw: TcpStream, encrypt: Option<&Encrypt>, shared: &Mutex<Shared>) 
             all.values.extend(tokens::numbers(&request));
         }
         all.requests.insert(tag.clone(), request);
-        let first = all.first_answers.remove(tag.as_str());
-        let answer = first.or_else(|| all.answers.get(tag.as_str()).cloned());
+        *all.counts.entry(tag.clone()).or_default() += 1;
+        all.changed.notify_all();
+        let first = all.first_answers.get_mut(tag.as_str()).and_then(VecDeque::pop_front);
+        let mut answer = first.or_else(|| all.answers.get(tag.as_str()).cloned());
         drop(all);
+        while let Some(Answer::After { tag, times, then }) = answer {
+            wait_for(shared, tag, times);
+            answer = Some(*then);
+        }
         match answer {
             Some(Answer::Rows(rows)) => respond(stream.as_mut(), &tokens::result(&rows))?,
             Some(Answer::Errors(errors)) => respond(stream.as_mut(), &tokens::errors(&errors))?,
+            Some(Answer::Messages(messages)) => respond(stream.as_mut(), &tokens::messages(&messages))?,
             Some(Answer::Endless(set)) => return pour(stream.as_mut(), &set),
-            // Reading waits for the client to give up and go.
-            Some(Answer::Nothing) => {}
+            // Reading waits for the client to give up and go; what was to come after others has come.
+            Some(Answer::Nothing | Answer::After { .. }) => {}
             Some(Answer::Gone) => {
                 let half = tokens::result(&ResultSet::default());
                 return write_packet(stream.as_mut(), RESPONSE, false, &half[..half.len() / 2]);

@@ -10,6 +10,7 @@ const VERSION_7_4: u32 = 0x7400_0004;
 
 const COLUMNS: u8 = 0x81;
 const ERROR: u8 = 0xAA;
+const INFO: u8 = 0xAB;
 const LOGIN_ACK: u8 = 0xAD;
 const ROW: u8 = 0xD1;
 const ROW_WITH_NULLS: u8 = 0xD2;
@@ -127,17 +128,32 @@ pub(crate) fn ticket_accepted(answer: &[u8]) -> Vec<u8> {
 pub(crate) fn errors(errors: &[(u32, String)]) -> Vec<u8> {
     let mut tokens = Vec::new();
     for (number, text) in errors {
-        let mut body = number.to_le_bytes().to_vec();
-        body.extend([1, 14]);
-        body.extend(short(text.encode_utf16().count()));
-        body.extend(utf16(text));
-        put_name(&mut body, "MOCK");
-        put_name(&mut body, "");
-        body.extend(1_u32.to_le_bytes());
-        put_sized(&mut tokens, ERROR, &body);
+        put_said(&mut tokens, (ERROR, 14), *number, text);
     }
     put_done(&mut tokens, DONE_ERROR, 0);
     tokens
+}
+
+/// Messages that are no errors, and the end of the request.
+pub(crate) fn messages(messages: &[(u32, String)]) -> Vec<u8> {
+    let mut tokens = Vec::new();
+    for (number, text) in messages {
+        put_said(&mut tokens, (INFO, 0), *number, text);
+    }
+    put_done(&mut tokens, DONE_FINAL, 0);
+    tokens
+}
+
+/// An error or a message, with its severity.
+fn put_said(tokens: &mut Vec<u8>, (token, severity): (u8, u8), number: u32, text: &str) {
+    let mut body = number.to_le_bytes().to_vec();
+    body.extend([1, severity]);
+    body.extend(short(text.encode_utf16().count()));
+    body.extend(utf16(text));
+    put_name(&mut body, "MOCK");
+    put_name(&mut body, "");
+    body.extend(1_u32.to_le_bytes());
+    put_sized(tokens, token, &body);
 }
 
 /// A result: what its columns are, its rows, how many there were.

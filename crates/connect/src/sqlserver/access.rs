@@ -39,6 +39,12 @@ impl Access {
         Ok(Self { config, tokens })
     }
 
+    /// For statements that answer only when they are done, such as BACKUP: the driver would give up after 30 seconds.
+    pub fn patient(mut self) -> Self {
+        self.config.command_timeout(None);
+        self
+    }
+
     /// For a new connection.
     pub(super) async fn config(&self) -> Result<Config, SourceError> {
         let mut config = self.config.clone();

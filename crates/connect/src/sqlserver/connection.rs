@@ -103,7 +103,7 @@ pub async fn query(
     address: &Address,
     connection: &mut Connection,
     tag: &'static str,
-    text: &'static str,
+    text: &str,
 ) -> Result<Vec<Columns>, SourceError> {
     let Connection { client, allowance } = connection;
     allowance.renew();
@@ -157,6 +157,14 @@ fn columns(row: tiberius::Row) -> Columns {
             let value = match data {
                 ColumnData::I64(Some(number)) => whole(&name, number),
                 ColumnData::String(Some(text)) => Value::Text(text.into_owned()),
+                // RESTORE names the types of its columns itself.
+                ColumnData::U8(Some(number)) => Value::Number(number.into()),
+                ColumnData::I16(Some(number)) => whole(&name, number.into()),
+                ColumnData::I32(Some(number)) => whole(&name, number.into()),
+                ColumnData::Bit(Some(bit)) => Value::Number(bit.into()),
+                ColumnData::Numeric(Some(number)) if number.scale() == 0 => {
+                    u64::try_from(number.value()).map_or(Value::Missing, Value::Number)
+                }
                 _ => Value::Missing,
             };
             (name, value)

@@ -1,14 +1,15 @@
 //! Metadata of a file: owner, mode, times, extended attributes.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid};
 use rustix::io::Errno;
 
+use super::attributes::{Attribute, attributes, set_attributes};
 use super::stamp::{FileKind, FileStamp};
 
 /// Metadata that could not be copied.
@@ -19,7 +20,7 @@ pub struct Loss {
     pub cause: String,
 }
 
-fn loss(what: &str, errno: Errno) -> Loss {
+pub(super) fn loss(what: &str, errno: Errno) -> Loss {
     Loss { what: what.to_owned(), cause: io::Error::from(errno).to_string() }
 }
 
@@ -35,7 +36,13 @@ pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Los
         set_owner(target, stamp.uid, stamp.gid, &mut losses);
     }
     let owner_is_lost = !losses.is_empty();
-    copy_attributes(source, target, &mut losses);
+    match attributes(source) {
+        Ok((all, unread)) => {
+            losses.extend(unread);
+            set_attributes(target, &all, &mut losses);
+        }
+        Err(cause) => losses.push(Loss { what: "extended attributes".to_owned(), cause: cause.to_string() }),
+    }
     // Set-id bits under a different owner would give that owner's rights to anyone who runs the file.
     let mode = if owner_is_lost { stamp.mode & 0o1777 } else { stamp.mode };
     // Skipping a mode that is already right saves an inode update, a large part of the cost of a small file.
@@ -81,14 +88,16 @@ impl NewMetadata {
     }
 }
 
-/// Sets owner, mode and times of an open file or directory. Returns what could not be set.
-pub fn set_metadata(target: impl AsFd, metadata: &NewMetadata) -> Vec<Loss> {
+/// Sets owner, extended attributes, mode and times of an open file or directory, in the order of [`copy_metadata`]. Returns what
+/// could not be set.
+pub fn set_metadata(target: impl AsFd, metadata: &NewMetadata, attributes: &[Attribute]) -> Vec<Loss> {
     let mut losses = Vec::new();
     let there = rustix::fs::fstat(&target).ok();
     if there.is_none_or(|stat| (stat.st_uid, stat.st_gid) != (metadata.uid, metadata.gid)) {
         set_owner(&target, metadata.uid, metadata.gid, &mut losses);
     }
     let mode = if losses.is_empty() { metadata.mode & 0o7777 } else { metadata.mode & 0o1777 };
+    set_attributes(&target, attributes, &mut losses);
     if let Err(errno) = rustix::fs::fchmod(&target, Mode::from_raw_mode(mode)) {
         losses.push(loss("mode", errno));
     }
@@ -110,57 +119,6 @@ pub(super) fn link_losses(directory: impl AsFd, name: &OsStr, metadata: &NewMeta
         losses.push(loss("times", errno));
     }
     losses
-}
-
-fn copy_attributes(source: &File, target: &File, losses: &mut Vec<Loss>) {
-    // Linux limits a list of names and a single value to 64 KiB each. Most files have few or none, so a small
-    // buffer is tried first. An empty buffer, which in C returns the length, does not return it through this
-    // library.
-    let mut names = vec![0; 1 << 10];
-    let mut listed = rustix::fs::flistxattr(source, &mut names[..]);
-    if listed == Err(Errno::RANGE) {
-        names.resize(64 << 10, 0);
-        listed = rustix::fs::flistxattr(source, &mut names[..]);
-    }
-    let length = match listed {
-        Ok(length) => length,
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => 0,
-        Err(errno) => return losses.push(loss("extended attributes", errno)),
-    };
-    remove_inherited_lists(&names[..length], target, losses);
-    let mut value = Vec::new();
-    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let Ok(c_name) = CString::new(name) else { continue };
-        value.resize(64 << 10, 0);
-        let set = rustix::fs::fgetxattr(source, &c_name, &mut value[..])
-            .and_then(|length| rustix::fs::fsetxattr(target, &c_name, &value[..length], XattrFlags::empty()));
-        if let Err(errno) = set {
-            losses.push(loss(&String::from_utf8_lossy(name), errno));
-        }
-    }
-}
-
-/// Removes ACLs that `target` inherited from its directory and that the source (whose attributes are `names`)
-/// does not have. They would give access to users that the source does not.
-fn remove_inherited_lists(names: &[u8], target: &File, losses: &mut Vec<Loss>) {
-    let mut there = [0; 1 << 10];
-    // Usually empty: a new file has attributes only if its directory passes some on.
-    let inherited = match rustix::fs::flistxattr(target, &mut there[..]) {
-        Ok(0) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => return,
-        Ok(length) => &there[..length],
-        // They do not fit the buffer: assume that ACLs are among them.
-        Err(_) => b"system.posix_acl_access\0system.posix_acl_default\0",
-    };
-    for name in inherited.split(|byte| *byte == 0).filter(|name| name.starts_with(b"system.posix_acl_")) {
-        if names.split(|byte| *byte == 0).any(|kept| kept == name) {
-            continue;
-        }
-        let Ok(c_name) = CString::new(name) else { continue };
-        match rustix::fs::fremovexattr(target, &c_name) {
-            Ok(()) | Err(Errno::NODATA) => {}
-            Err(errno) => losses.push(loss("the absence of an access control list", errno)),
-        }
-    }
 }
 
 /// Restores the times in `stamp` on an open file that was read since.
@@ -202,9 +160,12 @@ pub fn copy_symlink_metadata(stamp: &FileStamp, target: &Path) -> Vec<Loss> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use rustix::fs::XattrFlags;
+
     use super::super::stamp::stamp;
     use super::*;
-    use std::fs;
 
     #[test]
     fn mode_times_and_attributes_arrive() {

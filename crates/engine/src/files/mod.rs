@@ -2,6 +2,7 @@
 //! metadata and the page cache.
 
 mod allocation;
+mod attributes;
 mod cache;
 mod creation;
 mod extents;
@@ -21,6 +22,7 @@ mod unfinished;
 mod writers;
 
 pub use allocation::{Allocation, allocation};
+pub use attributes::{Attribute, attributes_of_link};
 pub(crate) use cache::{WRITE_RANGE_BACK, write_range_back};
 pub use cache::{drop_read, drop_written, start_writeback, write_back};
 pub use creation::{
@@ -30,9 +32,9 @@ pub use creation::{
 pub use extents::{clone_blocks, data_ranges, preallocate, punch_hole};
 pub use metadata::{Loss, NewMetadata, copy_metadata, copy_symlink_metadata, set_metadata, set_times};
 pub use names::{
-    effective_group, effective_user, free_bytes, has_no_links, has_no_locks, is_direct, largest_file_bytes,
-    make_special, raise_open_file_limit, rename_new, rename_over, sync_directory, sync_file_system,
-    usable_bytes,
+    effective_group, effective_user, exchange, free_bytes, has_no_links, has_no_locks, is_direct,
+    largest_file_bytes, make_special, raise_open_file_limit, rename_new, rename_over, sync_directory,
+    sync_file_system, usable_bytes,
 };
 pub use ownership::give_tree;
 pub use page_cache::{drop_from_cache, has_dirty_pages, page_cache_share};

@@ -18,6 +18,15 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
+/// Exchanges two names at once, so that at no moment one of them is missing. `false` if the file system cannot do it.
+pub fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
+    match rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
 /// For file systems without that rename: a hard link, which fails if the name exists, then removal of the old
 /// name.
 fn rename_new_by_link(from: &Path, to: &Path) -> io::Result<()> {
@@ -198,6 +207,19 @@ mod tests {
         assert!(!from.exists());
         rename_new_over_empty(&from, &dir.path().join("other")).unwrap_err();
         assert!(!dir.path().join("other").exists(), "the empty file goes where the rename fails");
+    }
+
+    #[test]
+    fn two_names_are_exchanged_or_it_is_said_that_they_cannot_be() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other) = (dir.path().join("one"), dir.path().join("other"));
+        fs::create_dir(&one).unwrap();
+        fs::write(&other, b"other").unwrap();
+        if exchange(&one, &other).unwrap() {
+            assert!(other.is_dir());
+            assert_eq!(fs::read(&one).unwrap(), b"other");
+        }
+        assert!(exchange(&one, &dir.path().join("absent")).is_err());
     }
 
     #[test]

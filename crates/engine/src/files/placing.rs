@@ -7,6 +7,7 @@ use std::io;
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 
+use super::attributes::Attribute;
 use super::metadata::{Loss, NewMetadata, link_losses};
 use super::removal::OpenDirectory;
 
@@ -53,8 +54,8 @@ impl OpenDirectory {
     }
 
     /// Sets the directory's own metadata.
-    pub fn set_metadata(&self, metadata: &NewMetadata) -> Vec<Loss> {
-        super::metadata::set_metadata(&self.0, metadata)
+    pub fn set_metadata(&self, metadata: &NewMetadata, attributes: &[Attribute]) -> Vec<Loss> {
+        super::metadata::set_metadata(&self.0, metadata, attributes)
     }
 }
 
@@ -100,14 +101,14 @@ mod tests {
         let metadata = NewMetadata { mode: 0o640, uid, gid, modified_ns: -1_500_000_000 };
         let file = root.make_file(OsStr::new("file")).unwrap();
         root.make_symlink(OsStr::new("link"), OsStr::new("file")).unwrap();
-        assert_eq!(super::super::metadata::set_metadata(&file, &metadata), []);
+        assert_eq!(super::super::metadata::set_metadata(&file, &metadata, &[]), []);
         let later = NewMetadata { modified_ns: 5, ..metadata };
         assert_eq!(root.set_link_metadata(OsStr::new("link"), &later), []);
         let found = fs::metadata(dir.path().join("file")).unwrap();
         assert_eq!((found.mode() & 0o7777, found.mtime(), found.mtime_nsec()), (0o640, -2, 500_000_000));
         let link = fs::symlink_metadata(dir.path().join("link")).unwrap();
         assert_eq!((link.mtime(), link.mtime_nsec()), (0, 5));
-        assert_eq!(root.set_metadata(&NewMetadata { mode: 0o700, ..metadata }), []);
+        assert_eq!(root.set_metadata(&NewMetadata { mode: 0o700, ..metadata }, &[]), []);
         assert_eq!(fs::metadata(dir.path()).unwrap().mtime(), -2);
     }
 }

@@ -36,6 +36,14 @@ pub struct FileMetadata {
     pub modified_ns: i64,
 }
 
+/// An extended attribute, such as an access control list (`system.posix_acl_access`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileAttribute {
+    pub name: StoredName,
+    /// Its bytes, spelled like a name.
+    pub value: StoredName,
+}
+
 /// One file, directory or link of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
@@ -56,6 +64,9 @@ pub struct FileEntry {
     #[serde(default, skip_serializing_if = "is_zero_u32")]
     pub source: u32,
     pub metadata: FileMetadata,
+    /// Of files and directories.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<FileAttribute>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -91,6 +102,10 @@ mod tests {
                 data_bytes: 0,
                 source: 1,
                 metadata: FileMetadata { mode: 0o600, uid: 70, gid: 70, modified_ns: -1 },
+                attributes: vec![FileAttribute {
+                    name: "user.note".into(),
+                    value: StoredName(b"\x02\x00\xff".to_vec()),
+                }],
             };
             let json = serde_json::to_string(&entry).unwrap();
             assert_eq!(serde_json::from_str::<FileEntry>(&json).unwrap(), entry, "{json}");

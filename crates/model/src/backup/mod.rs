@@ -10,7 +10,7 @@ mod source;
 
 pub use bytes::{Digest32, StoredName};
 pub use compression::{Compression, CompressionError};
-pub use entry::{FileEntry, FileKind, FileMetadata};
+pub use entry::{FileAttribute, FileEntry, FileKind, FileMetadata};
 pub use manifest::{Manifest, StripeRecord, Totals};
 pub use set_id::{SetId, SetIdError};
 pub use settings::BackupSettings;

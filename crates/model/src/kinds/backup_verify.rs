@@ -21,6 +21,9 @@ pub struct BackupVerifyOutcome {
     pub from: String,
     /// Only headers, index and ends were read: nothing is known about the data itself.
     pub headers_only: bool,
+    /// The set is encrypted and was read without its key: nothing is known about what is in its frames.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub without_key: bool,
     pub newest: Newest,
     pub files: u64,
     pub frames: u64,
@@ -53,8 +56,24 @@ pub enum Newest {
     Unknown,
     /// It is the one that was expected.
     Expected,
-    /// Another one was expected, or the store knows a newer one.
+    /// The store knows the backups of its source, and none that is newer.
+    Known,
+    /// Another one was expected.
     Other { set: String, because: String },
+    /// The store knows a newer one of the same source: `set`.
+    Older { set: String, because: String },
+}
+
+impl Newest {
+    /// Whether nothing is known.
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::Unknown
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 impl BackupVerifyOutcome {

@@ -11,6 +11,7 @@ mod matrix;
 mod max_rate;
 mod outcome;
 mod restore;
+mod sqlserver_backup;
 mod sweep;
 mod verify;
 mod write;
@@ -30,6 +31,9 @@ pub use self::matrix::{EarlierCells, MatrixOutcome, MatrixPlan};
 pub use self::max_rate::MaxRateOutcome;
 pub use self::outcome::Outcome;
 pub use self::restore::{RestoreOutcome, RestoredTablespace};
+pub use self::sqlserver_backup::{
+    BackupEnd, FileInBackup, HistoryEntry, ProgressPoint, ReadBack, SqlServerBackupOutcome,
+};
 pub use self::sweep::SweepOutcome;
 pub use self::verify::VerifyOutcome;
 pub use self::write::{PacedOutcome, SweetSpot};
@@ -65,6 +69,8 @@ pub enum RunBody {
     BackupTune(Box<BackupTuneOutcome>),
     /// `iostall backup drill`.
     BackupDrill(Box<DrillOutcome>),
+    /// `iostall backup run --sqlserver`.
+    SqlServerBackup(Box<SqlServerBackupOutcome>),
 }
 
 impl RunBody {
@@ -84,6 +90,7 @@ impl RunBody {
             Self::BackupVerify(outcome) => &**outcome,
             Self::BackupTune(outcome) => &**outcome,
             Self::BackupDrill(outcome) => &**outcome,
+            Self::SqlServerBackup(outcome) => &**outcome,
         }
     }
 
@@ -108,7 +115,8 @@ impl RunBody {
             | Self::Fsync(_)
             | Self::BackupVerify(_)
             | Self::BackupTune(_)
-            | Self::BackupDrill(_) => None,
+            | Self::BackupDrill(_)
+            | Self::SqlServerBackup(_) => None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::backup_verify::Newest;
 use super::outcome::Outcome;
 use crate::capacity::Capacity;
 use crate::give_way::GiveWay;
@@ -31,6 +32,8 @@ pub struct RestoreOutcome {
     /// Page size of the database in the backup, bytes; `None` for anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u32>,
+    #[serde(default, skip_serializing_if = "Newest::is_unknown")]
+    pub newest: Newest,
     /// Whether everything has its name: before that, nothing looks whole.
     pub is_whole: bool,
     /// Where the unfinished restore was left, if it was.

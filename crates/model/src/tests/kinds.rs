@@ -181,6 +181,7 @@ fn all() -> Vec<Run> {
         run(RunBody::BackupVerify(Box::default())),
         run(RunBody::BackupTune(Box::default())),
         run(RunBody::BackupDrill(Box::default())),
+        run(RunBody::SqlServerBackup(Box::default())),
     ]
 }
 
@@ -202,7 +203,8 @@ fn each_kind_has_its_word_and_only_loads_have_a_profile_engines_and_points() {
             "restore",
             "backup-verify",
             "backup-tune",
-            "backup-drill"
+            "backup-drill",
+            "sql-server-backup"
         ]
     );
     let answers: Vec<(bool, usize, usize)> = all()

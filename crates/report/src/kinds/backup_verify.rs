@@ -31,6 +31,12 @@ pub(super) fn report<'a>(run: &'a Run, verify: &'a BackupVerifyOutcome) -> Repor
     }
 }
 
+/// What can be proved of an encrypted set without its key, and what cannot.
+const WITHOUT_KEY: &str = "Checked without the key. Proved: all stripes are there and were completed, and every byte of \
+    their frames has its checksum. Not proved: that the key opens them, that the content is what was backed up, that no whole \
+    frame was taken out, and that the manifest is the one that was written. Whoever can write to the stripes can make other \
+    checksums; only the key tells.";
+
 fn rate(verify: &BackupVerifyOutcome) -> String {
     maybe_throughput(per_second(verify.stored_bytes as f64, verify.elapsed_ns))
 }
@@ -51,6 +57,13 @@ fn answer(run: &Run, verify: &BackupVerifyOutcome) -> String {
     let damaged = verify.damage.len() as u64;
     let state = match damaged {
         0 if run.interrupted => "NOT CHECKED to the end".to_owned(),
+        0 if verify.without_key && verify.headers_only => {
+            "complete by its headers; without the key nothing in it was checked".to_owned()
+        }
+        0 if verify.without_key => {
+            "every stored byte is as it was written; WHAT IS IN IT WAS NOT CHECKED, because no key was named"
+                .to_owned()
+        }
         0 if verify.headers_only => {
             "complete by its headers: every frame is there, but what is in them was not read".to_owned()
         }
@@ -61,7 +74,9 @@ fn answer(run: &Run, verify: &BackupVerifyOutcome) -> String {
     let newest = match &verify.newest {
         Newest::Unknown => "whether it is the newest cannot be told from it",
         Newest::Expected => "it is the one that was expected",
+        Newest::Known => "the store knows no newer one of its source",
         Newest::Other { .. } => "it is NOT the one that was expected",
+        Newest::Older { .. } => "it is NOT the newest one of its source",
     };
     [line(verify), state, newest.to_owned()].join("; ")
 }
@@ -94,12 +109,16 @@ fn section(verify: &BackupVerifyOutcome) -> Section {
 }
 
 fn facts(verify: &BackupVerifyOutcome) -> Vec<Fact> {
-    let depth = if verify.headers_only {
-        "headers, index and ends"
-    } else {
-        "every byte: checksums of what is stored, and of what comes out of it"
+    let depth = match (verify.headers_only, verify.without_key) {
+        (true, _) => "headers, index and ends",
+        (false, true) => "every byte: checksums of what is stored",
+        (false, false) => "every byte: checksums of what is stored, and of what comes out of it",
     };
-    let holds = format!("{} in {} files", bytes(verify.bytes), count(verify.files));
+    let holds = if verify.without_key {
+        "only the key tells".to_owned()
+    } else {
+        format!("{} in {} files", bytes(verify.bytes), count(verify.files))
+    };
     let mut facts = vec![
         Fact::new("backup", shown(&verify.from)),
         Fact::new("set", shown(&verify.set)),
@@ -123,7 +142,15 @@ fn notes(verify: &BackupVerifyOutcome) -> Vec<Note> {
             "A backup cannot tell whether there is a newer one. With --expect SETID it is compared with the one that \
              you mean.",
         )),
-        Newest::Expected => {}
+        Newest::Older { set, because } => notes.push(Note::bad(format!(
+            "NOT THE NEWEST: {}, set {}. To check this one as it is, name its own id with --expect.",
+            shown(because),
+            shown(set)
+        ))),
+        Newest::Expected | Newest::Known => {}
+    }
+    if verify.without_key {
+        notes.push(Note::caution(WITHOUT_KEY));
     }
     if verify.headers_only {
         notes.push(Note::caution(
@@ -168,7 +195,21 @@ mod tests {
         verify.newest = Newest::Other { set: "0a".into(), because: "run 7 made a newer one".into() };
         assert!(answer(&run, &verify).ends_with("NOT the one that was expected"));
         assert!(notes(&verify)[0].text.contains("run 7 made a newer one"));
-        verify.newest = Newest::Expected;
-        assert!(notes(&verify).is_empty());
+        verify.newest = Newest::Older { set: "0b".into(), because: "run #9 made a newer one".into() };
+        assert!(answer(&run, &verify).ends_with("NOT the newest one of its source"));
+        assert!(notes(&verify)[0].text.contains("run #9 made a newer one, set 0b"));
+        for newest in [Newest::Expected, Newest::Known] {
+            verify.newest = newest;
+            assert!(notes(&verify).is_empty());
+        }
+    }
+
+    /// The story: a server that only stores backups has no key, and its nightly check said that all was well.
+    #[test]
+    fn without_the_key_the_answer_says_what_was_not_proved() {
+        let verify = BackupVerifyOutcome { without_key: true, ..BackupVerifyOutcome::default() };
+        let run = fixture::judged();
+        assert!(answer(&run, &verify).contains("WHAT IS IN IT WAS NOT CHECKED"));
+        assert!(notes(&verify).iter().any(|note| note.text.contains("Not proved: that the key opens them")));
     }
 }

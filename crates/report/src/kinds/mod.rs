@@ -13,6 +13,7 @@ mod max_rate;
 mod moved;
 mod points;
 mod restore;
+mod sqlserver_backup;
 mod striped;
 mod sweep;
 mod verify;
@@ -40,6 +41,7 @@ impl<'a> Report<'a> {
             RunBody::BackupVerify(outcome) => backup_verify::report(run, outcome),
             RunBody::BackupTune(outcome) => backup_tune::report(run, outcome),
             RunBody::BackupDrill(outcome) => backup_drill::report(run, outcome),
+            RunBody::SqlServerBackup(outcome) => sqlserver_backup::report(run, outcome),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use iostall_model::figures::per_second;
 use iostall_model::transfer::LimitSide;
-use iostall_model::{RestoreOutcome, Run};
+use iostall_model::{Newest, RestoreOutcome, Run};
 
 use super::give_way;
 use super::moved::{self, NoSpans, limit_pace};
@@ -58,8 +58,10 @@ fn line(restore: &RestoreOutcome) -> String {
 
 /// The same, with whether it is whole.
 fn answer(restore: &RestoreOutcome) -> String {
+    let is_other = matches!(restore.newest, Newest::Other { .. });
     let state = match (restore.damage.len(), restore.is_whole) {
         (0, true) => format!("every frame as it was written; {} is whole and durable", shown(&restore.to)),
+        (0, false) if is_other => "NOT RESTORED: it is not the backup that was expected".to_owned(),
         (0, false) => format!("NOT COMPLETED: {} is not whole", shown(&restore.to)),
         (1, _) => format!("THE BACKUP IS DAMAGED in 1 place: {} is not whole", shown(&restore.to)),
         (many, _) => {
@@ -135,6 +137,12 @@ fn facts(restore: &RestoreOutcome) -> Vec<Fact> {
 
 fn notes(restore: &RestoreOutcome) -> Vec<Note> {
     let mut notes = striped::damage(&restore.damage);
+    if let Newest::Other { set, because } = &restore.newest {
+        let (because, set) = (shown(because), shown(set));
+        notes.push(Note::bad(format!(
+            "NOT THE EXPECTED SET: {because}. Expected was {set}; nothing was written."
+        )));
+    }
     if let Some(left) = &restore.left {
         notes.push(Note::bad(format!("NOT COMPLETED: what was restored so far is in {}.", shown(left))));
     }

@@ -139,12 +139,12 @@ fn sentence(damage: &BackupDamage) -> String {
     }
     text.push_str(&format!(": {}", shown(&damage.message)));
     if let Some(file) = &damage.file {
-        let from = damage.file_offset.unwrap_or_default();
-        let part = match damage.file_bytes {
-            0 => format!(" from byte {from}"),
-            length => format!(", bytes {from} to {}", from + length - 1),
-        };
-        text.push_str(&format!(" (holds {}{part})", shown(file)));
+        let file = shown(file);
+        text.push_str(&match (damage.file_offset, damage.file_bytes) {
+            (None, _) => format!(" ({file})"),
+            (Some(from), 0) => format!(" (holds {file} from byte {from})"),
+            (Some(from), length) => format!(" (holds {file}, bytes {from} to {})", from + length - 1),
+        });
     }
     text
 }

@@ -17,7 +17,7 @@ use iostall_transfer::rate::RateLimit;
 
 use super::database::{DatabaseSourceError, ReadyDatabase};
 use crate::error::SessionError;
-use crate::event::Observer;
+use crate::event::{Event, Observer};
 use crate::transfer::{Transfer, target};
 
 /// What to back up, where, and how. What is `None` is chosen.
@@ -101,6 +101,11 @@ pub fn create(
         let requests = request.sources.into_iter().map(|source| requested(source, progress));
         let requests = requests.collect::<Result<Vec<_>, SessionError>>()?;
         let prepared = create::prepare(requests, &options.targets, progress)?;
+        if options.compression != Compression::None {
+            for shortage in create::shortages(&options.targets, &prepared) {
+                observer.on(&Event::MayNotFit { message: &format!("this backup may not fit: {shortage}") });
+            }
+        }
         Ok(create::create(&options, prepared, progress)?)
     });
     let has_begun = transfer.progress().now().bytes_done > 0;

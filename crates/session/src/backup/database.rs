@@ -43,6 +43,8 @@ pub enum DatabaseSourceError {
     Address(#[from] AddressError),
     #[error("{} is no source of a backup: only the files of PostgreSQL and SQLite can be read while they are in use", engine.scheme())]
     Engine { engine: Engine },
+    #[error("{} is no SQL Server", engine.scheme())]
+    NoSqlServer { engine: Engine },
     #[error(transparent)]
     Password(SourceError),
     #[error("cannot ask for the password of {name}")]
@@ -63,6 +65,7 @@ impl DatabaseSourceError {
             Self::Sqlite(error) => error.is_cancelled(),
             Self::Address(_)
             | Self::Engine { .. }
+            | Self::NoSqlServer { .. }
             | Self::Password(_)
             | Self::Terminal { .. }
             | Self::NoTerminal { .. } => false,
@@ -76,6 +79,9 @@ impl DatabaseSourceError {
             Self::Engine { .. } => {
                 Some("back up its files while it is stopped, or a snapshot of its volume".into())
             }
+            Self::NoSqlServer { .. } => Some(
+                "write sqlserver://USER@HOST; `iostall backup create` backs up PostgreSQL and SQLite".into(),
+            ),
             Self::Password(error) => Some(error.hint()),
             Self::Terminal { .. } | Self::NoTerminal { .. } => {
                 Some("write ?password-file=PATH behind the address".into())
@@ -141,6 +147,20 @@ impl ReadyDatabase {
             }
         }
     }
+}
+
+/// The SQL Server that `text` names, with its password if `logs_in`.
+pub fn server_of(
+    text: &str,
+    ask: AskPassword<'_>,
+    logs_in: bool,
+) -> Result<(Address, Secret), DatabaseSourceError> {
+    let address: Address = text.parse()?;
+    if address.engine != Engine::SqlServer {
+        return Err(DatabaseSourceError::NoSqlServer { engine: address.engine });
+    }
+    let password = if logs_in { password(&address, ask)? } else { Secret::default() };
+    Ok((address, password))
 }
 
 fn password(address: &Address, ask: AskPassword<'_>) -> Result<Secret, DatabaseSourceError> {

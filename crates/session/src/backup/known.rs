@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use iostall_model::backup_entry::{BackupEntry, BackupState};
 use iostall_model::retention::Proof;
-use iostall_model::{BackupOutcome, BackupVerifyOutcome, DrillOutcome, RestoreOutcome, Run, RunNumber};
+use iostall_model::{
+    BackupOutcome, BackupVerifyOutcome, DrillOutcome, Newest, RestoreOutcome, Run, RunNumber,
+};
 use iostall_store::{Filter, Selector, Store, StoreError};
+use jiff::Timestamp;
 
 /// The sets of the store's runs.
 #[derive(Debug, Default)]
@@ -55,7 +58,7 @@ impl KnownSets {
             let all = outcome.is_whole && outcome.only.is_none();
             self.prove(&outcome.set, all, !outcome.damage.is_empty());
         } else if let Some(outcome) = run.body.as_kind::<BackupVerifyOutcome>() {
-            let all = !outcome.headers_only && !run.interrupted;
+            let all = !outcome.headers_only && !outcome.without_key && !run.interrupted;
             self.prove(&outcome.set, all, !outcome.damage.is_empty());
         } else if let Some(outcome) = run.body.as_kind::<DrillOutcome>() {
             self.drilled(run, outcome);
@@ -124,15 +127,25 @@ impl KnownSets {
         Some(self.sets.get(set)?.made.as_ref()?.0)
     }
 
-    /// A newer set of the same source, which a run made: its id, and the run.
-    pub fn newer_than(&self, set: &str) -> Option<(&str, RunNumber)> {
-        let own = &self.sets.get(set)?.made.as_ref()?.1;
-        let newer = self.sets.iter().filter_map(|(id, known)| {
-            let (number, made) = known.made.as_ref()?;
-            let is_newer = made.source == own.source && made.entry.created_utc > own.entry.created_utc;
-            is_newer.then_some((made.entry.created_utc, id.as_str(), *number))
-        });
-        newer.max().map(|(_, id, number)| (id, number))
+    /// Whether `set` is the newest backup of its source. What it is of and when it was made, the store knows of the sets that it
+    /// has seen made; `source` and `created` are what the set itself says. One that was found damaged is no newer backup.
+    pub fn newest(&self, set: &str, source: Option<&str>, created: Timestamp) -> Newest {
+        let own = self.sets.get(set).and_then(|known| known.made.as_ref());
+        let source = own.map(|(_, made)| made.source.as_str()).or(source);
+        let created = own.and_then(|(_, made)| made.entry.created_utc).unwrap_or(created);
+        let of_source = || {
+            self.sets.iter().filter_map(|(id, known)| {
+                let (number, made) = known.made.as_ref()?;
+                let is_good = known.proof != Proof::Damaged && Some(made.source.as_str()) == source;
+                is_good.then_some((made.entry.created_utc?, id.as_str(), *number))
+            })
+        };
+        let Some((at, id, number)) = of_source().max() else { return Newest::Unknown };
+        if id == set || at <= created {
+            return Newest::Known;
+        }
+        let because = format!("run {number} made a newer one of the same source on {}", at.strftime("%F"));
+        Newest::Older { set: id.to_owned(), because }
     }
 
     /// Every backup that a run made, oldest first.
@@ -193,5 +206,53 @@ mod tests {
         assert_eq!(proofs(vec![drilled(Some("PostgreSQL 15.8")), damaged]), Proof::Damaged);
         let failed = DrillOutcome { is_complete: false, ..drill(Some("PostgreSQL 15.8")) };
         assert_eq!(proofs(vec![RunBody::BackupDrill(Box::new(failed))]), Proof::Unproven);
+    }
+
+    fn at(day: i64) -> Timestamp {
+        Timestamp::from_second(day * 86_400).unwrap()
+    }
+
+    /// Backups of two sources: `a` and `b` of the shop, `x` of the archive.
+    fn known() -> KnownSets {
+        let mut known = KnownSets::default();
+        for (number, set, source, day) in
+            [(1, "a", "db1: shop", 1), (2, "b", "db1: shop", 2), (3, "x", "db1: old", 9)]
+        {
+            let entry = BackupEntry {
+                set: set.into(),
+                created_utc: Some(at(day)),
+                source: Some(source.into()),
+                state: BackupState::OnRecord,
+                wrong: String::new(),
+                proof: Proof::Unproven,
+                is_encrypted: false,
+                size_bytes: None,
+                stored_bytes: 0,
+                stripes: 1,
+                path: None,
+                files: Vec::new(),
+                run: None,
+            };
+            let made = Made { source: source.into(), entry };
+            known.sets.entry(set.into()).or_default().made = Some((RunNumber(number), made));
+        }
+        known
+    }
+
+    /// The story: last month's set was put in the place of yesterday's. It was whole, and was restored.
+    #[test]
+    fn an_older_set_is_named_by_what_made_a_newer_one_of_the_same_source() {
+        let mut known = known();
+        let Newest::Older { set, because } = known.newest("a", None, at(1)) else { panic!("a is older") };
+        assert_eq!((set.as_str(), because.contains("run #2 made a newer one")), ("b", true), "{because}");
+        assert_eq!(known.newest("b", None, at(2)), Newest::Known);
+        assert_eq!(known.newest("x", None, at(9)), Newest::Known);
+        // What was made elsewhere says itself what it is of.
+        assert!(matches!(known.newest("c", Some("db1: shop"), at(1)), Newest::Older { .. }));
+        assert_eq!(known.newest("c", Some("db1: shop"), at(3)), Newest::Known);
+        assert_eq!(known.newest("c", Some("db2: shop"), at(1)), Newest::Unknown);
+        assert_eq!(known.newest("c", None, at(1)), Newest::Unknown);
+        known.prove("b", true, true);
+        assert_eq!(known.newest("a", None, at(1)), Newest::Known, "a damaged one is of no use");
     }
 }

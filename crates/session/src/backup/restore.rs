@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use iostall_engine::guard::WriteConsent;
-use iostall_model::backup::{SourceKind, SourceRecord};
-use iostall_model::{RestoreOutcome, Run, RunBody, Warning, WarningCode};
+use iostall_model::backup::{SetId, SourceKind, SourceRecord};
+use iostall_model::{Newest, RestoreOutcome, Run, RunBody, Warning, WarningCode};
 use iostall_transfer::backup::codec::Unlock;
 use iostall_transfer::backup::read::{OpenSet, ReadError, open};
 use iostall_transfer::backup::restore::{
@@ -13,8 +13,9 @@ use iostall_transfer::backup::restore::{
 };
 use iostall_transfer::rate::RateLimit;
 
-use super::damage;
+use super::known::KnownSets;
 use super::tablespaces::{self, TablespaceMove};
+use super::{damage, doubts};
 use crate::error::SessionError;
 use crate::event::Observer;
 use crate::transfer::{Transfer, target};
@@ -33,6 +34,8 @@ pub struct RestoreRequest {
     pub to: PathBuf,
     /// Files and directories of the set; all of it if there is none.
     pub only: Vec<PathBuf>,
+    /// The set that it must be: another one is not restored.
+    pub expect: Option<SetId>,
     pub unlock: Option<Unlock>,
     pub consent: WriteConsent,
     /// Threads that decode.
@@ -70,6 +73,7 @@ impl RestoreEnd {
 /// damage.
 pub fn restore(
     request: &RestoreRequest,
+    known: &KnownSets,
     transfer: Transfer,
     observer: &dyn Observer,
 ) -> Result<RestoreEnd, SessionError> {
@@ -99,15 +103,19 @@ pub fn restore(
         workers: request.workers,
         depth: request.depth,
     };
+    let newest = set.as_ref().map(|set| doubts::newest(request.expect, set, known)).unwrap_or_default();
     let done = set
         .as_ref()
+        .filter(|_| !matches!(newest, Newest::Other { .. }))
         .map(|set| transfer.work(observer, |progress| restore_set(set, &request.to, &options, progress)));
     let mut outcome = outcome(request, set.as_ref(), &transfer);
-    let mut warnings = Vec::new();
+    let mut warnings = set.as_ref().map(doubts::warnings).unwrap_or_default();
+    warnings.extend(older(&newest));
+    outcome.newest = newest;
     let mut ended = None;
     match done {
         Some(Ok(restored)) => {
-            warnings = lost(&restored.losses);
+            warnings.extend(lost(&restored.losses));
             take(&mut outcome, set.as_ref(), &restored);
             if let Some(set) = set.as_ref().filter(|_| request.only.is_empty()) {
                 outcome.tablespaces = tablespaces::restored(&set.manifest, &restored.to, &elsewhere);
@@ -168,6 +176,15 @@ fn take(outcome: &mut RestoreOutcome, set: Option<&OpenSet>, restored: &Restored
     outcome.reads_max = restored.reads_max;
     outcome.worker_count = restored.workers;
     outcome.sync_ns = restored.sync_ns;
+}
+
+/// An older one may be what is wanted, but nobody should believe that it is the newest.
+fn older(newest: &Newest) -> Option<Warning> {
+    let Newest::Older { set, because } = newest else { return None };
+    let message = format!("this is not the newest backup: {because}, set {set}");
+    Some(
+        Warning::new(WarningCode::NewerBackup, message).hint("--expect SETID restores that set and no other"),
+    )
 }
 
 /// Metadata that was not restored, as warnings with the outcome.

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use iostall_model::backup::SetId;
 use iostall_model::stripe::StripeUse;
 use iostall_model::{BackupVerifyOutcome, Newest, Run, RunBody};
-use iostall_transfer::backup::codec::Unlock;
-use iostall_transfer::backup::read::{OpenSet, ReadError, open};
+use iostall_transfer::backup::codec::{KeyError, Unlock};
+use iostall_transfer::backup::read::{OpenSet, ReadError, open, open_without_key};
 use iostall_transfer::backup::verify::{Verified, VerifyOptions, verify as verify_set};
 use iostall_transfer::rate::RateLimit;
 
-use super::damage;
+use super::known::KnownSets;
+use super::{damage, doubts};
 use crate::error::SessionError;
 use crate::event::Observer;
 use crate::transfer::{Transfer, target};
@@ -24,21 +25,28 @@ pub struct BackupVerifyRequest {
     /// The set that it should be.
     pub expect: Option<SetId>,
     pub unlock: Option<Unlock>,
+    /// Checks an encrypted set as far as that is possible without its key.
+    pub without_key: bool,
     /// Maximum read rate, bytes a second.
     pub limit: Option<u64>,
 }
 
-/// Checks. What is damaged is in the outcome of the run.
+/// Checks. What is damaged is in the outcome of the run, and whether `known` has a newer set.
 ///
 /// # Errors
 /// If it could not begin: the files are of no backup, or there is no key.
 pub fn verify(
     request: &BackupVerifyRequest,
+    known: &KnownSets,
     transfer: Transfer,
     observer: &dyn Observer,
 ) -> Result<Run, SessionError> {
     let rate = request.limit.map(RateLimit::new);
-    let (set, found) = match open(&request.from, request.unlock.as_ref()) {
+    let opened = match open(&request.from, request.unlock.as_ref()) {
+        Err(ReadError::Keys(KeyError::NoKey)) if request.without_key => open_without_key(&request.from),
+        opened => opened,
+    };
+    let (set, found) = match opened {
         Ok(set) => {
             let options = VerifyOptions { headers_only: request.headers_only, rate: rate.as_ref() };
             let found = transfer.work(observer, |progress| verify_set(&set, &options, progress))?;
@@ -47,17 +55,20 @@ pub fn verify(
         Err(ReadError::Damaged(damage)) => (None, Verified { damage, ..Verified::default() }),
         Err(error) => return Err(error.into()),
     };
-    let outcome = outcome(request, set.as_ref(), &found, &transfer);
+    let newest = set.as_ref().map(|set| doubts::newest(request.expect, set, known)).unwrap_or_default();
+    let outcome = outcome(request, set.as_ref(), &found, newest, &transfer);
+    let warnings = set.as_ref().map(doubts::warnings).unwrap_or_default();
     let targets = set.iter().flat_map(|set| &set.stripes).take(1);
     let targets = targets.filter_map(|open| target(&open.stripe.path)).collect();
     let name = damage::short(&outcome.set);
-    Ok(transfer.finish(name, targets, Vec::new(), RunBody::BackupVerify(Box::new(outcome))))
+    Ok(transfer.finish(name, targets, warnings, RunBody::BackupVerify(Box::new(outcome))))
 }
 
 fn outcome(
     request: &BackupVerifyRequest,
     set: Option<&OpenSet>,
     found: &Verified,
+    newest: Newest,
     transfer: &Transfer,
 ) -> BackupVerifyOutcome {
     let cpu = transfer.cpu();
@@ -66,7 +77,8 @@ fn outcome(
         set: set.map(|set| set.manifest.set.to_string()).unwrap_or_default(),
         from: request.from.first().map(|path| path.display().to_string()).unwrap_or_default(),
         headers_only: request.headers_only,
-        newest: newest(request.expect, set),
+        without_key: set.is_some_and(|set| set.is_without_key),
+        newest,
         files: found.files,
         frames: found.frames,
         good_frames: found.good_frames,
@@ -89,16 +101,4 @@ fn stripes(set: &OpenSet, found: &Verified) -> Vec<StripeUse> {
         stripe.busy_ns = read.busy_ns;
     }
     stripes
-}
-
-/// A whole older set looks like the newest: only someone who knows the newest one can say.
-fn newest(expect: Option<SetId>, set: Option<&OpenSet>) -> Newest {
-    match (expect, set) {
-        (Some(expect), Some(set)) if expect == set.manifest.set => Newest::Expected,
-        (Some(expect), Some(set)) => Newest::Other {
-            set: expect.to_string(),
-            because: format!("this is set {}, made on {}", set.manifest.set, set.manifest.started_utc),
-        },
-        _ => Newest::Unknown,
-    }
 }

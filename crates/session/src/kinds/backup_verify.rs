@@ -12,11 +12,16 @@ pub(super) fn parts(outcome: &BackupVerifyOutcome) -> Vec<Part> {
 
 /// A whole backup of last month is not the one that somebody wants to rely on today.
 pub(super) fn failures(outcome: &BackupVerifyOutcome) -> Vec<String> {
-    let other = match &outcome.newest {
+    damaged(&outcome.damage).into_iter().chain(not_newest(&outcome.newest)).collect()
+}
+
+/// Why it is not the backup that somebody wants, if so.
+pub(super) fn not_newest(newest: &Newest) -> Option<String> {
+    match newest {
         Newest::Other { because, .. } => Some(format!("it is not the backup that was expected: {because}")),
-        Newest::Unknown | Newest::Expected => None,
-    };
-    damaged(&outcome.damage).into_iter().chain(other).collect()
+        Newest::Older { because, .. } => Some(format!("it is not the newest backup: {because}")),
+        Newest::Unknown | Newest::Expected | Newest::Known => None,
+    }
 }
 
 /// How much is damaged; `None` if nothing is.

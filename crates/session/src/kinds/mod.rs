@@ -11,6 +11,7 @@ mod matrix;
 mod max_rate;
 mod points;
 mod restore;
+mod sqlserver_backup;
 mod sweep;
 mod verify;
 mod write;
@@ -34,6 +35,7 @@ pub(crate) fn parts(run: &Run) -> Vec<Part> {
         RunBody::BackupVerify(outcome) => backup_verify::parts(outcome),
         RunBody::BackupTune(outcome) => backup_tune::parts(outcome),
         RunBody::BackupDrill(outcome) => backup_drill::parts(outcome),
+        RunBody::SqlServerBackup(outcome) => sqlserver_backup::parts(outcome),
     }
 }
 
@@ -53,5 +55,6 @@ pub(crate) fn failures(run: &Run) -> Vec<String> {
         RunBody::Restore(outcome) => restore::failures(outcome),
         RunBody::BackupVerify(outcome) => backup_verify::failures(outcome),
         RunBody::BackupDrill(outcome) => backup_drill::failures(outcome),
+        RunBody::SqlServerBackup(outcome) => sqlserver_backup::failures(outcome),
     }
 }

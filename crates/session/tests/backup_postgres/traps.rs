@@ -174,7 +174,11 @@ fn a_damaged_page_is_named_and_the_backup_goes_on() {
     let found: Vec<_> =
         restored.warnings.iter().filter(|warning| warning.contains("wrong checksum")).collect();
     assert_eq!(found.len(), 1, "{:?}", restored.warnings);
-    assert!(found[0].starts_with(&format!("{name}: page 5 (at offset 40960)")), "{found:?}");
+    assert!(
+        found[0].starts_with(&format!("{name} block 5 has a wrong checksum"))
+            && found[0].contains("offset 40960"),
+        "{found:?}"
+    );
 }
 
 /// `--host` named another server than the one whose files were here, and the backup was of both.

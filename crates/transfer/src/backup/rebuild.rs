@@ -7,28 +7,27 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::files;
 use iostall_measure::clock::utc_now;
-use iostall_model::backup::{
-    BackupSettings, Compression, Digest32, FileEntry, Manifest, StoredName, StripeRecord, Totals,
-};
+use iostall_model::backup::{Digest32, FileEntry, Manifest, SetId, StoredName, StripeRecord, Totals};
 use jiff::Timestamp;
 
 use super::codec::{Decoder, SetKeys, Unlock, unwrap};
-use super::format::{CodecKind, FrameKind, StripeHeader, WrappedKeys, entry_lines};
+use super::create::remove_dead;
+use super::format::{FrameKind, StripeHeader, WrappedKeys, entry_lines};
 use super::manifest_file;
-use super::read::{Damage, Fault, ReadError, Stripe};
+use super::read::{self, Damage, Fault, ReadError, Stripe};
 
 /// A manifest that was made again.
 #[derive(Debug)]
 pub struct Rebuilt {
     pub manifest: Manifest,
-    /// Where it was written: beside each stripe that has a directory of its own.
+    /// Where it was written: beside each stripe that has a directory of its own and no manifest yet.
     pub paths: Vec<PathBuf>,
 }
 
 /// Makes the manifest of the set of all stripes at `paths`, beside the first one, or at `to`.
 ///
 /// # Errors
-/// If a stripe is missing, was not completed or is damaged where it says what it holds; or if there is a manifest.
+/// If a stripe is missing, was not completed or is damaged where it says what it holds; or if no manifest is missing.
 pub fn rebuild(
     paths: &[PathBuf],
     unlock: Option<&Unlock>,
@@ -48,8 +47,19 @@ pub fn rebuild(
     }
     let manifest = found.into_manifest(&first.header, tool_version);
     let places = places(&stripes, to);
-    write(&manifest, keys.as_ref().zip(wrapped.as_ref()), &places)?;
-    Ok(Rebuilt { manifest, paths: places })
+    let (there, missing): (Vec<_>, Vec<_>) =
+        places.into_iter().partition(|place| place.symlink_metadata().is_ok());
+    let copy = copy_of(set, &there, unlock).filter(|_| !missing.is_empty());
+    let (manifest, content) = if let Some(copy) = copy {
+        copy
+    } else if let Some(there) = there.first() {
+        return Err(ReadError::ManifestExists { path: there.clone() });
+    } else {
+        let content = encode(&manifest, keys.as_ref().zip(wrapped.as_ref()), &missing)?;
+        (manifest, content)
+    };
+    write(set, &content, &missing)?;
+    Ok(Rebuilt { manifest, paths: missing })
 }
 
 /// All stripes by number; each must be there.
@@ -135,19 +145,7 @@ impl Found {
             host: String::new(),
             started_utc,
             ended_utc: started_utc,
-            settings: BackupSettings {
-                stripes: header.stripes,
-                block_bytes: header.block_bytes,
-                frame_bytes: header.frame_bytes,
-                transfer_bytes: header.transfer_bytes,
-                compression: match header.codec {
-                    CodecKind::None => Compression::None,
-                    CodecKind::Zstd => Compression::Zstd(header.level),
-                    CodecKind::Lz4 => Compression::Lz4,
-                },
-                encrypted: header.keys.is_some(),
-                ..BackupSettings::default()
-            },
+            settings: header.settings(),
             sources: Vec::new(),
             totals: Totals {
                 files: files.len() as u64,
@@ -184,30 +182,43 @@ fn places(stripes: &[Stripe], to: Option<&Path>) -> Vec<PathBuf> {
     all
 }
 
-fn write(
+/// A backup that was killed at its end may have left one of its manifests: it says more than what can be made again. All that
+/// are there must be good and of this set.
+fn copy_of(set: SetId, there: &[PathBuf], unlock: Option<&Unlock>) -> Option<(Manifest, Vec<u8>)> {
+    let read = |path: &PathBuf| {
+        let file = read::manifest_bytes(path).ok()?;
+        let opened = manifest_file::decode(file.clone(), unlock).ok()?;
+        (opened.manifest.set == set).then_some((opened.manifest, file))
+    };
+    there.iter().map(read).collect::<Option<Vec<_>>>()?.into_iter().next()
+}
+
+fn encode(
     manifest: &Manifest,
     keys: Option<(&SetKeys, &WrappedKeys)>,
     places: &[PathBuf],
-) -> Result<(), ReadError> {
-    let content = manifest_file::encode(manifest, keys).map_err(|error| match error {
+) -> Result<Vec<u8>, ReadError> {
+    manifest_file::encode(manifest, keys).map_err(|error| match error {
         manifest_file::ManifestError::Keys(error) => ReadError::Keys(error),
         other => ReadError::System {
             verb: "make",
             path: places.first().cloned().unwrap_or_default(),
             source: io::Error::other(other.to_string()),
         },
-    })?;
-    if let Some(there) = places.iter().find(|place| place.symlink_metadata().is_ok()) {
-        return Err(ReadError::ManifestExists { path: there.clone() });
-    }
+    })
+}
+
+fn write(set: SetId, content: &[u8], places: &[PathBuf]) -> Result<(), ReadError> {
     for place in places {
         let mut temporary = OsString::from(".");
         temporary.push(place.file_name().unwrap_or_default());
-        temporary.push(format!(".{}.partial", manifest.set));
+        temporary.push(format!(".{set}.partial"));
         let temporary = place.with_file_name(temporary);
+        // A backup that was killed while it wrote its manifest has left it; if it cannot go, making another one says why.
+        let _ = remove_dead(&temporary);
         let written = || -> io::Result<()> {
             let mut file = files::create_new_private(&temporary)?;
-            file.write_all(&content)?;
+            file.write_all(content)?;
             file.sync_all()?;
             files::rename_new(&temporary, place)?;
             let parent = place.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));

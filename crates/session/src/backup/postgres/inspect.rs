@@ -11,7 +11,7 @@ use iostall_engine::files::path_from_bytes;
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::backup::StoredName;
 use iostall_transfer::backup::create::Inspect;
-use iostall_transfer::backup::pages::{PageState, RelationFile, state_of};
+use iostall_transfer::backup::pages::{PageState, RelationFile, blocks_in_words, state_of};
 
 use super::tablespace;
 
@@ -81,9 +81,11 @@ impl PageInspector {
             .iter()
             .take(NAMED_MAX)
             .map(|Page { file, number }| {
-                let offset = number * page_bytes;
+                let (offset, segment) = (number * page_bytes, self.layout.pages_per_segment);
+                let block = blocks_in_words(file.as_bytes(), *number, *number, segment);
+                let block = block.unwrap_or_else(|| format!("{file} page {number}"));
                 format!(
-                    "{file}: page {number} (at offset {offset}) has a wrong checksum, in the running database too"
+                    "{block} has a wrong checksum, in the running database too ({file}, at offset {offset})"
                 )
             })
             .collect();
@@ -242,7 +244,7 @@ mod tests {
         case.inspector.inspect(&"main/base/1/20".into(), 4096, &bytes[4096..]);
         let warnings = case.inspector.warnings(Lsn(2000));
         assert_eq!(warnings.len(), 1, "{warnings:?}");
-        assert!(warnings[0].starts_with("main/base/1/20: page 1 (at offset 8192) "), "{warnings:?}");
+        assert!(warnings[0].starts_with("main/base/1/20 block 1 has a wrong checksum"), "{warnings:?}");
     }
 
     /// A page that was read while the server wrote it was reported as a broken disk.

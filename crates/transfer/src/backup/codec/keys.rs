@@ -55,7 +55,8 @@ impl KeyError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::NoKey => {
-                "name the file with the secret key (--key-file) or the passphrase (--passphrase-file)"
+                "name the file with the secret key (--key-file) or the passphrase (--passphrase-file); \
+                 `iostall backup verify --without-key` checks what is stored, and nothing of what is in it"
             }
             Self::Both => "give recipients (--encrypt-to) or a passphrase",
             Self::Recipient { .. } => "`age-keygen` makes a pair of keys and prints the public one",

@@ -8,6 +8,7 @@ use iostall_engine::{EngineError, OpenError};
 use iostall_measure::foreign::shell_path;
 use thiserror::Error;
 
+use super::room::Shortage;
 use crate::backup::codec::KeyError;
 use crate::pipeline::{PipelineError, StageFailure};
 
@@ -27,8 +28,8 @@ pub enum CreateError {
     #[error("{} exists, and a backup replaces nothing", path.display())]
     Exists {
         path: PathBuf,
-        /// Whether no manifest belongs to it, as after a backup that was killed.
-        is_left_over: bool,
+        /// All stripes that were named, if no manifest belongs to it, as after a backup that was killed.
+        left_over: Option<Vec<PathBuf>>,
     },
     #[error("{} and {} are the same file", one.display(), other.display())]
     SameTarget { one: PathBuf, other: PathBuf },
@@ -40,6 +41,8 @@ pub enum CreateError {
     Special { path: PathBuf },
     #[error("{} is mounted or in use otherwise, and its image would mix states", path.display())]
     Held { path: PathBuf },
+    #[error("{0}")]
+    NoRoom(Shortage),
     #[error("cannot read {}: {cause}", path.display())]
     Reading { path: PathBuf, cause: PipelineError },
     #[error("cannot write {}: {cause}", path.display())]
@@ -83,11 +86,11 @@ impl CreateError {
         let text = match self {
             Self::Refused(refusal) => return Some(refusal.hint()),
             Self::Key(error) => return error.hint(),
-            Self::Exists { path, is_left_over: true } => {
+            Self::Exists { left_over: Some(stripes), .. } => {
                 return Some(format!(
                     "no manifest belongs to it: a backup that was killed at its end may have left it; \
-                     `iostall backup rebuild {}` writes the manifest if its set is whole, otherwise remove it",
-                    shell_path(path)
+                     `{}` writes the manifest if its set is whole, otherwise remove it",
+                    rebuild_of(stripes)
                 ));
             }
             Self::Exists { .. } => "name a new file for each stripe",
@@ -95,6 +98,9 @@ impl CreateError {
             Self::IntoItself { .. } => "name a place outside the source",
             Self::SameName { .. } => "back them up separately, or name the directory above them",
             Self::Special { .. } => "name files, directories or block devices, or - for standard input",
+            Self::NoRoom(_) => {
+                "free space there, name more stripes on other file systems, or leave out --compress none; nothing was left"
+            }
             Self::Held { .. } => "unmount it, or back up a snapshot",
             Self::Writing { cause: PipelineError::Write { cause, .. }, .. }
                 if matches!(cause.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
@@ -103,8 +109,7 @@ impl CreateError {
             }
             Self::Buffers { .. } => "lower --buffers or --transfer",
             Self::Manifest { stripes, .. } => {
-                let names: Vec<String> = stripes.iter().map(|path| shell_path(path)).collect();
-                return Some(format!("`iostall backup rebuild {}` writes it again", names.join(" ")));
+                return Some(format!("`{}` writes it again", rebuild_of(stripes)));
             }
             Self::System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 "a backup needs everything of its source: run it as the owner of the files, or name less"
@@ -113,4 +118,10 @@ impl CreateError {
         };
         Some(text.to_owned())
     }
+}
+
+/// The line that writes the manifest of these stripes.
+fn rebuild_of(stripes: &[PathBuf]) -> String {
+    let names: Vec<String> = stripes.iter().map(|path| shell_path(path)).collect();
+    format!("iostall backup rebuild {}", names.join(" "))
 }

@@ -1,13 +1,17 @@
 //! What a backup consists of.
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use iostall_engine::files::FileStamp;
-use iostall_model::backup::{FileMetadata, SourceKind, SourceRecord, StoredName};
+use iostall_engine::files::{self, Attribute, FileStamp};
+use iostall_model::backup::{FileAttribute, FileMetadata, SourceKind, SourceRecord, StoredName};
 
 use crate::pipeline::StageFailure;
+
+/// Attributes of one file that are kept at most, as they are spelled in an entry: with the longest name, which may take 24 KiB,
+/// an entry must fit into the smallest frame.
+const ATTRIBUTES_BYTES_MAX: usize = 32 << 10;
 
 /// One entry of a backup: a file, a directory, a link, or content without a file.
 pub struct Item {
@@ -15,6 +19,8 @@ pub struct Item {
     pub name: StoredName,
     pub what: What,
     pub metadata: FileMetadata,
+    /// Extended attributes; `None` if they could not be read, or are too long to be kept.
+    pub attributes: Option<Vec<FileAttribute>>,
     pub on_change: OnChange,
     /// Sees the content on its way, as it was read.
     pub inspect: Option<Arc<dyn Inspect>>,
@@ -100,12 +106,27 @@ pub struct PreparedSource {
 impl Item {
     /// A directory, a link or a generated file.
     pub fn new(name: StoredName, what: What, metadata: FileMetadata) -> Self {
-        Self { name, what, metadata, on_change: OnChange::default(), inspect: None }
+        let attributes = Some(Vec::new());
+        Self { name, what, metadata, attributes, on_change: OnChange::default(), inspect: None }
     }
 
     /// A regular file with this stamp.
     pub fn file(name: StoredName, path: PathBuf, stamp: &FileStamp) -> Self {
         Self::new(name, What::File { path, size_bytes: stamp.size_bytes }, metadata_of(stamp))
+    }
+
+    /// The same item, with the extended attributes that the file at `path` has.
+    pub fn attributes_of(mut self, path: &Path) -> Self {
+        let stored =
+            |found: Attribute| FileAttribute { name: StoredName(found.name), value: StoredName(found.value) };
+        let found = files::attributes_of_link(path).ok().filter(|(_, unread)| unread.is_empty());
+        let found = found.map(|(all, _)| all.into_iter().map(stored).collect::<Vec<_>>());
+        let fits = |all: &Vec<FileAttribute>| {
+            all.is_empty()
+                || serde_json::to_vec(all).is_ok_and(|spelled| spelled.len() <= ATTRIBUTES_BYTES_MAX)
+        };
+        self.attributes = found.filter(fits);
+        self
     }
 
     /// The same item, with what its changes mean.

@@ -1,7 +1,7 @@
 //! The entries of a set while it is made, and what happened to files meanwhile.
 
 use iostall_engine::files::FileStamp;
-use iostall_model::backup::{FileEntry, FileKind, FileMetadata, StoredName};
+use iostall_model::backup::{FileAttribute, FileEntry, FileKind, FileMetadata, StoredName};
 
 use super::item::{OnChange, metadata_of};
 
@@ -22,6 +22,9 @@ pub(super) struct Ledger {
     changes: Vec<String>,
     /// How many there were.
     pub(super) changed: u64,
+    /// Files whose extended attributes are not kept, and the first of them.
+    attributes_lost: u64,
+    attributes_lost_first: Option<StoredName>,
 }
 
 impl Ledger {
@@ -37,10 +40,17 @@ impl Ledger {
         kind: FileKind,
         source: u32,
         metadata: FileMetadata,
+        attributes: Option<Vec<FileAttribute>>,
         on_change: OnChange,
     ) -> u64 {
         let number = self.next_number();
-        let entry = FileEntry { number, name, kind, size_bytes: 0, data_bytes: 0, source, metadata };
+        if attributes.is_none() {
+            self.attributes_lost += 1;
+            self.attributes_lost_first.get_or_insert_with(|| name.clone());
+        }
+        let attributes = attributes.unwrap_or_default();
+        let entry =
+            FileEntry { number, name, kind, size_bytes: 0, data_bytes: 0, source, metadata, attributes };
         self.lines.push(Line { entry: Some(entry), on_change });
         number
     }
@@ -95,6 +105,13 @@ impl Ledger {
         if more > 0 {
             warnings.push(format!("{more} more files changed or vanished while they were read"));
         }
+        if let Some(first) = &self.attributes_lost_first {
+            warnings.push(format!(
+                "the extended attributes and access control lists of {} files are not kept, because they could not be read or \
+                 are too long; the first: {first}",
+                self.attributes_lost
+            ));
+        }
         let has_vanished = self.lines.iter().any(|line| line.entry.is_none());
         let mut entries: Vec<_> = self.lines.into_iter().filter_map(|line| line.entry).collect();
         if has_vanished {
@@ -120,7 +137,7 @@ mod tests {
     fn a_vanished_file_goes_with_its_further_names_and_a_database_s_is_no_warning() {
         let mut ledger = Ledger::default();
         let mut add = |name: &str, kind, on_change| {
-            ledger.add(name.into(), kind, 0, FileMetadata::default(), on_change)
+            ledger.add(name.into(), kind, 0, FileMetadata::default(), Some(Vec::new()), on_change)
         };
         let link = |to: &str| FileKind::HardLink { to: to.into() };
         let gone = add("gone", FileKind::File, OnChange::Warn);
@@ -139,10 +156,24 @@ mod tests {
     }
 
     #[test]
+    fn attributes_that_are_not_kept_are_counted_and_the_first_file_is_named() {
+        let mut ledger = Ledger::default();
+        for (name, attributes) in [("kept", Some(Vec::new())), ("first", None), ("second", None)] {
+            ledger.add(name.into(), FileKind::File, 0, FileMetadata::default(), attributes, OnChange::Warn);
+        }
+        let (_, warnings) = ledger.finish();
+        assert!(
+            warnings[0].contains(" of 2 files are not kept") && warnings[0].ends_with("first: first"),
+            "{warnings:?}"
+        );
+    }
+
+    #[test]
     fn of_many_changes_some_are_named_and_all_are_counted() {
         let mut ledger = Ledger::default();
         for number in 1..=30 {
-            ledger.add("x".into(), FileKind::File, 0, FileMetadata::default(), OnChange::Warn);
+            let attributes = Some(Vec::new());
+            ledger.add("x".into(), FileKind::File, 0, FileMetadata::default(), attributes, OnChange::Warn);
             ledger.changed(number, "its content was modified");
         }
         assert_eq!(ledger.changed, 30);

@@ -6,6 +6,7 @@
 //!        └─ streams ──────► ordered ──────┘
 //! ```
 
+mod ahead;
 mod encode;
 mod error;
 mod item;
@@ -30,8 +31,10 @@ pub use error::CreateError;
 pub use item::{Inspect, Item, Live, LiveEnd, OnChange, PreparedSource, What, metadata_of};
 pub use made::{Counts, Made, MadeStripe};
 pub use options::CreateOptions;
+pub use room::{Shortage, shortages};
 pub use run::{check, create};
 pub use sample::Sample;
 pub use targets::check as check_targets;
+pub(super) use targets::remove_dead;
 pub use tree::{SourceRequest, prepare};
 pub use trial::{Feed, Trial, TrialLimit, trial};

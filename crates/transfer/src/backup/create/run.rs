@@ -20,6 +20,7 @@ use super::ledger::Ledger;
 use super::made::{self, Counts, Made};
 use super::open::{Batch, batches};
 use super::options::{CreateOptions, Shape};
+use super::room::shortages;
 use super::small::{self, Change, SmallFile, SmallSource};
 use super::source::{FileBatch, Fills, stream};
 use super::targets::{self, Targets, reason};
@@ -79,6 +80,11 @@ pub fn create(
     let wrapped = keys.as_ref().map(|keys| &keys.wrapped);
     let header = |stripe| stripe_header(set, stripe, &settings, created_unix_ns, wrapped);
     let (made, removed_bytes) = Targets::create(set, &options.targets, header)?;
+    if options.compression == Compression::None
+        && let Some(shortage) = shortages(&options.targets, &sources).into_iter().next()
+    {
+        return Err(CreateError::NoRoom(shortage));
+    }
     let made = (!options.targets.is_empty()).then_some(made);
     for source in &sources {
         add_total(progress, source.items.iter().chain(&source.last));
@@ -214,7 +220,8 @@ impl Backup<'_> {
             What::Stream(_) => (FileKind::Stream, &mut self.counts.files),
         };
         *count += 1;
-        let number = self.ledger.add(name.clone(), kind, source, item.metadata, item.on_change);
+        let number =
+            self.ledger.add(name.clone(), kind, source, item.metadata, item.attributes, item.on_change);
         let inspect = item.inspect;
         let small = |from, inspect| {
             let size_bytes = u32::try_from(size_bytes).unwrap_or(u32::MAX);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use iostall_engine::FileIndex;
 use iostall_model::backup::Digest32;
 
-use super::room::RoomOfStripe;
+use super::ahead::RoomOfStripe;
 use crate::backup::format::{
     FRAME_HEADER_BYTES, FrameHeader, FrameKind, IndexRecord, frame_block_bytes, set_stripe,
 };

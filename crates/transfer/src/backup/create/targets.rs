@@ -11,8 +11,8 @@ use iostall_engine::{Access, FileHandle, OpenOptions, OpenTarget, open_target};
 use iostall_measure::Caching;
 use iostall_model::backup::SetId;
 
+use super::ahead::RoomFile;
 use super::error::CreateError;
-use super::room::RoomFile;
 use crate::backup::format::StripeHeader;
 use crate::plan::PLAN_ALIGN;
 
@@ -103,7 +103,8 @@ fn refuse_existing(path: &Path, targets: &[PathBuf]) -> Result<(), CreateError> 
                 && there.size_bytes > 0
                 && begins_with_mark(path).unwrap_or(false)
                 && manifest.is_none_or(|manifest| files::stamp_of_link(&manifest).is_err());
-            Err(CreateError::Exists { path: path.to_owned(), is_left_over })
+            let left_over = is_left_over.then(|| targets.to_vec());
+            Err(CreateError::Exists { path: path.to_owned(), left_over })
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(CreateError::system("look at", path)(error)),
@@ -117,7 +118,7 @@ fn begins_with_mark(path: &Path) -> io::Result<bool> {
     Ok(MARKS.iter().any(|mark| mark.starts_with(&begin)))
 }
 
-fn directory_of(path: &Path) -> &Path {
+pub(super) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -151,7 +152,7 @@ fn remove_left_over(target: &Path) -> u64 {
 }
 
 /// Removes a stripe or a manifest under a temporary name unless a living process has it.
-fn remove_dead(path: &Path) -> io::Result<u64> {
+pub(in crate::backup) fn remove_dead(path: &Path) -> io::Result<u64> {
     let file = files::open_to_lock(path)?;
     let there = files::stamp(&file)?;
     if there.kind != FileKind::Regular || there.links != 1 {

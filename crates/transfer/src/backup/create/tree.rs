@@ -81,7 +81,7 @@ fn of_path(named: &Path, targets: &[PathBuf], progress: &Progress) -> Result<Pre
     let base = StoredName(path_bytes(Path::new(path.file_name().unwrap_or_default())).to_vec());
     match stamp.kind {
         FileKind::Regular => {
-            let item = Item::file(base, path, &stamp);
+            let item = Item::file(base, path.clone(), &stamp).attributes_of(&path);
             Ok(source(shown, StoredName::default(), SourceKind::File, vec![item]))
         }
         FileKind::Directory => {
@@ -89,7 +89,8 @@ fn of_path(named: &Path, targets: &[PathBuf], progress: &Progress) -> Result<Pre
                 refuse_inside(target, named, &path)?;
             }
             let mut walk = Walk { progress, items: Vec::new(), skipped_specials: 0, names: HashMap::new() };
-            walk.items.push(Item::new(StoredName::default(), What::Directory, metadata_of(&stamp)));
+            let root = Item::new(StoredName::default(), What::Directory, metadata_of(&stamp));
+            walk.items.push(root.attributes_of(&path));
             walk.directory(&path, &[])?;
             let found = source(shown, base, SourceKind::Directory, walk.items);
             Ok(PreparedSource { skipped_specials: walk.skipped_specials, ..found })
@@ -180,7 +181,7 @@ impl Walk<'_> {
             match files::stamp_of_link(&below) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(CreateError::system("look at", &below)(error)),
-                Ok(stamp) => self.entry(below, stored, &stamp)?,
+                Ok(stamp) => self.entry(&below, stored, &stamp)?,
             }
         }
         Ok(())
@@ -190,15 +191,16 @@ impl Walk<'_> {
         if self.progress.is_cancelled() { Err(CreateError::Cancelled) } else { Ok(()) }
     }
 
-    fn entry(&mut self, path: PathBuf, name: Vec<u8>, stamp: &FileStamp) -> Result<(), CreateError> {
+    fn entry(&mut self, path: &Path, name: Vec<u8>, stamp: &FileStamp) -> Result<(), CreateError> {
         let stored = StoredName(name);
         match stamp.kind {
             FileKind::Directory => {
-                self.items.push(Item::new(stored.clone(), What::Directory, metadata_of(stamp)));
-                return self.directory(&path, stored.as_bytes());
+                let item = Item::new(stored.clone(), What::Directory, metadata_of(stamp));
+                self.items.push(item.attributes_of(path));
+                return self.directory(path, stored.as_bytes());
             }
             FileKind::Symlink => {
-                let to = fs::read_link(&path).map_err(CreateError::system("read the link", &path))?;
+                let to = fs::read_link(path).map_err(CreateError::system("read the link", path))?;
                 let to = StoredName(path_bytes(&to).to_vec());
                 self.items.push(Item::new(stored, What::Symlink { to }, metadata_of(stamp)));
             }
@@ -211,7 +213,7 @@ impl Walk<'_> {
                     if stamp.links > 1 {
                         self.names.insert((stamp.device, stamp.inode), stored.clone());
                     }
-                    self.items.push(Item::file(stored, path, stamp));
+                    self.items.push(Item::file(stored, path.to_owned(), stamp).attributes_of(path));
                 }
             }
             FileKind::Special => self.skipped_specials += 1,

@@ -8,10 +8,10 @@ use iostall_engine::{Engine, EngineReport, FileHandle, FileIndex, OpenTarget};
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::backup::{FileEntry, SetId, StoredName, StripeRecord};
 
+use super::ahead::RoomAhead;
 use super::encode::{Content, EncodeJob, Encoder, Part};
 use super::error::CreateError;
 use super::options::{CreateOptions, Shape};
-use super::room::RoomAhead;
 use super::source::{CountedSource, Fills, StreamReader};
 use super::stripe::Stripe;
 use super::targets::{Targets, align_of};

@@ -1,6 +1,6 @@
 //! The first block of a stripe.
 
-use iostall_model::backup::SetId;
+use iostall_model::backup::{BackupSettings, Compression, SetId};
 
 use super::bytes::{Fields, Put, blocks_of};
 use super::error::FormatError;
@@ -83,6 +83,23 @@ impl StripeHeader {
     pub fn bytes(&self) -> u64 {
         let keys = self.keys.as_ref().map_or(0, |keys| keys.age.len() as u64);
         u64::from(self.block_bytes) + blocks_of(keys, self.block_bytes)
+    }
+
+    /// What it says of how the set was made.
+    pub fn settings(&self) -> BackupSettings {
+        BackupSettings {
+            stripes: self.stripes,
+            block_bytes: self.block_bytes,
+            frame_bytes: self.frame_bytes,
+            transfer_bytes: self.transfer_bytes,
+            compression: match self.codec {
+                CodecKind::None => Compression::None,
+                CodecKind::Zstd => Compression::Zstd(self.level),
+                CodecKind::Lz4 => Compression::Lz4,
+            },
+            encrypted: self.keys.is_some(),
+            ..BackupSettings::default()
+        }
     }
 
     /// As stored, [`StripeHeader::bytes`] long.

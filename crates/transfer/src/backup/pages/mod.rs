@@ -4,4 +4,4 @@ mod checksum;
 mod relation_file;
 
 pub use checksum::{PageState, checksum, state_of};
-pub use relation_file::{Fork, RelationFile};
+pub use relation_file::{Fork, RelationFile, blocks_in_words};

@@ -50,6 +50,26 @@ impl RelationFile {
     }
 }
 
+/// Where relations are, in the data directory or a tablespace: other files have names that are numbers, too.
+const PLACES: [&[u8]; 4] = [b"base", b"global", b"pg_tblspc", b"iostall_tablespaces"];
+
+/// The pages `first` to `last` of the file `name` as PostgreSQL counts them, such as `base/16384/2619 block 17`: the files of a
+/// large relation are one, and each has `segment_blocks`. `None` if the file is no relation's.
+pub fn blocks_in_words(name: &[u8], first: u64, last: u64, segment_blocks: u32) -> Option<String> {
+    let at = name.iter().rposition(|byte| *byte == b'/')? + 1;
+    let (directory, file) = name.split_at(at);
+    let is_place = |part: &[u8]| PLACES.contains(&part);
+    let RelationFile { segment, .. } =
+        RelationFile::parse(file).filter(|_| directory.split(|byte| *byte == b'/').any(is_place))?;
+    let before = u64::from(segment) * u64::from(segment_blocks);
+    let fork = file.split(|byte| *byte == b'.').next().unwrap_or(file);
+    let relation = String::from_utf8_lossy(&name[..at + fork.len()]).into_owned();
+    Some(match (before.checked_add(first)?, before.checked_add(last)?) {
+        (first, last) if first == last => format!("{relation} block {first}"),
+        (first, last) => format!("{relation} blocks {first} to {last}"),
+    })
+}
+
 fn number(digits: &str) -> Option<u32> {
     let is_plain = digits.bytes().all(|digit| digit.is_ascii_digit()) && !digits.starts_with('0');
     (digits == "0" || is_plain).then(|| digits.parse().ok()).flatten()
@@ -98,5 +118,16 @@ mod tests {
             assert_eq!(RelationFile::parse(other.as_bytes()), None, "{other}");
         }
         assert_eq!(RelationFile::parse(b"16384\xff"), None);
+    }
+
+    #[test]
+    fn blocks_are_counted_through_all_files_of_a_relation() {
+        let words = |name: &str, first, last| blocks_in_words(name.as_bytes(), first, last, 131_072);
+        assert_eq!(words("base/16384/2619", 17, 17).unwrap(), "base/16384/2619 block 17");
+        assert_eq!(words("main/base/5/2619.1", 0, 127).unwrap(), "main/base/5/2619 blocks 131072 to 131199");
+        assert_eq!(words("global/1262_fsm", 0, 2).unwrap(), "global/1262_fsm blocks 0 to 2");
+        for other in ["2619", "pg_xact/1234", "base/5/PG_VERSION", "base/5/pg_filenode.map", "x/2619"] {
+            assert_eq!(words(other, 0, 0), None, "{other}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use iostall_model::backup::{FileEntry, Manifest, SourceKind};
 
 use crate::backup::format::{FrameKind, IndexRecord};
+use crate::backup::pages::blocks_in_words;
 
 /// Something in a backup that is not as it was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,13 +52,14 @@ impl Damage {
         }
         let file = entry_of(manifest, record.file);
         let length = u64::from(record.plain_length);
-        let pages = file.and_then(|file| pages_of(manifest, file, record.offset, length)).unwrap_or_default();
+        let blocks = file.and_then(|file| blocks_of(manifest, file, record.offset, length));
+        let blocks = blocks.map(|blocks| format!("; lost with it: {blocks}")).unwrap_or_default();
         Self {
             frame: Some(record.sequence),
             file: file.map(|file| file.name.to_string()),
             file_offset: Some(record.offset),
             file_bytes: length,
-            message: format!("{}{pages}", at.message),
+            message: format!("{}{blocks}", at.message),
             ..at
         }
     }
@@ -69,22 +71,16 @@ pub fn entry_of(manifest: &Manifest, number: u64) -> Option<&FileEntry> {
     manifest.files.get(at)
 }
 
-/// Size of a page of PostgreSQL, and pages in a segment of a relation, unless it was built otherwise.
+/// Size of a page of PostgreSQL, and pages in a file of a relation, unless it was built otherwise, which nobody does.
 const PAGE_BYTES: u64 = 8192;
-const SEGMENT_PAGES: u64 = 131_072;
+const SEGMENT_BLOCKS: u32 = 131_072;
 
-/// In words, which pages of a relation of PostgreSQL a range of a file holds.
-fn pages_of(manifest: &Manifest, file: &FileEntry, offset: u64, length: u64) -> Option<String> {
+/// In words, which blocks of a relation of PostgreSQL a range of a file holds; `None` if it is no relation's.
+pub(crate) fn blocks_of(manifest: &Manifest, file: &FileEntry, offset: u64, length: u64) -> Option<String> {
     let source = manifest.sources.get(usize::try_from(file.source).ok()?)?;
     if !matches!(source.kind, SourceKind::Postgresql(_)) || length == 0 {
         return None;
     }
-    let name = std::str::from_utf8(file.name.as_bytes()).ok()?;
-    let relation = name.rsplit('/').next()?;
-    let (number, segment) = relation.split_once('.').unwrap_or((relation, "0"));
-    let (number, fork) = number.split_once('_').unwrap_or((number, "main"));
-    let is_relation = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
-    let first = segment.parse::<u64>().ok()?.checked_mul(SEGMENT_PAGES)?.checked_add(offset / PAGE_BYTES)?;
-    let last = first.checked_add((offset % PAGE_BYTES + length - 1) / PAGE_BYTES)?;
-    is_relation.then(|| format!("; pages {first} to {last} of the {fork} fork of relation {number}"))
+    let first = offset / PAGE_BYTES;
+    blocks_in_words(file.name.as_bytes(), first, (offset + length - 1) / PAGE_BYTES, SEGMENT_BLOCKS)
 }

@@ -8,6 +8,7 @@ use iostall_measure::foreign::shell_path;
 use thiserror::Error;
 
 use super::damage::Damage;
+use crate::backup::catalog::ScanError;
 use crate::backup::codec::KeyError;
 use crate::pipeline::PipelineError;
 
@@ -46,6 +47,15 @@ fn first(damage: &[Damage]) -> String {
 }
 
 impl ReadError {
+    /// For `map_err`: a directory could not be looked through.
+    pub(super) fn scan(error: ScanError) -> Self {
+        let (verb, path, source) = match error {
+            ScanError::Directory { directory, source } => ("look through", directory, source),
+            ScanError::File { path, source } => ("read", path, source),
+        };
+        Self::System { verb, path, source }
+    }
+
     /// For `map_err`: a system call on `path` failed.
     pub fn system<'p>(verb: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> Self + use<'p> {
         move |source| Self::System { verb, path: path.to_owned(), source }

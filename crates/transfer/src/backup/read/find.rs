@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files::path_from_bytes;
-use iostall_engine::{Input, InputError};
+use iostall_engine::{Input, InputError, guard};
 use iostall_measure::ByteCount;
-use iostall_model::backup::{Manifest, SetId};
+use iostall_model::backup::{Manifest, SetId, StripeRecord};
 
 use super::damage::Damage;
 use super::error::ReadError;
@@ -81,7 +81,7 @@ fn manifests_beside(stripe: &Path) -> Vec<PathBuf> {
 }
 
 /// The set that a manifest says it is of, without checking the manifest.
-fn set_of(path: &Path) -> Option<SetId> {
+pub(super) fn set_of(path: &Path) -> Option<SetId> {
     let head = read_start(path, MANIFEST_HEADER_BYTES).ok()?;
     let set = head.get(SET_AT..SET_AT + 16)?;
     head.starts_with(MANIFEST_MARK).then(|| set.try_into().map(SetId).ok())?
@@ -144,22 +144,29 @@ enum Failed {
 }
 
 fn load(path: &Path, unlock: Option<&Unlock>) -> Result<OpenedManifest, Failed> {
-    let too_long = || {
-        let cause = FormatError::Value { part: "the manifest", field: "its length", value: u64::MAX };
-        Failed::Manifest(ManifestError::Format(cause))
-    };
-    let file = MANIFEST.read(path).map_err(|error| match error {
-        InputError::System { path, source, .. } => {
-            Failed::Read(ReadError::System { verb: "read", path, source })
+    let file = manifest_bytes(path).map_err(|error| match error {
+        ReadError::Damaged(_) => {
+            let cause = FormatError::Value { part: "the manifest", field: "its length", value: u64::MAX };
+            Failed::Manifest(ManifestError::Format(cause))
         }
-        InputError::TooLong { .. } => too_long(),
-        other => Failed::Read(ReadError::System {
+        other => Failed::Read(other),
+    })?;
+    decode(file, unlock).map_err(Failed::Manifest)
+}
+
+/// The whole file of a manifest.
+pub(crate) fn manifest_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
+    MANIFEST.read(path).map_err(|error| match error {
+        InputError::System { path, source, .. } => ReadError::System { verb: "read", path, source },
+        InputError::TooLong { .. } => {
+            ReadError::Damaged(vec![Damage::of_file(None, path, "the manifest is longer than any manifest")])
+        }
+        other => ReadError::System {
             verb: "read",
             path: path.to_owned(),
             source: std::io::Error::other(other.to_string()),
-        }),
-    })?;
-    decode(file, unlock).map_err(Failed::Manifest)
+        },
+    })
 }
 
 /// Where to look for each stripe of a set, by number, or what is wrong instead.
@@ -183,7 +190,7 @@ pub(super) fn stripes(manifest: &Manifest, named: &Named) -> BTreeMap<u16, Resul
             if looked.contains(&directory) {
                 continue;
             }
-            match candidate(manifest, record.number, &directory.join(&name)) {
+            match candidate(manifest, record, &directory.join(&name)) {
                 Some(Ok(stripe)) => {
                     first_problem = Some(Ok(stripe));
                     break;
@@ -212,8 +219,10 @@ fn by_number(manifest: &Manifest, named: &Named) -> BTreeMap<u16, Result<Stripe,
     ours.map(|stripe| (stripe.number(), Ok(stripe))).collect()
 }
 
-/// The file at `path` as stripe `number`; `None` if there is no file.
-fn candidate(manifest: &Manifest, number: u16, path: &Path) -> Option<Result<Stripe, Box<Damage>>> {
+/// The file at `path` as the stripe of `record`; `None` if there is no file, or if it is another stripe of the set that may have
+/// the same name, since stripes in several directories often have one.
+fn candidate(manifest: &Manifest, record: &StripeRecord, path: &Path) -> Option<Result<Stripe, Box<Damage>>> {
+    let number = record.number;
     if path.symlink_metadata().is_err() {
         return None;
     }
@@ -230,6 +239,14 @@ fn candidate(manifest: &Manifest, number: u16, path: &Path) -> Option<Result<Str
         ));
     }
     if stripe.number() != number {
+        let of_found = manifest.stripes.get(usize::from(stripe.number()));
+        let is_its_place = record
+            .directory
+            .iter()
+            .any(|hint| guard::is_same_place(&path_from_bytes(hint.0.clone()), &directory_of(path)));
+        if !is_its_place && of_found.is_some_and(|found| found.name == record.name) {
+            return None;
+        }
         let (found, wanted) = (stripe.number() + 1, number + 1);
         return wrong(format!(
             "this is stripe {found}, and stripe {wanted} should have this name: they were exchanged"

@@ -22,6 +22,9 @@ pub struct OpenSet {
     pub stripes: Vec<OpenStripe>,
     /// What was found so far that is not as it was written.
     pub damage: Vec<Damage>,
+    /// It is encrypted and was opened without its key: of the manifest only what the headers of the stripes say is known, and
+    /// there is nothing that could be restored.
+    pub is_without_key: bool,
 }
 
 /// A stripe, and what its index says.
@@ -71,7 +74,7 @@ pub fn open(paths: &[PathBuf], unlock: Option<&Unlock>) -> Result<OpenSet, ReadE
             Err(missing) => damage.push(*missing),
         }
     }
-    Ok(OpenSet { manifest, manifest_path, keys: opened.keys, stripes, damage })
+    Ok(OpenSet { manifest, manifest_path, keys: opened.keys, stripes, damage, is_without_key: false })
 }
 
 /// What in a manifest cannot be, although its checksum is right.

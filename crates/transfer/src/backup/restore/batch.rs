@@ -141,6 +141,9 @@ impl<'w> Writing<'w> {
         let index = self.tree.plan.files.get(&file).copied().unwrap_or_default();
         let entry = self.tree.plan.all[index].entry;
         let buffered = opening.open(index)?;
+        if !self.tree.has_lengths() {
+            return Self::open_twice(index, buffered);
+        }
         // Writes beyond the end of a file wait for each other.
         let grown = buffered.set_len(entry.size_bytes).and_then(|()| {
             if entry.data_bytes == entry.size_bytes {
@@ -149,6 +152,10 @@ impl<'w> Writing<'w> {
             Ok(())
         });
         grown.map_err(RestoreError::writing(&entry.name))?;
+        Self::open_twice(index, buffered)
+    }
+
+    fn open_twice(index: usize, buffered: File) -> Result<OpenFile, RestoreError> {
         let direct = open_again(&buffered, &OpenOptions { access: Access::Write, ..OpenOptions::default() })?;
         let align = if files::is_direct(&direct) { WRITE_ALIGN } else { 1 };
         Ok(OpenFile { index, buffered, direct, align })

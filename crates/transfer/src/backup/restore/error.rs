@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::guard::Refusal;
 use iostall_engine::{EngineError, OpenError};
+use iostall_measure::ByteCount;
 use iostall_measure::foreign::shell_path;
 use iostall_model::backup::StoredName;
 use thiserror::Error;
@@ -12,6 +13,8 @@ use thiserror::Error;
 use crate::backup::codec::KeyError;
 use crate::backup::read::{Damage, ReadError};
 use crate::pipeline::PipelineError;
+
+const NO_ROOM: &str = "free space there, or restore to another file system, or only a part with --only; nothing of this restore was left";
 
 /// Why a set was not restored. In every case nothing has its final name.
 #[derive(Debug, Error)]
@@ -35,6 +38,18 @@ pub enum RestoreError {
     InTheWay { path: PathBuf, what: &'static str },
     #[error("another restore is writing to {}", path.display())]
     Busy { path: PathBuf },
+    #[error(
+        "{} has {} free, and the restore needs {}",
+        directory.display(), ByteCount(*free_bytes), ByteCount(*needed_bytes)
+    )]
+    NoRoom { directory: PathBuf, needed_bytes: u64, free_bytes: u64 },
+    #[error("{} is a block device, which takes one file, and more than that is to be restored", device.display())]
+    ManyOntoDevice { device: PathBuf },
+    #[error(
+        "the image has {size_bytes} bytes, and the device {} has {device_bytes}",
+        device.display()
+    )]
+    DeviceTooSmall { device: PathBuf, device_bytes: u64, size_bytes: u64 },
     #[error("the set has no file or directory {name}")]
     NotInSet { name: StoredName },
     #[error(
@@ -99,6 +114,14 @@ impl RestoreError {
                 Some(format!("restore to a new place, or add --overwrite {path} to replace what is there"))
             }
             Self::Busy { .. } => Some("wait until it ends, or restore to another place".to_owned()),
+            Self::NoRoom { .. } => Some(NO_ROOM.to_owned()),
+            Self::Writing { source, .. } | Self::System { source, .. }
+                if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
+            {
+                Some(NO_ROOM.to_owned())
+            }
+            Self::ManyOntoDevice { .. } => Some("name the image alone with --only".to_owned()),
+            Self::Refused(refusal) => Some(refusal.hint()),
             Self::NotInSet { .. } => {
                 Some("name it as it is in the set, without the directory that was backed up".to_owned())
             }

@@ -6,6 +6,7 @@
 //! a link: a hostile set cannot write elsewhere.
 
 mod batch;
+mod device;
 mod error;
 mod place;
 mod plan;
@@ -15,14 +16,16 @@ mod tree;
 
 use std::path::{Path, PathBuf};
 
+use iostall_engine::files;
 use iostall_engine::guard::WriteConsent;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::backup::Manifest;
 
 use self::batch::Writing;
 use self::plan::Plan;
-use self::roots::Roots;
+use self::roots::{Onto, Roots};
 use self::tree::Tree;
+use super::codec::KeyError;
 use super::read::{Damage, OpenSet, ReadError, ReadShape, StripeRead};
 use crate::progress::Progress;
 use crate::rate::RateLimit;
@@ -36,7 +39,7 @@ pub use tree::FileLoss;
 pub struct RestoreOptions<'a> {
     /// Names in the set; all of it if there is none. A single one is restored without the directories above it.
     pub only: &'a [PathBuf],
-    /// What may be replaced.
+    /// What may be replaced, or which device may be written.
     pub consent: WriteConsent,
     /// Limits how fast stripes are read.
     pub rate: Option<&'a RateLimit>,
@@ -81,25 +84,31 @@ impl<E: Into<RestoreError>> From<E> for NotRestored {
     }
 }
 
-/// Restores `set` to `to`: a new name, an empty directory, or what the consent says may be replaced.
+/// Restores `set` to `to`: a new name, an empty directory, or what the consent says may be replaced, such as a block device.
 ///
 /// # Errors
-/// If not all of it could be restored. Nothing has its name then.
+/// If not all of it could be restored. Nothing has its name then; a device, which has no other, is what is left.
 pub fn restore(
     set: &OpenSet,
     to: &Path,
     options: &RestoreOptions<'_>,
     progress: &Progress,
 ) -> Result<Restored, NotRestored> {
+    if set.is_without_key {
+        return Err(ReadError::from(KeyError::NoKey).into());
+    }
     // Another copy of the manifest may be damaged: one was good.
     let damage: Vec<_> = set.damage.iter().filter(|damage| damage.stripe.is_some()).cloned().collect();
     if !damage.is_empty() {
         return Err(ReadError::Damaged(damage).into());
     }
     let plan = Plan::new(&set.manifest, options.only)?;
+    if files::is_block_device(to) {
+        return device::restore(set, &plan, to, options, progress);
+    }
     let one_file = plan.one_file().and_then(|planned| planned.path.file_name());
     let roots = Roots::prepare(to, one_file, &options.consent, options.elsewhere)?;
-    let tree = Tree::new(&plan, &roots);
+    let tree = Tree::new(&plan, Onto::Directories(&roots));
     let restored = write(set, &tree, &roots, options, progress).and_then(|restored| {
         roots.finish(|path, directory| tree.finish_root(path, directory))?;
         Ok(Restored { losses: tree.losses(), ..restored })
@@ -126,9 +135,10 @@ fn write(
     let plan = tree.plan;
     let mut shape = ReadShape::of(set, true).limited(options.rate);
     shape.ask(options.workers, options.depth);
-    let content = plan.files.values().map(|index| plan.all[*index].entry.data_bytes);
-    let bytes = content.sum();
+    let content = || plan.files.values().map(|index| &plan.all[*index]);
+    let bytes: u64 = content().map(|planned| planned.entry.data_bytes).sum();
     progress.add_total(plan.files.len() as u64, bytes);
+    roots.check_room(content().map(|planned| (planned.path.as_path(), planned.entry.data_bytes)))?;
     tree.make_directories()?;
     let mut writing = Writing::new(set, tree, shape, options.rate, progress)?;
     writing.bundles(options.only.is_empty())?;

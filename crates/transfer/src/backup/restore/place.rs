@@ -74,6 +74,19 @@ impl Place {
         Ok(Self { target, temporary, root, ends, consent: consent.clone(), lock })
     }
 
+    /// Whether so many bytes fit.
+    pub(super) fn check_room(&self, needed_bytes: u64) -> Result<(), RestoreError> {
+        let directory = self.temporary.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new("."));
+        let free_bytes =
+            files::usable_bytes(&self.temporary).map_err(RestoreError::system("look at", directory))?;
+        if free_bytes < needed_bytes {
+            let directory = directory.to_owned();
+            return Err(RestoreError::NoRoom { directory, needed_bytes, free_bytes });
+        }
+        Ok(())
+    }
+
     /// Gives everything its name. It must be durable before. `set_root` sets the metadata of the restored directory itself.
     pub(super) fn finish(&self, set_root: impl FnOnce(&OpenDirectory)) -> Result<(), RestoreError> {
         let failed = |source: io::Error| match source.kind() {
@@ -93,7 +106,10 @@ impl Place {
             Ends::ReplacesTarget => {
                 set_root(&self.root);
                 self.root.sync().map_err(failed)?;
-                self.replace().map_err(failed)?;
+                let before = self.replace().map_err(failed)?;
+                // What was replaced goes when its successor is durable.
+                self.sync_parent()?;
+                std::fs::remove_dir_all(&before).map_err(RestoreError::system("remove", &before))?;
             }
             Ends::MovesUp => self.move_up(set_root).map_err(failed)?,
             Ends::OneFile(name) => {
@@ -108,6 +124,10 @@ impl Place {
                     .map_err(RestoreError::system("remove", &self.temporary))?;
             }
         }
+        self.sync_parent()
+    }
+
+    fn sync_parent(&self) -> Result<(), RestoreError> {
         let parent = match self.target.parent() {
             Some(parent) if parent != Path::new("") => parent,
             _ => Path::new("."),
@@ -120,11 +140,16 @@ impl Place {
         std::fs::remove_dir_all(&self.temporary).is_ok()
     }
 
-    fn replace(&self) -> io::Result<()> {
+    /// Takes the place of what is there; returns where that is now. After both names were exchanged, that is the name of an
+    /// interrupted restore, which the next one removes.
+    fn replace(&self) -> io::Result<PathBuf> {
+        if files::exchange(&self.temporary, &self.target)? {
+            return Ok(self.temporary.clone());
+        }
         let before = replaced_path(&self.target);
         files::rename_new(&self.target, &before)?;
         files::rename_new(&self.temporary, &self.target)?;
-        std::fs::remove_dir_all(&before)
+        Ok(before)
     }
 
     /// The directory of the restore goes last: as long as it is there, the destination is not whole.

@@ -1,6 +1,8 @@
 //! The directories that a restore makes: its destination, and others for parts that belong elsewhere, such as tablespaces.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +23,15 @@ pub struct Elsewhere {
     pub link: PathBuf,
 }
 
-/// All of them.
+/// Where the files of a restore are made.
+#[derive(Clone, Copy)]
+pub(super) enum Onto<'p> {
+    Directories(&'p Roots),
+    /// The one file of the restore is the content of this block device.
+    Device(&'p File),
+}
+
+/// All directories of a restore.
 pub(super) struct Roots {
     pub(super) main: Place,
     parts: Vec<Part>,
@@ -33,6 +43,28 @@ struct Part {
     link: PathBuf,
     leads_to: PathBuf,
     place: Place,
+}
+
+impl Onto<'_> {
+    /// Opens a directory of the restore.
+    pub(super) fn below(&self, path: &Path) -> io::Result<OpenDirectory> {
+        match self {
+            Self::Directories(roots) => roots.below(path),
+            Self::Device(_) => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    /// Whether a directory of the restore is a root, and so is there already.
+    pub(super) fn is_root(&self, path: &Path) -> bool {
+        path == Path::new("")
+            || matches!(self, Self::Directories(roots) if roots.parts.iter().any(|part| part.name == path))
+    }
+
+    /// Where a link leads instead of where it did, if the part that it leads to goes elsewhere.
+    pub(super) fn leads_to(&self, link: &Path) -> Option<&Path> {
+        let Self::Directories(roots) = self else { return None };
+        roots.parts.iter().find(|part| part.link == link).map(|part| part.leads_to.as_path())
+    }
 }
 
 impl Roots {
@@ -59,7 +91,7 @@ impl Roots {
     }
 
     /// Opens a directory of the restore.
-    pub(super) fn below(&self, path: &Path) -> io::Result<OpenDirectory> {
+    fn below(&self, path: &Path) -> io::Result<OpenDirectory> {
         let part = self.parts.iter().find_map(|part| Some((part, path.strip_prefix(&part.name).ok()?)));
         match part {
             Some((part, inside)) => part.place.root.below(inside),
@@ -67,14 +99,24 @@ impl Roots {
         }
     }
 
-    /// Whether a directory of the restore is a root, and so is there already.
-    pub(super) fn is_root(&self, path: &Path) -> bool {
-        path == Path::new("") || self.parts.iter().any(|part| part.name == path)
-    }
-
-    /// Where a link leads instead of where it did, if the part that it leads to goes elsewhere.
-    pub(super) fn leads_to(&self, link: &Path) -> Option<&Path> {
-        self.parts.iter().find(|part| part.link == link).map(|part| part.leads_to.as_path())
+    /// Whether `files`, each with the bytes that it takes, fit on the file systems that they go to, as far as that can be
+    /// known. What an interrupted restore had left is removed by now.
+    pub(super) fn check_room<'f>(
+        &self,
+        files: impl Iterator<Item = (&'f Path, u64)>,
+    ) -> Result<(), RestoreError> {
+        let mut of_places = vec![0_u64; self.parts.len() + 1];
+        for (path, bytes) in files {
+            let part = self.parts.iter().position(|part| path.starts_with(&part.name));
+            of_places[part.unwrap_or(self.parts.len())] += bytes;
+        }
+        let mut needed: BTreeMap<u64, (&Place, u64)> = BTreeMap::new();
+        for (place, bytes) in self.places().zip(of_places) {
+            let stamp = files::stamp_of_path(&place.temporary);
+            let device = stamp.map_err(RestoreError::system("look at", &place.temporary))?.device;
+            needed.entry(device).or_insert((place, 0)).1 += bytes;
+        }
+        needed.into_values().try_for_each(|(place, bytes)| place.check_room(bytes))
     }
 
     fn places(&self) -> impl Iterator<Item = &Place> {

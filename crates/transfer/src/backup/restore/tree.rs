@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use iostall_engine::files::{self, Loss, NewMetadata, OpenDirectory, path_from_bytes};
+use iostall_engine::files::{self, Attribute, Loss, NewMetadata, OpenDirectory, path_from_bytes};
 use iostall_model::backup::{FileEntry, FileKind, StoredName};
 
 use super::error::RestoreError;
 use super::plan::{Make, Plan, Planned};
-use super::roots::Roots;
+use super::roots::Onto;
 
 /// What was lost of the metadata of a file.
 pub type FileLoss = (PathBuf, Loss);
@@ -27,7 +27,7 @@ struct State {
 /// All files of a restore. Shared by the workers.
 pub(super) struct Tree<'p> {
     pub(super) plan: &'p Plan<'p>,
-    roots: &'p Roots,
+    onto: Onto<'p>,
     states: Vec<Mutex<State>>,
     losses: Mutex<Vec<FileLoss>>,
 }
@@ -48,12 +48,22 @@ pub(super) fn metadata_of(entry: &FileEntry) -> NewMetadata {
     NewMetadata { mode: kept.mode, uid: kept.uid, gid: kept.gid, modified_ns: kept.modified_ns.into() }
 }
 
+fn attributes_of(entry: &FileEntry) -> Vec<Attribute> {
+    let kept = entry.attributes.iter();
+    kept.map(|one| Attribute { name: one.name.0.clone(), value: one.value.0.clone() }).collect()
+}
+
 impl<'p> Tree<'p> {
-    pub(super) fn new(plan: &'p Plan<'p>, roots: &'p Roots) -> Self {
+    pub(super) fn new(plan: &'p Plan<'p>, onto: Onto<'p>) -> Self {
         let state = |planned: &Planned<'_>| {
             Mutex::new(State { is_made: false, is_finished: false, missing_bytes: planned.entry.data_bytes })
         };
-        Self { plan, roots, states: plan.all.iter().map(state).collect(), losses: Mutex::default() }
+        Self { plan, onto, states: plan.all.iter().map(state).collect(), losses: Mutex::default() }
+    }
+
+    /// Whether files have the length that they are given; that of a device is what it is.
+    pub(super) fn has_lengths(&self) -> bool {
+        matches!(self.onto, Onto::Directories(_))
     }
 
     /// What could not be restored of the metadata.
@@ -83,9 +93,9 @@ impl<'p> Tree<'p> {
     }
 
     pub(super) fn make_directories(&self) -> Result<(), RestoreError> {
-        for path in self.plan.directories().into_iter().filter(|path| !self.roots.is_root(path)) {
+        for path in self.plan.directories().into_iter().filter(|path| !self.onto.is_root(path)) {
             let (parent, name) = split(path);
-            let made = self.roots.below(parent).and_then(|parent| parent.make_directory(name));
+            let made = self.onto.below(parent).and_then(|parent| parent.make_directory(name));
             made.map_err(|source| RestoreError::System { verb: "make", path: path.to_owned(), source })?;
         }
         Ok(())
@@ -114,6 +124,9 @@ impl<'p> Tree<'p> {
                 return Ok(());
             }
         }
+        if !self.has_lengths() {
+            return Ok(());
+        }
         let set = || -> io::Result<()> {
             if file.metadata()?.len() != planned.entry.size_bytes {
                 file.set_len(planned.entry.size_bytes)?;
@@ -121,7 +134,10 @@ impl<'p> Tree<'p> {
             Ok(())
         };
         set().map_err(RestoreError::writing(&planned.entry.name))?;
-        self.lose(planned, files::set_metadata(file, &metadata_of(planned.entry)));
+        self.lose(
+            planned,
+            files::set_metadata(file, &metadata_of(planned.entry), &attributes_of(planned.entry)),
+        );
         Ok(())
     }
 
@@ -132,18 +148,18 @@ impl<'p> Tree<'p> {
             let (parent, name) = split(&planned.path);
             let (from, original) = split(to);
             let linked = self
-                .roots
+                .onto
                 .below(parent)
-                .and_then(|parent| parent.make_hard_link(name, &self.roots.below(from)?, original));
+                .and_then(|parent| parent.make_hard_link(name, &self.onto.below(from)?, original));
             linked.map_err(RestoreError::writing(&planned.entry.name))?;
         }
         for planned in &self.plan.all {
             let FileKind::Symlink { to } = &planned.entry.kind else { continue };
             let (parent, name) = split(&planned.path);
             let failed = || RestoreError::writing(&planned.entry.name);
-            let parent = self.roots.below(parent).map_err(failed())?;
+            let parent = self.onto.below(parent).map_err(failed())?;
             let stored = path_from_bytes(to.as_bytes().to_vec());
-            let to = self.roots.leads_to(&planned.path).unwrap_or(&stored);
+            let to = self.onto.leads_to(&planned.path).unwrap_or(&stored);
             parent.make_symlink(name, to.as_os_str()).map_err(failed())?;
             self.lose(planned, parent.set_link_metadata(name, &metadata_of(planned.entry)));
         }
@@ -153,13 +169,16 @@ impl<'p> Tree<'p> {
     /// Metadata of directories, the deepest first: making something in one changes its times.
     pub(super) fn finish_directories(&self) -> Result<(), RestoreError> {
         let is_directory =
-            |planned: &&Planned<'_>| planned.make == Make::Directory && !self.roots.is_root(&planned.path);
+            |planned: &&Planned<'_>| planned.make == Make::Directory && !self.onto.is_root(&planned.path);
         let mut all: Vec<_> = self.plan.all.iter().filter(is_directory).collect();
         all.sort_by(|one, other| other.path.cmp(&one.path));
         for planned in all {
-            let directory = self.roots.below(&planned.path);
+            let directory = self.onto.below(&planned.path);
             let directory = directory.map_err(RestoreError::writing(&planned.entry.name))?;
-            self.lose(planned, directory.set_metadata(&metadata_of(planned.entry)));
+            self.lose(
+                planned,
+                directory.set_metadata(&metadata_of(planned.entry), &attributes_of(planned.entry)),
+            );
         }
         Ok(())
     }
@@ -169,7 +188,10 @@ impl<'p> Tree<'p> {
         let root =
             self.plan.all.iter().find(|planned| planned.path == path && planned.make == Make::Directory);
         if let Some(planned) = root {
-            self.lose(planned, directory.set_metadata(&metadata_of(planned.entry)));
+            self.lose(
+                planned,
+                directory.set_metadata(&metadata_of(planned.entry), &attributes_of(planned.entry)),
+            );
         }
     }
 }
@@ -177,6 +199,11 @@ impl<'p> Tree<'p> {
 impl<'p> Opening<'p> {
     pub(super) fn new(tree: &'p Tree<'p>) -> Self {
         Self { tree, directory: None }
+    }
+
+    /// Whether writes may end behind the end of a file, which is cut to its length afterwards.
+    pub(super) fn may_end_behind(&self) -> bool {
+        self.tree.has_lengths()
     }
 
     /// The size of the file with this number; 0 if it is not restored.
@@ -189,9 +216,12 @@ impl<'p> Opening<'p> {
     pub(super) fn open(&mut self, index: usize) -> Result<File, RestoreError> {
         let planned = &self.tree.plan.all[index];
         let failed = || RestoreError::writing(&planned.entry.name);
+        if let Onto::Device(device) = self.tree.onto {
+            return device.try_clone().map_err(failed());
+        }
         let (parent, name) = split(&planned.path);
         if self.directory.as_ref().is_none_or(|(path, _)| path != parent) {
-            let open = self.tree.roots.below(parent).map_err(failed())?;
+            let open = self.tree.onto.below(parent).map_err(failed())?;
             self.directory = Some((parent.to_owned(), open));
         }
         let Some((_, directory)) = &self.directory else {

@@ -4,6 +4,7 @@ mod attacks;
 mod damage;
 mod real;
 mod whole;
+mod without_key;
 mod writer;
 
 use std::path::{Path, PathBuf};

@@ -198,6 +198,32 @@ fn a_manifest_is_made_again_from_the_stripes_alone() {
     }
 }
 
+/// A backup was killed between its two manifests. `create` said to rebuild, and `rebuild` said that there was one.
+#[test]
+fn a_copy_of_the_manifest_that_is_there_is_used_where_another_is_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    let [one, two] = ["one", "two"].map(|name| directory.path().join(name));
+    fs::create_dir(&one).unwrap();
+    fs::create_dir(&two).unwrap();
+    let on_disk = Made::tree(2).write(&one);
+    let moved = two.join("s1.iob");
+    fs::rename(&on_disk.stripes[1], &moved).unwrap();
+    let copy = two.join("s0.iob.manifest");
+    fs::rename(&on_disk.manifest, &copy).unwrap();
+    // What was being written when it was killed.
+    fs::write(one.join(format!(".s0.iob.manifest.{}.partial", on_disk.content.set)), "IOSMAN").unwrap();
+    let stripes = [on_disk.stripes[0].clone(), moved];
+    let rebuilt = rebuild(&stripes, None, None, "1").unwrap();
+    assert_eq!(rebuilt.paths, on_disk.named());
+    assert_eq!(fs::read(&on_disk.manifest).unwrap(), fs::read(&copy).unwrap());
+    assert_eq!(fs::read_dir(&one).unwrap().count(), 2, "the partial one is gone");
+    assert!(matches!(rebuild(&stripes, None, None, "1"), Err(ReadError::ManifestExists { .. })));
+    // A damaged copy is no reason to make another beside it.
+    fs::remove_file(&on_disk.manifest).unwrap();
+    fs::write(&copy, "IOSMANIF").unwrap();
+    assert!(matches!(rebuild(&stripes, None, None, "1"), Err(ReadError::ManifestExists { .. })));
+}
+
 /// Two stripes of one name in two directories are the usual way to use two disks.
 #[test]
 fn stripes_in_several_directories_are_found_from_any_of_them() {
@@ -212,7 +238,7 @@ fn stripes_in_several_directories_are_found_from_any_of_them() {
     on_disk.write_manifest();
     let paths = [on_disk.manifest.clone()];
     let missing = damage(&paths, None, true);
-    assert!(missing.iter().any(|line| line.contains("stripe 1, and stripe 2 should")), "{missing:?}");
+    assert!(missing.iter().any(|line| line.contains("the stripe is missing")), "{missing:?}");
     on_disk.content.stripes[1].directory = Some(two.to_str().unwrap().into());
     on_disk.write_manifest();
     assert_eq!(damage(&paths, None, false), Vec::<String>::new());

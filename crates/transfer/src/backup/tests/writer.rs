@@ -72,6 +72,7 @@ pub(super) fn entry(number: u64, name: &str, kind: FileKind, content: &[u8]) -> 
         data_bytes: content.len() as u64,
         source: 0,
         metadata: FileMetadata { mode, ..metadata },
+        attributes: Vec::new(),
     };
     (entry, content.to_vec())
 }

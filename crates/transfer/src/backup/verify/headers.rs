@@ -14,16 +14,33 @@ pub(super) fn check_headers(
     found: &mut Verified,
 ) -> Vec<Vec<IndexRecord>> {
     let of_stripe = |open: &OpenStripe| {
-        if open.index.is_some() && !reads_all { open.records().to_vec() } else { walk(open, progress, found) }
+        if open.index.is_some() && !reads_all {
+            open.records().to_vec()
+        } else {
+            walk(open, set.is_without_key, progress, found)
+        }
     };
     set.stripes.iter().map(of_stripe).collect()
 }
 
-fn walk(open: &OpenStripe, progress: &Progress, found: &mut Verified) -> Vec<IndexRecord> {
+/// Without the key index and end are frames like all others: that there is an end, and nothing after it, is all they say.
+fn walk(open: &OpenStripe, without_key: bool, progress: &Progress, found: &mut Verified) -> Vec<IndexRecord> {
     let stripe = &open.stripe;
     let until = open.end.map_or(stripe.bytes, |end| end.position);
     let walked = stripe.walk(until, || !progress.is_cancelled());
     found.damage.extend(walked.faults.iter().map(|fault| stripe.damage(fault.clone())));
+    if without_key && !progress.is_cancelled() {
+        let ends = |record: &IndexRecord| record.kind == FrameKind::End;
+        if !walked.records.last().is_some_and(ends)
+            || walked.records.iter().filter(|one| ends(one)).count() > 1
+        {
+            let message = "the stripe has no end: it was not completed, or is cut off";
+            found.damage.push(stripe.damage(Fault::new(stripe.bytes, &message)));
+        }
+        found.good_frames += walked.records.len() as u64;
+        found.stored_bytes += stripe.header.bytes();
+        return walked.records;
+    }
     let is_content = |record: &IndexRecord| !matches!(record.kind, FrameKind::Index | FrameKind::End);
     let records: Vec<_> = walked.records.into_iter().filter(is_content).collect();
     let Some(end) = open.end.filter(|_| !progress.is_cancelled()) else { return records };

@@ -8,12 +8,15 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use iostall_model::backup::FileEntry;
+
 use self::headers::check_headers;
 use self::stage::{Checked, HeaderHashes, VerifyStage};
 use super::codec::Decoder;
 use super::format::{FrameKind, IndexRecord};
 use super::read::{
-    Damage, OpenSet, ReadError, ReadShape, Run, RunSource, StripeRead, add_reads, entry_of, run_job, runs,
+    Damage, OpenSet, ReadError, ReadShape, Run, RunSource, StripeRead, add_reads, blocks_of, entry_of,
+    run_job, runs,
 };
 use super::restore::check_names;
 use crate::pipeline::{Job, OrderedStage, PipelineError, Stage, StageWorkers};
@@ -24,6 +27,8 @@ pub use found::Verified;
 
 /// Files with missing content that are listed one by one; beyond, they are counted.
 const FILES_LISTED: usize = 100;
+/// Ranges of a relation's blocks that are listed for each of them.
+const GAPS_LISTED: usize = 8;
 
 /// How to check.
 #[derive(Clone, Copy, Debug, Default)]
@@ -165,6 +170,36 @@ impl Verifying<'_> {
         }
     }
 
+    /// Which blocks of a relation of PostgreSQL are lost with `missing` bytes of its file, in words; nothing if that cannot be
+    /// told from the places of the frames that are there.
+    fn lost_blocks(&self, entry: &FileEntry, missing: u64) -> String {
+        let of_file = |record: &&IndexRecord| record.kind == FrameKind::Data && record.file == entry.number;
+        let mut there: Vec<(u64, u64)> = self
+            .records
+            .iter()
+            .flatten()
+            .filter(of_file)
+            .map(|record| (record.offset, record.offset.saturating_add(record.plain_length.into())))
+            .collect();
+        there.sort_unstable();
+        let mut gaps = Vec::new();
+        let mut at = 0;
+        for (from, to) in there.into_iter().chain([(entry.size_bytes, entry.size_bytes)]) {
+            if from > at {
+                gaps.push((at, from - at));
+            }
+            at = at.max(to);
+        }
+        // A hole, or a part of the file in a bundle, looks like a gap, too.
+        if gaps.iter().map(|(_, length)| length).sum::<u64>() != missing {
+            return String::new();
+        }
+        let words = |(offset, length): &(u64, u64)| blocks_of(&self.set.manifest, entry, *offset, *length);
+        let blocks: Vec<String> = gaps.iter().take(GAPS_LISTED).filter_map(words).collect();
+        let more = if gaps.len() > GAPS_LISTED { " and more" } else { "" };
+        if blocks.is_empty() { String::new() } else { format!("; lost: {}{more}", blocks.join(", ")) }
+    }
+
     /// Files of which not all was found, whether in good frames or in damaged ones that are already listed.
     fn check_coverage(&self, covered: &HashMap<u64, u64>, found: &mut Verified) {
         let Self { set, .. } = *self;
@@ -182,7 +217,9 @@ impl Verifying<'_> {
             }
             listed += 1;
             let message = if there < entry.data_bytes {
-                format!("{} of its {} bytes are in no good frame", entry.data_bytes - there, entry.data_bytes)
+                let missing = entry.data_bytes - there;
+                let lost = self.lost_blocks(entry, missing);
+                format!("{missing} of its {} bytes are in no good frame{lost}", entry.data_bytes)
             } else {
                 format!("the set has {there} bytes of it, and it has {}", entry.data_bytes)
             };

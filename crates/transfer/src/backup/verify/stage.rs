@@ -93,6 +93,14 @@ impl<'s> VerifyStage<'s> {
         frame: &mut [u8],
         spare: &mut [u8],
     ) -> Result<(), FrameFault> {
+        if self.set.is_without_key {
+            let header = self.decoder.check_stored(frame, stripe)?;
+            return match (record.is_of(&header), header.is_sealed) {
+                (true, true) => Ok(()),
+                (true, false) => Err(FrameFault::NotSealed),
+                (false, _) => Err(FrameFault::OtherFrame),
+            };
+        }
         let (header, plain) = self.decoder.decode(frame, stripe, spare)?;
         if !record.is_of(&header) {
             return Err(FrameFault::OtherFrame);

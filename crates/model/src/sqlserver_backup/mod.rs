@@ -1,0 +1,22 @@
+//! SQL Server's own BACKUP: the statement with its options, and what each version and edition accepts.
+
+mod refusal;
+mod rules;
+mod server;
+mod statement;
+mod version;
+mod versions;
+
+pub use refusal::Refusal;
+pub use rules::refusals;
+pub use server::{RecoveryModel, ServerFacts, refusals_of_server};
+pub use statement::{
+    BackupDevice, BackupEncryption, BackupKind, BackupSetOptions, BackupStatement, CompressionAlgorithm,
+    CompressionLevel, EncryptionAlgorithm, Encryptor, ErrorOptions, Expiry, LogOptions, MediaOptions,
+    Overwrite, StatementCompression, Tail, TapeOptions, TransferOptions,
+};
+pub use version::{ServerVersion, ServerVersionError};
+pub use versions::{Need, needs, oldest_version};
+
+#[cfg(test)]
+mod tests;

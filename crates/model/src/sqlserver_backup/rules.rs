@@ -1,0 +1,296 @@
+//! Rules that a statement must keep whatever the server.
+
+use super::refusal::{BACKUP, COMPRESSION, ENCRYPTION, IDENTIFIERS, MEDIA, Refusal, S3, SYSTEM, URL};
+use super::statement::{
+    BackupDevice, BackupKind, BackupStatement, CompressionAlgorithm, Encryptor, Overwrite,
+    StatementCompression, Tail,
+};
+use super::version::ServerVersion;
+use super::versions::needs;
+
+/// Most stripes of a backup.
+const DEVICES_MAX: usize = 64;
+/// Unit and most of MAXTRANSFERSIZE.
+const TRANSFER_UNIT: u64 = 65_536;
+const TRANSFER_MAX: u64 = 4 << 20;
+/// The range of an S3-compatible store, whose parts are one transfer each.
+const S3_TRANSFER: std::ops::RangeInclusive<u64> = (5 << 20)..=(20 << 20);
+/// The shortest and the longest BLOCKSIZE; every power of two between them is legal.
+const BLOCK: std::ops::RangeInclusive<u64> = 512..=65_536;
+/// Most characters of a name, a description and a device.
+const NAME_MAX: usize = 128;
+const DESCRIPTION_MAX: usize = 255;
+const DEVICE_MAX: usize = 259;
+
+/// Everything in `statement` that no server accepts, that servers of `version` do not know, or that loses something without
+/// being told to. Empty if it may be run.
+pub fn refusals(statement: &BackupStatement, version: ServerVersion) -> Vec<Refusal> {
+    let mut found = Vec::new();
+    names(statement, &mut found);
+    devices(statement, &mut found);
+    nul(statement, &mut found);
+    urls(statement, &mut found);
+    media(statement, &mut found);
+    kinds(statement, &mut found);
+    transfer(statement, &mut found);
+    compression(statement, &mut found);
+    encryption(statement, &mut found);
+    for need in needs(statement).into_iter().filter(|need| need.version > version) {
+        found.push(Refusal::new(
+            need.page,
+            format!("{} came with SQL Server {}, and this one is {version}", need.option, need.version),
+            "leave it out",
+        ));
+    }
+    found
+}
+
+fn length(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+fn names(statement: &BackupStatement, found: &mut Vec<Refusal>) {
+    let (set, media) = (&statement.set, &statement.media);
+    let encryptor = statement.encryption.as_ref().map(|encryption| match &encryption.encryptor {
+        Encryptor::Certificate(name) | Encryptor::AsymmetricKey(name) => name.as_str(),
+    });
+    let standby = match &statement.log.tail {
+        Some(Tail::Standby(file)) => Some(file.as_str()),
+        _ => None,
+    };
+    let texts = [
+        ("the database", Some(statement.database.as_str()), NAME_MAX),
+        ("NAME", set.name.as_deref(), NAME_MAX),
+        ("DESCRIPTION", set.description.as_deref(), DESCRIPTION_MAX),
+        ("MEDIANAME", media.name.as_deref(), NAME_MAX),
+        ("MEDIADESCRIPTION", media.description.as_deref(), DESCRIPTION_MAX),
+        ("CREDENTIAL", statement.credential.as_deref(), NAME_MAX),
+        ("the encryptor", encryptor, NAME_MAX),
+        ("STANDBY", standby, DEVICE_MAX),
+        ("EXPIREDATE", set.expire_date.as_deref(), NAME_MAX),
+    ];
+    let devices = statement.devices.iter().map(|device| ("a device", Some(device.name()), DEVICE_MAX));
+    for (what, text, most) in texts.into_iter().chain(devices) {
+        let Some(text) = text else { continue };
+        if text.is_empty() {
+            found.push(Refusal::new(
+                IDENTIFIERS,
+                format!("{what} has no name"),
+                "give it one, or leave the option out",
+            ));
+        } else if length(text) > most {
+            let message =
+                format!("{what} has {} characters, and the server takes {most} at most", length(text));
+            found.push(Refusal::new(BACKUP, message, "shorten it"));
+        }
+        if text.contains('\0') {
+            let message = format!("{what} contains the character NUL, which no T-SQL can hold");
+            found.push(Refusal::new(IDENTIFIERS, message, "look at how the name came to be"));
+        }
+    }
+}
+
+fn devices(statement: &BackupStatement, found: &mut Vec<Refusal>) {
+    let devices = &statement.devices;
+    if devices.is_empty() {
+        found.push(Refusal::new(BACKUP, "there is no device to write to", "name one with --to"));
+    }
+    if devices.len() > DEVICES_MAX {
+        let message = format!("{} stripes are too many: a backup has {DEVICES_MAX} at most", devices.len());
+        found.push(Refusal::new(BACKUP, message, "name fewer with --to"));
+    }
+    let folded: Vec<String> = devices.iter().map(|device| device.name().to_lowercase()).collect();
+    for (index, device) in devices.iter().enumerate() {
+        if *device != BackupDevice::Nul && folded[..index].contains(&folded[index]) {
+            let message =
+                format!("{} is named twice, and each stripe needs a file of its own", device.name());
+            found.push(Refusal::new(
+                MEDIA,
+                message,
+                "name each file once; to Windows upper and lower case are the same",
+            ));
+        }
+    }
+    if statement.is_to_url() && !devices.iter().all(BackupDevice::is_url) {
+        let message = "files and URLs cannot be stripes of one backup: a media set has devices of one type";
+        found.push(Refusal::new(MEDIA, message, "name only files, or only URLs"));
+    }
+}
+
+/// What is sent to NUL is gone, and the server counts it as a backup nevertheless.
+fn nul(statement: &BackupStatement, found: &mut Vec<Refusal>) {
+    if !statement.is_to_nul() {
+        return;
+    }
+    if !statement.devices.iter().all(|device| *device == BackupDevice::Nul) {
+        let message = "one stripe to NUL would be missing, and a restore needs every stripe";
+        found.push(Refusal::new(BACKUP, message, "send all stripes to NUL to measure, or none"));
+    }
+    if statement.copy_only {
+        return;
+    }
+    let loss = match statement.kind {
+        BackupKind::Full => {
+            "a full backup to NUL becomes the base of the next differential backup, which could then never be restored"
+        }
+        BackupKind::Log => "a log backup to NUL takes the log away: the chain of log backups would be broken",
+        BackupKind::Differential => return,
+    };
+    found.push(Refusal::new(BACKUP, loss, "add --copy-only, which leaves base and chain as they are"));
+}
+
+fn urls(statement: &BackupStatement, found: &mut Vec<Refusal>) {
+    let is_url = statement.is_to_url();
+    if statement.credential.is_some() && !is_url {
+        let message = "CREDENTIAL is only for backups to URL";
+        found.push(Refusal::new(BACKUP, message, "leave --credential out, or name a URL with --to"));
+    }
+    if !is_url {
+        return;
+    }
+    let mut refuse = |is_used: bool, page, option: &str, hint: &str| {
+        if is_used {
+            found.push(Refusal::new(page, format!("{option} is not possible with a backup to URL"), hint));
+        }
+    };
+    let (media, set, tape) = (&statement.media, &statement.set, &statement.tape);
+    refuse(
+        set.expiry().is_some(),
+        URL,
+        "EXPIREDATE or RETAINDAYS",
+        "use the retention of the storage account",
+    );
+    refuse(
+        media.overwrite.is_some(),
+        URL,
+        "INIT or NOINIT",
+        "a blob is never appended to: choose a new name, or --format to replace it",
+    );
+    refuse(media.skip.is_some(), URL, "SKIP or NOSKIP", "leave it out");
+    refuse(tape.no_rewind || tape.no_unload, URL, "NOREWIND or NOUNLOAD", "leave it out: it is for tapes");
+    if statement.credential.is_none() {
+        return;
+    }
+    let is_s3 = statement.devices.iter().any(BackupDevice::is_s3);
+    let mut refuse = |is_used: bool, option: &str| {
+        if is_used {
+            let message = format!(
+                "{option} and CREDENTIAL exclude each other: with a storage key the backup is a page blob"
+            );
+            let hint = "leave --credential out and use a shared access signature, which makes block blobs";
+            found.push(Refusal::new(URL, message, hint));
+        }
+    };
+    refuse(is_s3, "an S3-compatible store");
+    refuse(statement.devices.len() > 1, "several stripes");
+    refuse(statement.transfer.block_bytes.is_some(), "BLOCKSIZE");
+    refuse(statement.transfer.transfer_bytes.is_some(), "MAXTRANSFERSIZE");
+}
+
+fn media(statement: &BackupStatement, found: &mut Vec<Refusal>) {
+    let media = &statement.media;
+    if media.format && media.overwrite == Some(Overwrite::Append) {
+        let message =
+            "FORMAT and NOINIT exclude each other: one replaces the media set, the other appends to it";
+        found.push(Refusal::new(
+            BACKUP,
+            message,
+            "leave one of them out; without --format nothing is overwritten",
+        ));
+    }
+    if media.format && media.skip == Some(false) {
+        let message =
+            "FORMAT and NOSKIP exclude each other: FORMAT implies SKIP, so nothing would be checked";
+        found.push(Refusal::new(BACKUP, message, "use --init with --noskip to keep what has not expired"));
+    }
+    if statement.set.expire_date.is_some() && statement.set.retain_days.is_some() {
+        let message = "EXPIREDATE and RETAINDAYS exclude each other: the server would use RETAINDAYS alone";
+        found.push(Refusal::new(BACKUP, message, "leave one of them out"));
+    }
+    if let Some(percent) = statement.stats.filter(|percent| !(1..=100).contains(percent)) {
+        let message = format!("STATS = {percent} is no percentage");
+        found.push(Refusal::new(BACKUP, message, "write 1 to 100"));
+    }
+}
+
+fn kinds(statement: &BackupStatement, found: &mut Vec<Refusal>) {
+    let is_log = statement.kind == BackupKind::Log;
+    if statement.kind == BackupKind::Differential && statement.copy_only {
+        let message = "COPY_ONLY has no effect on a differential backup: the server ignores it";
+        found.push(Refusal::new(BACKUP, message, "leave --copy-only out, or make a full backup"));
+    }
+    if !is_log && (statement.log.tail.is_some() || statement.log.no_truncate) {
+        let message = "NORECOVERY, STANDBY and NO_TRUNCATE are only for backups of the log";
+        found.push(Refusal::new(BACKUP, message, "add --type log, or leave them out"));
+    }
+    if statement.copy_only && statement.log.tail.is_some() {
+        let message = "a tail of the log that leaves the database restoring cannot be COPY_ONLY: the restore needs it in its chain";
+        found.push(Refusal::new(BACKUP, message, "leave --copy-only out"));
+    }
+    let name = statement.database.to_lowercase();
+    if name == "tempdb" {
+        let message = "tempdb cannot be backed up: it is built again at every start";
+        found.push(Refusal::new(SYSTEM, message, "name another database"));
+    }
+    if name == "master" && statement.kind != BackupKind::Full {
+        let message = "of master there are only full backups";
+        found.push(Refusal::new(SYSTEM, message, "leave --type out"));
+    }
+}
+
+fn transfer(statement: &BackupStatement, found: &mut Vec<Refusal>) {
+    let options = &statement.transfer;
+    if let Some(bytes) =
+        options.block_bytes.filter(|bytes| !bytes.is_power_of_two() || !BLOCK.contains(bytes))
+    {
+        let message = format!("BLOCKSIZE = {bytes} is not possible");
+        let hint = "write 512, 1024, 2048, 4096, 8192, 16384, 32768 or 65536, or leave it out";
+        found.push(Refusal::new(BACKUP, message, hint));
+    }
+    if options.buffer_count == Some(0) {
+        let message = "BUFFERCOUNT = 0 is not possible: a backup needs buffers";
+        found.push(Refusal::new(BACKUP, message, "write a positive number, or leave it out"));
+    }
+    let Some(bytes) = options.transfer_bytes else { return };
+    let is_s3 = statement.devices.iter().any(BackupDevice::is_s3);
+    let is_unit = bytes > 0 && bytes.is_multiple_of(TRANSFER_UNIT);
+    if is_s3 && !(is_unit && S3_TRANSFER.contains(&bytes)) {
+        let message = format!("MAXTRANSFERSIZE = {bytes} is not possible for an S3-compatible store");
+        found.push(Refusal::new(S3, message, "write a multiple of 64K from 5M to 20M, or leave it out"));
+    }
+    if is_s3 && !statement.compression.is_some_and(StatementCompression::is_on) {
+        let message =
+            "MAXTRANSFERSIZE of an S3-compatible store can only be changed together with COMPRESSION";
+        found.push(Refusal::new(S3, message, "add --compression on, or leave --max-transfer-size out"));
+    }
+    let is_possible = is_unit && bytes <= TRANSFER_MAX;
+    if !(is_s3 || is_possible) {
+        let message = format!("MAXTRANSFERSIZE = {bytes} is not possible");
+        found.push(Refusal::new(BACKUP, message, "write a multiple of 64K up to 4M, or leave it out"));
+    }
+}
+
+fn compression(statement: &BackupStatement, found: &mut Vec<Refusal>) {
+    if let Some(StatementCompression::Algorithm(algorithm, Some(_))) = statement.compression
+        && algorithm != CompressionAlgorithm::Zstd
+    {
+        let message = format!("LEVEL is only for ZSTD: {} has no levels", algorithm.name());
+        found.push(Refusal::new(
+            COMPRESSION,
+            message,
+            "leave the level out, or write --compression zstd:LEVEL",
+        ));
+    }
+}
+
+fn encryption(statement: &BackupStatement, found: &mut Vec<Refusal>) {
+    if statement.encryption.is_some() && statement.media.overwrite == Some(Overwrite::Append) {
+        let message =
+            "ENCRYPTION and NOINIT exclude each other: an encrypted backup cannot be appended to a media set";
+        found.push(Refusal::new(
+            ENCRYPTION,
+            message,
+            "name a new file with --to, or add --format to replace the old one",
+        ));
+    }
+}

@@ -1,0 +1,292 @@
+//! A BACKUP statement, option by option. What is `None` is left to the server.
+
+use serde::{Deserialize, Serialize};
+
+/// A BACKUP statement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackupStatement {
+    pub database: String,
+    pub kind: BackupKind,
+    /// COPY_ONLY.
+    pub copy_only: bool,
+    /// TO: the stripes, in their order.
+    pub devices: Vec<BackupDevice>,
+    /// CREDENTIAL: the storage key of an Azure account, for a page blob.
+    pub credential: Option<String>,
+    pub set: BackupSetOptions,
+    pub media: MediaOptions,
+    pub transfer: TransferOptions,
+    pub compression: Option<StatementCompression>,
+    pub encryption: Option<BackupEncryption>,
+    pub errors: ErrorOptions,
+    pub log: LogOptions,
+    pub tape: TapeOptions,
+    /// STATS, in percent.
+    pub stats: Option<u8>,
+}
+
+/// What is backed up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackupKind {
+    /// The database.
+    #[default]
+    Full,
+    /// What has changed since the last full backup.
+    Differential,
+    /// The log since the last backup of the log.
+    Log,
+}
+
+/// Where a stripe goes, seen from the server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackupDevice {
+    /// A file.
+    Disk(String),
+    /// A blob of Azure, or an object of an S3-compatible store.
+    Url(String),
+    /// Nothing is kept.
+    Nul,
+}
+
+/// Options of the backup set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackupSetOptions {
+    pub name: Option<String>,
+    pub description: Option<String>,
+    /// EXPIREDATE, as the server reads dates.
+    pub expire_date: Option<String>,
+    pub retain_days: Option<u32>,
+}
+
+/// When a backup may be overwritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expiry<'a> {
+    Date(&'a str),
+    Days(u32),
+}
+
+/// Options of the media set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MediaOptions {
+    /// INIT or NOINIT.
+    pub overwrite: Option<Overwrite>,
+    pub format: bool,
+    /// SKIP (`true`) or NOSKIP.
+    pub skip: Option<bool>,
+    pub name: Option<String>,
+    pub description: Option<String>,
+}
+
+/// What happens to the backups that a file already holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overwrite {
+    /// NOINIT: they stay, and this one is appended.
+    Append,
+    /// INIT: they are gone.
+    Replace,
+}
+
+/// Options that set the speed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransferOptions {
+    /// BLOCKSIZE.
+    pub block_bytes: Option<u64>,
+    /// BUFFERCOUNT.
+    pub buffer_count: Option<u32>,
+    /// MAXTRANSFERSIZE.
+    pub transfer_bytes: Option<u64>,
+}
+
+/// COMPRESSION.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementCompression {
+    /// NO_COMPRESSION.
+    Off,
+    /// With the server's default algorithm.
+    On,
+    Algorithm(CompressionAlgorithm, Option<CompressionLevel>),
+}
+
+/// Algorithms that a statement can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompressionAlgorithm {
+    MsXpress,
+    /// Intel QuickAssist, in a card or in software.
+    QatDeflate,
+    Zstd,
+}
+
+/// Levels of ZSTD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompressionLevel {
+    Low,
+    Medium,
+    High,
+}
+
+/// ENCRYPTION.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupEncryption {
+    pub algorithm: EncryptionAlgorithm,
+    pub encryptor: Encryptor,
+}
+
+/// Algorithms of encryption.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EncryptionAlgorithm {
+    Aes128,
+    Aes192,
+    #[default]
+    Aes256,
+    TripleDes3Key,
+}
+
+/// What the key of a backup is encrypted with. Both are in `master`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Encryptor {
+    Certificate(String),
+    AsymmetricKey(String),
+}
+
+/// What happens when a page is damaged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ErrorOptions {
+    /// CHECKSUM (`true`) or NO_CHECKSUM.
+    pub checksum: Option<bool>,
+    /// CONTINUE_AFTER_ERROR (`true`) or STOP_ON_ERROR.
+    pub continue_after_error: Option<bool>,
+}
+
+/// Options of BACKUP LOG.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogOptions {
+    pub tail: Option<Tail>,
+    pub no_truncate: bool,
+}
+
+/// In which state a backup of the log's tail leaves the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// NORECOVERY: RESTORING.
+    Restoring,
+    /// STANDBY: to be read, with what was undone in this file.
+    Standby(String),
+}
+
+/// Options of tapes, which scripts carry along for disks too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TapeOptions {
+    pub no_rewind: bool,
+    pub no_unload: bool,
+}
+
+impl BackupKind {
+    /// In a sentence.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Differential => "differential",
+            Self::Log => "log",
+        }
+    }
+}
+
+impl BackupDevice {
+    /// The device that `text` names: `NUL`, a URL, or else a file.
+    pub fn of(text: &str) -> Self {
+        let is_nul = ["nul", "nul:", "null:"].contains(&text.to_ascii_lowercase().as_str());
+        match text.split_once("://") {
+            _ if is_nul => Self::Nul,
+            Some((scheme, _)) if ["http", "https", "s3"].contains(&scheme.to_ascii_lowercase().as_str()) => {
+                Self::Url(text.to_owned())
+            }
+            _ => Self::Disk(text.to_owned()),
+        }
+    }
+
+    /// As in the statement, and in `backupmediafamily`.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Disk(name) | Self::Url(name) => name,
+            Self::Nul => "NUL",
+        }
+    }
+
+    /// Whether it is an object of an S3-compatible store.
+    pub fn is_s3(&self) -> bool {
+        matches!(self, Self::Url(url) if url.to_ascii_lowercase().starts_with("s3://"))
+    }
+
+    /// Whether it is a blob or an object.
+    pub fn is_url(&self) -> bool {
+        matches!(self, Self::Url(_))
+    }
+}
+
+impl BackupSetOptions {
+    /// What the statement says of it; RETAINDAYS counts where both are there.
+    pub fn expiry(&self) -> Option<Expiry<'_>> {
+        let days = self.retain_days.map(Expiry::Days);
+        days.or(self.expire_date.as_deref().map(Expiry::Date))
+    }
+}
+
+impl CompressionAlgorithm {
+    /// As in the statement.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MsXpress => "MS_XPRESS",
+            Self::QatDeflate => "QAT_DEFLATE",
+            Self::Zstd => "ZSTD",
+        }
+    }
+}
+
+impl CompressionLevel {
+    /// As in the statement.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Low => "LOW",
+            Self::Medium => "MEDIUM",
+            Self::High => "HIGH",
+        }
+    }
+}
+
+impl EncryptionAlgorithm {
+    /// As in the statement.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Aes128 => "AES_128",
+            Self::Aes192 => "AES_192",
+            Self::Aes256 => "AES_256",
+            Self::TripleDes3Key => "TRIPLE_DES_3KEY",
+        }
+    }
+}
+
+impl StatementCompression {
+    /// Whether the backup will be compressed.
+    pub fn is_on(self) -> bool {
+        self != Self::Off
+    }
+}
+
+impl BackupStatement {
+    /// Whether nothing of it is kept.
+    pub fn is_to_nul(&self) -> bool {
+        self.devices.contains(&BackupDevice::Nul)
+    }
+
+    /// Whether it goes to Azure or to an S3-compatible store.
+    pub fn is_to_url(&self) -> bool {
+        self.devices.iter().any(BackupDevice::is_url)
+    }
+
+    /// Whether backups that its files already hold are lost.
+    pub fn replaces(&self) -> bool {
+        self.media.format || self.media.overwrite == Some(Overwrite::Replace)
+    }
+}

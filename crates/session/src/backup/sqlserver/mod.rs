@@ -1,0 +1,12 @@
+//! SQL Server's own BACKUP: written, run, followed and read back. The server reads the database and writes the files; iostall asks.
+
+mod error;
+mod follow;
+mod forms;
+mod run;
+mod server;
+mod tsql;
+
+pub use error::SqlServerBackupError;
+pub use forms::{FormError, agent_job, maintenance_script, script};
+pub use run::{SqlServerBackup, SqlServerBackupRequest, run};

@@ -1,0 +1,172 @@
+//! What is asked of the server around a backup.
+
+use std::time::Duration;
+
+use iostall_connect::sqlserver::{Access, BlockingConnection, Columns, Parameter};
+use iostall_connect::{Address, Secret, SourceError, Value};
+use iostall_model::sqlserver_backup::{BackupStatement, RecoveryModel, ServerFacts, ServerVersion};
+use iostall_model::{FileInBackup, HistoryEntry};
+
+use super::error::SqlServerBackupError;
+
+const SERVER: &str = include_str!("sql/server.sql");
+const SECONDARY: &str = include_str!("sql/secondary.sql");
+const NEWEST: &str = include_str!("sql/newest.sql");
+const PROGRESS: &str = include_str!("sql/progress.sql");
+const HISTORY: &str = include_str!("sql/history.sql");
+
+/// How long connecting and each query may take; a backup may take as long as it takes.
+const LIMIT: Duration = Duration::from_secs(60);
+/// `recovery_model` of `sys.databases`.
+const RECOVERY_MODELS: [(u64, RecoveryModel); 3] =
+    [(1, RecoveryModel::Full), (2, RecoveryModel::BulkLogged), (3, RecoveryModel::Simple)];
+
+/// Opens connections to one server.
+pub(super) struct Server {
+    address: Address,
+    access: Access,
+}
+
+/// What was found before the backup.
+pub(super) struct Before {
+    pub(super) facts: ServerFacts,
+    pub(super) session_id: i64,
+}
+
+impl Server {
+    pub(super) fn new(address: &Address, password: &Secret) -> Result<Self, SourceError> {
+        let access = Access::new(address, password, LIMIT)?.patient();
+        Ok(Self { address: address.clone(), access })
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.address.to_string()
+    }
+
+    pub(super) fn open(&self) -> Result<BlockingConnection, SourceError> {
+        BlockingConnection::open(&self.address, &self.access, LIMIT)
+    }
+
+    /// Who the server is, and how the database stands.
+    pub(super) fn look(
+        &self,
+        connection: &mut BlockingConnection,
+        database: &str,
+    ) -> Result<Before, SqlServerBackupError> {
+        let name = [Parameter::Text(database)];
+        let rows = connection.query("iostall:backup_server", SERVER, &name)?;
+        let row = rows.into_iter().next().unwrap_or_default();
+        let number = |column: &str| number(&row, column).unwrap_or(0);
+        let major = number("version");
+        let Some(version) = u32::try_from(major).ok().and_then(ServerVersion::of_major) else {
+            return Err(SqlServerBackupError::TooOld {
+                source_name: self.name(),
+                version: major.to_string(),
+            });
+        };
+        let recovery = number("recovery_model");
+        let facts = ServerFacts {
+            version,
+            build: u32::try_from(number("build")).unwrap_or(0),
+            engine_edition: u32::try_from(number("engine_edition")).unwrap_or(0),
+            edition: text(&row, "edition"),
+            recovery_model: RECOVERY_MODELS
+                .iter()
+                .find(|(code, _)| *code == recovery)
+                .map(|(_, model)| *model),
+            state: text(&row, "state"),
+            is_encrypted: number("is_encrypted") == 1,
+            is_secondary: version >= ServerVersion::V2012 && is_secondary(connection, &name),
+            is_snapshot: number("is_snapshot") == 1,
+        };
+        Ok(Before { facts, session_id: i64::try_from(number("session_id")).unwrap_or(0) })
+    }
+}
+
+/// Not known without VIEW SERVER STATE: the server itself refuses what a secondary does not take.
+fn is_secondary(connection: &mut BlockingConnection, name: &[Parameter<'_>]) -> bool {
+    let rows = connection.query("iostall:backup_secondary", SECONDARY, name).unwrap_or_default();
+    rows.first().and_then(|row| number(row, "replicas")).is_some_and(|replicas| replicas > 0)
+}
+
+/// The newest entry of the server's history so far.
+pub(super) fn newest(connection: &mut BlockingConnection) -> Result<i64, SourceError> {
+    let rows = connection.query("iostall:backup_newest", NEWEST, &[])?;
+    let newest = rows.first().and_then(|row| number(row, "backup_set_id")).unwrap_or(0);
+    Ok(i64::try_from(newest).unwrap_or(i64::MAX))
+}
+
+/// How far the statement of a session is, in hundredths of a percent, and how long the rest takes; `None` if it has ended, or may
+/// not be seen.
+pub(super) fn progress(
+    connection: &mut BlockingConnection,
+    session_id: i64,
+) -> Result<Option<(u32, Option<u64>)>, SourceError> {
+    let session = [Parameter::Number(session_id)];
+    let rows = connection.query("iostall:backup_progress", PROGRESS, &session)?;
+    Ok(rows.first().map(|row| {
+        let done = number(row, "percent_hundredths").unwrap_or(0).min(10_000);
+        let left_ns = number(row, "left_ms").filter(|ms| *ms > 0).map(|ms| ms.saturating_mul(1_000_000));
+        (u32::try_from(done).unwrap_or(0), left_ns)
+    }))
+}
+
+/// The entry that `statement` made after `newest`.
+pub(super) fn history(
+    connection: &mut BlockingConnection,
+    statement: &BackupStatement,
+    newest: i64,
+) -> Result<Option<HistoryEntry>, SourceError> {
+    let device = statement.devices.first().map_or("", |device| device.name());
+    let values = [Parameter::Number(newest), Parameter::Text(&statement.database), Parameter::Text(device)];
+    let rows = connection.query("iostall:backup_history", HISTORY, &values)?;
+    Ok(rows.first().map(|row| {
+        let count = |column: &str| number(row, column).unwrap_or(0);
+        HistoryEntry {
+            backup_set_id: count("backup_set_id"),
+            position: count("position"),
+            bytes: count("size_bytes"),
+            stored_bytes: number(row, "compressed_bytes"),
+            elapsed_s: count("seconds"),
+            finished: text(row, "finished"),
+            has_checksums: count("has_checksums") == 1,
+            is_damaged: count("is_damaged") == 1,
+            first_lsn: text(row, "first_lsn"),
+            last_lsn: text(row, "last_lsn"),
+        }
+    }))
+}
+
+/// The files that FILELISTONLY lists.
+pub(super) fn files(rows: &[Columns]) -> Vec<FileInBackup> {
+    let file = |row: &Columns| FileInBackup {
+        logical_name: text(row, "LogicalName"),
+        physical_name: text(row, "PhysicalName"),
+        bytes: number(row, "Size").unwrap_or(0),
+    };
+    rows.iter().map(file).collect()
+}
+
+/// Whether HEADERONLY lists `database` in the place `position`.
+pub(super) fn lists(rows: &[Columns], database: &str, position: u64) -> bool {
+    let is_it = |row: &Columns| {
+        number(row, "Position") == Some(position)
+            && text(row, "DatabaseName").to_lowercase() == database.to_lowercase()
+    };
+    rows.iter().any(is_it)
+}
+
+fn number(row: &Columns, name: &str) -> Option<u64> {
+    row.iter().find_map(|(column, value)| match value {
+        Value::Number(number) if column == name => Some(*number),
+        _ => None,
+    })
+}
+
+fn text(row: &Columns, name: &str) -> String {
+    let found = row.iter().find_map(|(column, value)| match value {
+        Value::Text(text) if column == name => Some(text.clone()),
+        _ => None,
+    });
+    found.unwrap_or_default()
+}

@@ -1,0 +1,19 @@
+//! What the store knows of backups.
+
+use iostall_session::backup::known::KnownSets;
+
+use crate::cli::GlobalArgs;
+use crate::printer::Printer;
+use crate::store;
+
+/// Nothing where there is no store, or where it cannot be read, which is a warning.
+pub(super) fn known(global: &GlobalArgs, printer: &Printer) -> KnownSets {
+    let read = || -> anyhow::Result<KnownSets> {
+        let is_there = store::path(global)?.exists();
+        Ok(if is_there { KnownSets::read(&store::open(global)?)? } else { KnownSets::default() })
+    };
+    read().unwrap_or_else(|error| {
+        printer.warning(&error.context("what the store knows of backups is not used"));
+        KnownSets::default()
+    })
+}

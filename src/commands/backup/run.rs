@@ -1,0 +1,74 @@
+//! `iostall backup run`: has a server make its own backup, and writes report and run.
+
+use iostall_model::sqlserver_backup::{BackupStatement, refusals};
+use iostall_session::backup::database::server_of;
+use iostall_session::backup::sqlserver::{
+    FormError, SqlServerBackupError, SqlServerBackupRequest, agent_job, maintenance_script, run as back_up,
+    script,
+};
+
+use super::stats::Stats;
+use crate::cli::{BackupRunArgs, FormChoice, GlobalArgs};
+use crate::failure::{Status, hinted};
+use crate::frame::{answer, begin_transfer};
+use crate::output::{self, Delivery, Shown};
+use crate::printer::Printer;
+use crate::store::{run_writer, taken};
+
+/// Runs the backup and reports, or prints what would be run.
+pub(super) fn run(args: &BackupRunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let statement = args.statement();
+    let server = server_of(&args.sqlserver, &Printer::ask_password, args.printed().is_none());
+    let (address, password) = server.map_err(|error| match error.hint() {
+        Some(hint) => hinted(error, hint),
+        None => error.into(),
+    })?;
+    let refusals = refusals(&statement, args.for_version.unwrap_or_default());
+    if !refusals.is_empty() {
+        return Err(failed(SqlServerBackupError::Refused { refusals }));
+    }
+    if let Some(form) = args.printed() {
+        printer.result(&printed(form, &statement, args.verify)?)?;
+        return Ok(Status::Done);
+    }
+    let outputs = output::check(&args.output, &taken(global))?;
+    let mut writer = run_writer(global, args.no_store, printer)?;
+    let transfer = begin_transfer(None, printer)?;
+    let request = SqlServerBackupRequest { address, password, statement, read_back: args.verify };
+    let percent = Stats::new(args.set.stats, printer);
+    let mut made = back_up(&request, transfer, &percent).map_err(failed)?;
+    let ended = made.ended.take();
+    let mut run = made.into_run();
+    let status = match &ended {
+        Some(SqlServerBackupError::Stopped { .. }) => Status::Interrupted,
+        Some(_) => Status::CouldNot,
+        None if run.interrupted => Status::Interrupted,
+        None => answer(&run),
+    };
+    match ended {
+        None => percent.complete(),
+        Some(error) => printer.error(&failed(error)),
+    }
+    let mut delivery = Delivery::new(&outputs, &args.output, printer);
+    if status == Status::CouldNot || (global.quiet && status == Status::Done) {
+        delivery.shown = Shown::Nothing;
+    }
+    Ok(delivery.give(&mut run, &mut writer, status))
+}
+
+fn printed(form: FormChoice, statement: &BackupStatement, read_back: bool) -> anyhow::Result<String> {
+    let refused = |error: FormError| {
+        let hint = error.hint.clone();
+        hinted(error, hint)
+    };
+    match form {
+        FormChoice::Tsql => Ok(script(statement, read_back)),
+        FormChoice::MaintenanceScript => maintenance_script(statement, read_back).map_err(refused),
+        FormChoice::AgentJob => agent_job(statement, read_back).map_err(refused),
+    }
+}
+
+fn failed(error: SqlServerBackupError) -> anyhow::Error {
+    let hint = error.hint();
+    hinted(error, hint)
+}

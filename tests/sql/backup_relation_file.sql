@@ -1,0 +1,2 @@
+/* iostall:backup_relation_file */
+SELECT pg_relation_filepath('orders');
