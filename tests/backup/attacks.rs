@@ -135,7 +135,9 @@ fn a_flipped_byte_is_named_with_stripe_frame_place_and_file() {
     let set = here.json("made.json")["backup"]["set"].as_str().unwrap().to_owned();
     let mut named = 0;
     let copies = ["b2/shop.iob.manifest", "b3/shop.iob.manifest"];
-    copies.iter().for_each(|copy| fs::remove_file(here.path(copy)).unwrap());
+    for copy in &copies {
+        fs::remove_file(here.path(copy)).unwrap();
+    }
     for (number, path) in (1..).zip(&stripes) {
         let whole = fs::read(path).unwrap();
         let begins = frames(&whole);

@@ -177,7 +177,9 @@ fn a_prune_that_is_killed_leaves_whole_backups_or_none_and_the_next_one_goes_on(
         here.run(&[&CREATE[..], &["--to", &one, "--to", &two, "shop"]].concat()).expect_status(0);
     };
     let prune = ["backup", "prune", "--keep-last", "1", "b1", "b2"];
-    ["first", "second", "kept"].iter().for_each(|name| make(name));
+    for name in ["first", "second", "kept"] {
+        make(name);
+    }
     let whole_ns = timed(&here, &prune);
     let begins: [&dyn Fn() -> bool; 3] = [
         &|| there(&here, "b1", |name| name.ends_with(".removed")),
@@ -186,7 +188,9 @@ fn a_prune_that_is_killed_leaves_whole_backups_or_none_and_the_next_one_goes_on(
     ];
     for seed in 0..kills() {
         clear(&here);
-        ["first", "second", "kept"].iter().for_each(|name| make(name));
+        for name in ["first", "second", "kept"] {
+            make(name);
+        }
         let at = usize::try_from(seed / 2 % 3).unwrap();
         kill(&here, &prune, whole_ns, seed, begins[at]);
         let listed = here.run(&["backup", "list", "--json", "b1", "b2"]).expect_status(0);

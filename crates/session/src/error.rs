@@ -183,7 +183,11 @@ fn hint_about_space(error: &FreeSpaceError) -> Option<String> {
 impl SessionError {
     /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<String> {
-        if let Some(hint) = self.hint_about_a_log().or_else(|| self.hint_about_a_name()) {
+        let of_group = self
+            .hint_about_a_log()
+            .or_else(|| self.hint_about_a_name())
+            .or_else(|| self.hint_about_tuning().map(str::to_owned));
+        if let Some(hint) = of_group {
             return Some(hint);
         }
         let hint = match self {
@@ -204,13 +208,6 @@ impl SessionError {
             Self::Store(error) => return error.hint(),
             Self::Copy(error) => return error.hint(),
             Self::Backup(error) => return error.hint(),
-            Self::TuneStream => "name a file or a directory with content like that of the stream",
-            Self::TuneDatabase { .. } => {
-                "name its data directory: it is only read, and the server may go on; then put its address into the line that is printed"
-            }
-            Self::TuneEmpty { .. } => "name files with data",
-            Self::TuneSpace { .. } => "free space there, or name another target",
-            Self::TuneMemory { .. } => "--memory allows more; --buffers and --transfer take less",
             Self::BackupSource(error) => return error.hint(),
             Self::ReadBackup(error) => return error.hint(),
             Self::KeptFigures(error) => return error.hint(),
@@ -236,25 +233,7 @@ impl SessionError {
                 "free space, or name a file on another file system; `ulimit -f` shows a limit on the size of files"
             }
             Self::Run(error) => return error.hint().map(str::to_owned),
-            Self::Interrupted
-            | Self::NotAskedFor { .. }
-            | Self::NoTablespace { .. }
-            | Self::NoDirectory { .. }
-            | Self::NoDataDirectory { .. }
-            | Self::SegmentInTheWay { .. }
-            | Self::SegmentSpace(_)
-            | Self::NothingCommitted { .. }
-            | Self::NoFileSystem
-            | Self::Mark { .. }
-            | Self::Make { .. }
-            | Self::Look { .. }
-            | Self::NoRole
-            | Self::Priority(_)
-            | Self::MapPacket(_)
-            | Self::MakePaced { .. }
-            | Self::Profile(_)
-            | Self::Override(_)
-            | Self::System(_) => return None,
+            _ => return None,
         };
         Some(hint.to_owned())
     }
@@ -269,6 +248,20 @@ impl SessionError {
             _ => return None,
         };
         Some(if known.is_empty() { of_none.to_owned() } else { format!("{those}: {}", known.join(", ")) })
+    }
+
+    /// Hints for `backup tune`.
+    fn hint_about_tuning(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::TuneStream => "name a file or a directory with content like that of the stream",
+            Self::TuneDatabase { .. } => {
+                "name its data directory: it is only read, and the server may go on; then put its address into the line that is printed"
+            }
+            Self::TuneEmpty { .. } => "name files with data",
+            Self::TuneSpace { .. } => "free space there, or name another target",
+            Self::TuneMemory { .. } => "--memory allows more; --buffers and --transfer take less",
+            _ => return None,
+        })
     }
 
     /// Hints for commits to a log.

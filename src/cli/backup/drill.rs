@@ -15,7 +15,7 @@ use crate::cli::rate::bytes_per_second;
 #[command(after_help = "Examples:\n  \
     iostall backup drill /b1 /b2                              the newest backup in these directories\n  \
     iostall backup drill --source db1/shop /b1 /b2            the newest one of this database\n  \
-    iostall backup drill /b1/shop.iob --database shop --check \"SELECT max(at) > now() - interval '1 day' FROM orders\"\n  \
+    iostall backup drill /b1/shop.iob --database shop --check \"select max(at) > now() - interval '1 day' from orders\"\n  \
     iostall backup drill /b1/shop.iob --scratch /scratch --engine-dir /opt/pg16/bin --keep\n\n\
     PostgreSQL recovers the restored files on a socket that nobody else can reach, without archiving, following or\n\
     subscribing; amcheck looks at every database, and iostall at every page. SQLite checks integrity and foreign keys.\n\

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 
-use super::metadata::{Loss, loss};
+use super::loss::{Loss, loss};
 
 /// Linux limits a list of names and a single value to this.
 const LENGTH_MAX: usize = 64 << 10;

@@ -7,22 +7,10 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid};
-use rustix::io::Errno;
 
 use super::attributes::{Attribute, attributes, set_attributes};
+use super::loss::{Loss, loss};
 use super::stamp::{FileKind, FileStamp};
-
-/// Metadata that could not be copied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loss {
-    /// `owner`, `mode`, `times`, or the name of an extended attribute.
-    pub what: String,
-    pub cause: String,
-}
-
-pub(super) fn loss(what: &str, errno: Errno) -> Loss {
-    Loss { what: what.to_owned(), cause: io::Error::from(errno).to_string() }
-}
 
 /// Copies owner, extended attributes (including ACLs), mode and times of `source`, whose stamp is `stamp`, to
 /// `target`. Returns what could not be copied.
@@ -246,7 +234,7 @@ mod tests {
         assert!(rustix::fs::fgetxattr(&target, c"system.posix_acl_access", &mut value[..]).is_ok());
         assert_eq!(copy_metadata(&source, &stamp(&source).unwrap(), &target), []);
         let left = rustix::fs::fgetxattr(&target, c"system.posix_acl_access", &mut value[..]);
-        assert_eq!(left, Err(Errno::NODATA));
+        assert_eq!(left, Err(rustix::io::Errno::NODATA));
         assert_eq!(stamp(&target).unwrap().mode, 0o640);
 
         // The source's own ACL is copied.

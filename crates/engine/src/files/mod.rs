@@ -6,6 +6,7 @@ mod attributes;
 mod cache;
 mod creation;
 mod extents;
+mod loss;
 mod metadata;
 mod names;
 mod ownership;
@@ -30,7 +31,8 @@ pub use creation::{
     open_in_shared_directory, open_or_create_private, open_to_lock,
 };
 pub use extents::{clone_blocks, data_ranges, preallocate, punch_hole};
-pub use metadata::{Loss, NewMetadata, copy_metadata, copy_symlink_metadata, set_metadata, set_times};
+pub use loss::Loss;
+pub use metadata::{NewMetadata, copy_metadata, copy_symlink_metadata, set_metadata, set_times};
 pub use names::{
     effective_group, effective_user, exchange, free_bytes, has_no_links, has_no_locks, is_direct,
     largest_file_bytes, make_special, raise_open_file_limit, rename_new, rename_over, sync_directory,

@@ -8,7 +8,8 @@ use std::io;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 
 use super::attributes::Attribute;
-use super::metadata::{Loss, NewMetadata, link_losses};
+use super::loss::Loss;
+use super::metadata::{NewMetadata, link_losses};
 use super::removal::OpenDirectory;
 
 /// For the owner only, until the metadata is set.

@@ -272,7 +272,7 @@ fn command_lines(words: &[String], width: usize) -> Vec<String> {
         // Room for the space and the backslash.
         if !line.is_empty() && !is_value && style::width(&line) + next + 2 > width {
             lines.push(format!("{line} \\"));
-            line = "  ".to_owned();
+            line = String::from("  ");
         } else if !line.is_empty() {
             line.push(' ');
         }

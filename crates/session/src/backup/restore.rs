@@ -15,7 +15,7 @@ use iostall_transfer::rate::RateLimit;
 
 use super::known::KnownSets;
 use super::tablespaces::{self, TablespaceMove};
-use super::{damage, doubts};
+use super::{damage, set_warnings};
 use crate::error::SessionError;
 use crate::event::Observer;
 use crate::transfer::{Transfer, target};
@@ -103,13 +103,13 @@ pub fn restore(
         workers: request.workers,
         depth: request.depth,
     };
-    let newest = set.as_ref().map(|set| doubts::newest(request.expect, set, known)).unwrap_or_default();
+    let newest = set.as_ref().map(|set| set_warnings::newest(request.expect, set, known)).unwrap_or_default();
     let done = set
         .as_ref()
         .filter(|_| !matches!(newest, Newest::Other { .. }))
         .map(|set| transfer.work(observer, |progress| restore_set(set, &request.to, &options, progress)));
     let mut outcome = outcome(request, set.as_ref(), &transfer);
-    let mut warnings = set.as_ref().map(doubts::warnings).unwrap_or_default();
+    let mut warnings = set.as_ref().map(set_warnings::warnings).unwrap_or_default();
     warnings.extend(older(&newest));
     outcome.newest = newest;
     let mut ended = None;

@@ -11,7 +11,7 @@ use iostall_transfer::backup::verify::{Verified, VerifyOptions, verify as verify
 use iostall_transfer::rate::RateLimit;
 
 use super::known::KnownSets;
-use super::{damage, doubts};
+use super::{damage, set_warnings};
 use crate::error::SessionError;
 use crate::event::Observer;
 use crate::transfer::{Transfer, target};
@@ -55,9 +55,9 @@ pub fn verify(
         Err(ReadError::Damaged(damage)) => (None, Verified { damage, ..Verified::default() }),
         Err(error) => return Err(error.into()),
     };
-    let newest = set.as_ref().map(|set| doubts::newest(request.expect, set, known)).unwrap_or_default();
+    let newest = set.as_ref().map(|set| set_warnings::newest(request.expect, set, known)).unwrap_or_default();
     let outcome = outcome(request, set.as_ref(), &found, newest, &transfer);
-    let warnings = set.as_ref().map(doubts::warnings).unwrap_or_default();
+    let warnings = set.as_ref().map(set_warnings::warnings).unwrap_or_default();
     let targets = set.iter().flat_map(|set| &set.stripes).take(1);
     let targets = targets.filter_map(|open| target(&open.stripe.path)).collect();
     let name = damage::short(&outcome.set);

@@ -8,7 +8,7 @@ use iostall_engine::{EngineError, OpenError};
 use iostall_measure::foreign::shell_path;
 use thiserror::Error;
 
-use super::room::Shortage;
+use super::shortage::Shortage;
 use crate::backup::codec::KeyError;
 use crate::pipeline::{PipelineError, StageFailure};
 

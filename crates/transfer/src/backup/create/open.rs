@@ -104,7 +104,7 @@ fn plan_of(open: &OpenTarget, stamp: &FileStamp, read_bytes: u32) -> Result<Plan
 pub(super) fn ranges_of(open: &OpenTarget, stamp: &FileStamp) -> Result<Vec<Range<u64>>, CreateError> {
     let size_bytes = open.size_bytes;
     if open.kind != TargetKind::File || stamp.allocated_bytes >= size_bytes {
-        return Ok(vec![0..size_bytes]);
+        return Ok(std::iter::once(0..size_bytes).collect());
     }
     let failed = CreateError::system("find the holes of", &open.path);
     files::data_ranges(open.file(), size_bytes).map_err(failed)

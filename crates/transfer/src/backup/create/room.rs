@@ -1,34 +1,13 @@
 //! Whether a backup fits on the file systems of its stripes, as far as that can be known before it begins.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files;
-use iostall_measure::ByteCount;
 
 use super::item::{Item, PreparedSource, What};
+use super::shortage::Shortage;
 use super::targets::directory_of;
-
-/// A file system on which the stripes do not fit unless the sources shrink on their way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shortage {
-    pub directory: PathBuf,
-    /// What its stripes take without compression.
-    pub needed_bytes: u64,
-    pub free_bytes: u64,
-}
-
-impl fmt::Display for Shortage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (needed, free) = (ByteCount(self.needed_bytes), ByteCount(self.free_bytes));
-        write!(
-            f,
-            "{} has {free} free, and without compression its part of the backup takes {needed}",
-            self.directory.display()
-        )
-    }
-}
 
 /// Where the stripes at `targets` would not fit if nothing of the sources shrank. Stripes share the bytes evenly; what streams
 /// hold is not known, and quotas are not seen.

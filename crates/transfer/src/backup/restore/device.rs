@@ -13,9 +13,9 @@ use iostall_measure::{Clock as _, MonotonicClock};
 use super::batch::Writing;
 use super::error::RestoreError;
 use super::plan::Plan;
+use super::request::{NotRestored, RestoreOptions, Restored};
 use super::roots::Onto;
 use super::tree::Tree;
-use super::{NotRestored, RestoreOptions, Restored};
 use crate::backup::read::{Damage, OpenSet, ReadError, ReadShape};
 use crate::progress::Progress;
 

@@ -10,14 +10,14 @@ mod device;
 mod error;
 mod place;
 mod plan;
+mod request;
 mod roots;
 mod stage;
 mod tree;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use iostall_engine::files;
-use iostall_engine::guard::WriteConsent;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::backup::Manifest;
 
@@ -26,63 +26,13 @@ use self::plan::Plan;
 use self::roots::{Onto, Roots};
 use self::tree::Tree;
 use super::codec::KeyError;
-use super::read::{Damage, OpenSet, ReadError, ReadShape, StripeRead};
+use super::read::{Damage, OpenSet, ReadError, ReadShape};
 use crate::progress::Progress;
-use crate::rate::RateLimit;
 
 pub use error::RestoreError;
+pub use request::{NotRestored, RestoreOptions, Restored};
 pub use roots::Elsewhere;
 pub use tree::FileLoss;
-
-/// What to restore, and how.
-#[derive(Debug, Default)]
-pub struct RestoreOptions<'a> {
-    /// Names in the set; all of it if there is none. A single one is restored without the directories above it.
-    pub only: &'a [PathBuf],
-    /// What may be replaced, or which device may be written.
-    pub consent: WriteConsent,
-    /// Limits how fast stripes are read.
-    pub rate: Option<&'a RateLimit>,
-    /// Threads that decode.
-    pub workers: Option<u32>,
-    /// Reads in flight, and as many writes.
-    pub depth: Option<u32>,
-    /// Directories of the set that are not restored below the destination; not together with `only`.
-    pub elsewhere: &'a [Elsewhere],
-}
-
-/// What was restored.
-#[derive(Debug, Default)]
-pub struct Restored {
-    /// The destination, or the file in it.
-    pub to: PathBuf,
-    /// Regular files.
-    pub files: u64,
-    /// Their content, without holes.
-    pub bytes: u64,
-    /// What was read of each stripe.
-    pub stripes: Vec<StripeRead>,
-    pub reads_max: u32,
-    pub workers: u32,
-    /// The final sync calls.
-    pub sync_ns: u64,
-    /// Metadata that could not be restored.
-    pub losses: Vec<FileLoss>,
-}
-
-/// Why nothing was restored, and what is left of the attempt.
-#[derive(Debug)]
-pub struct NotRestored {
-    pub error: RestoreError,
-    /// What could not be removed, if so.
-    pub left: Option<PathBuf>,
-}
-
-impl<E: Into<RestoreError>> From<E> for NotRestored {
-    fn from(error: E) -> Self {
-        Self { error: error.into(), left: None }
-    }
-}
 
 /// Restores `set` to `to`: a new name, an empty directory, or what the consent says may be replaced, such as a block device.
 ///

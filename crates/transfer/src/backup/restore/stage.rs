@@ -121,7 +121,7 @@ impl Stage for RestoreStage<'_> {
         let end = record.offset + u64::from(plain_length);
         let fits = |align: u32| {
             let is_whole = |at: u64| at.is_multiple_of(align.into());
-            is_whole(record.offset) && (is_whole(end) || end == size_bytes && self.opening.may_end_behind())
+            is_whole(record.offset) && (is_whole(end) || end == size_bytes && self.opening.may_end_past())
         };
         match destination {
             Some(Destination { file, align }) if fits(align) => {

@@ -202,7 +202,7 @@ impl<'p> Opening<'p> {
     }
 
     /// Whether writes may end behind the end of a file, which is cut to its length afterwards.
-    pub(super) fn may_end_behind(&self) -> bool {
+    pub(super) fn may_end_past(&self) -> bool {
         self.tree.has_lengths()
     }
 

@@ -1,0 +1,61 @@
+//! What a restore needs, and what it gives back.
+
+use std::path::PathBuf;
+
+use iostall_engine::guard::WriteConsent;
+
+use super::error::RestoreError;
+use super::roots::Elsewhere;
+use super::tree::FileLoss;
+use crate::backup::read::StripeRead;
+use crate::rate::RateLimit;
+
+/// What to restore, and how.
+#[derive(Debug, Default)]
+pub struct RestoreOptions<'a> {
+    /// Names in the set; all of it if there is none. A single one is restored without the directories above it.
+    pub only: &'a [PathBuf],
+    /// What may be replaced, or which device may be written.
+    pub consent: WriteConsent,
+    /// Limits how fast stripes are read.
+    pub rate: Option<&'a RateLimit>,
+    /// Threads that decode.
+    pub workers: Option<u32>,
+    /// Reads in flight, and as many writes.
+    pub depth: Option<u32>,
+    /// Directories of the set that are not restored below the destination; not together with `only`.
+    pub elsewhere: &'a [Elsewhere],
+}
+
+/// What was restored.
+#[derive(Debug, Default)]
+pub struct Restored {
+    /// The destination, or the file in it.
+    pub to: PathBuf,
+    /// Regular files.
+    pub files: u64,
+    /// Their content, without holes.
+    pub bytes: u64,
+    /// What was read of each stripe.
+    pub stripes: Vec<StripeRead>,
+    pub reads_max: u32,
+    pub workers: u32,
+    /// The final sync calls.
+    pub sync_ns: u64,
+    /// Metadata that could not be restored.
+    pub losses: Vec<FileLoss>,
+}
+
+/// Why nothing was restored, and what is left of the attempt.
+#[derive(Debug)]
+pub struct NotRestored {
+    pub error: RestoreError,
+    /// What could not be removed, if so.
+    pub left: Option<PathBuf>,
+}
+
+impl<E: Into<RestoreError>> From<E> for NotRestored {
+    fn from(error: E) -> Self {
+        Self { error: error.into(), left: None }
+    }
+}
