@@ -1,5 +1,7 @@
 //! Errors of use cases, with hints.
 
+use std::error::Error as StdError;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,10 +20,33 @@ use iostall_transfer::copy::FileListError;
 use iostall_transfer::manifest::ManifestError;
 use thiserror::Error;
 
-use crate::backup::database::DatabaseSourceError;
-use crate::backup::figures::KeptFiguresError;
 use crate::give_way::GiveWayError;
 use crate::output::LogFileError;
+
+/// An error of a use case that has a type for its own errors, with what the user can do about it.
+#[derive(Debug)]
+pub struct UseCaseError {
+    error: Box<dyn StdError + Send + Sync>,
+    hint: Option<String>,
+}
+
+impl UseCaseError {
+    pub(crate) fn new(error: impl StdError + Send + Sync + 'static, hint: Option<String>) -> Self {
+        Self { error: Box::new(error), hint }
+    }
+}
+
+impl fmt::Display for UseCaseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl StdError for UseCaseError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.error.source()
+    }
+}
 
 /// Why a use case could not be carried out.
 #[derive(Debug, Error)]
@@ -77,11 +102,9 @@ pub enum SessionError {
     )]
     TuneMemory { wanted_bytes: u64, memory_bytes: u64 },
     #[error(transparent)]
-    BackupSource(#[from] DatabaseSourceError),
-    #[error(transparent)]
     ReadBackup(#[from] ReadError),
     #[error(transparent)]
-    KeptFigures(#[from] KeptFiguresError),
+    OfUseCase(UseCaseError),
     #[error("the backup has no tablespace {}", wanted.display())]
     NoTablespace { wanted: PathBuf, known: Vec<String> },
     #[error("--manifest {}", path.display())]
@@ -208,9 +231,8 @@ impl SessionError {
             Self::Store(error) => return error.hint(),
             Self::Copy(error) => return error.hint(),
             Self::Backup(error) => return error.hint(),
-            Self::BackupSource(error) => return error.hint(),
             Self::ReadBackup(error) => return error.hint(),
-            Self::KeptFigures(error) => return error.hint(),
+            Self::OfUseCase(error) => return error.hint.clone(),
             Self::ManifestHash { .. } => {
                 "leave out --hash, or choose a name for the list that does not contradict it; nothing was copied"
             }

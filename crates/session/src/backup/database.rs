@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::postgres::{self, PostgresBackupError, PostgresRequest};
 use super::sqlite::{self, SqliteBackupError, SqliteRequest};
+use crate::error::{SessionError, UseCaseError};
 
 const SQLITE: &str = "sqlite:";
 /// How long connecting, or waiting for a lock, may take.
@@ -55,6 +56,13 @@ pub enum DatabaseSourceError {
     Postgres(#[from] PostgresBackupError),
     #[error(transparent)]
     Sqlite(#[from] SqliteBackupError),
+}
+
+impl From<DatabaseSourceError> for SessionError {
+    fn from(error: DatabaseSourceError) -> Self {
+        let hint = error.hint();
+        Self::OfUseCase(UseCaseError::new(error, hint))
+    }
 }
 
 impl DatabaseSourceError {

@@ -11,6 +11,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::known::source_name;
+use crate::error::{SessionError, UseCaseError};
 
 /// As many of the newest give ratio and rates: settings and devices change.
 const NEWEST: usize = 5;
@@ -55,6 +56,13 @@ pub enum KeptFiguresError {
     Nothing { prefix: Option<String> },
     #[error("the store knows backups of several sources")]
     Several { sources: Vec<String> },
+}
+
+impl From<KeptFiguresError> for SessionError {
+    fn from(error: KeptFiguresError) -> Self {
+        let hint = error.hint();
+        Self::OfUseCase(UseCaseError::new(error, hint))
+    }
 }
 
 impl KeptFiguresError {
