@@ -149,7 +149,10 @@ fn a_page_that_was_damaged_before_the_backup_fails_the_drill_and_is_named() {
     let made = case.here.run(&strs(&case.create("a")));
     let said = [made.stdout, made.stderr].concat();
     assert!(
-        said.split_whitespace().collect::<Vec<_>>().join(" ").contains("page 5 (at offset 40960)"),
+        said.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .contains(&format!("{file} block 5 has a wrong checksum")),
         "{said}"
     );
     let ran = case.here.run(&case.drill(&["--json", "d.json", "b1", "b2"])).expect_status(1);

@@ -112,15 +112,19 @@ fn without_the_key_verify_says_what_it_proves_and_what_it_does_not() {
     let listed: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
     assert_eq!(listed[0]["proof"], "unproven");
 
-    let stripe = here.path("b2/s.iob");
-    let whole = fs::read(&stripe).unwrap();
+    let bytes_of = |name: &str| fs::metadata(here.path(name)).unwrap().len();
+    // So few frames may all be in one stripe.
+    let (number, name) =
+        if bytes_of("b1/s.iob") > bytes_of("b2/s.iob") { (1, "b1/s.iob") } else { (2, "b2/s.iob") };
+    let whole = fs::read(here.path(name)).unwrap();
     let mut flipped = whole.clone();
     let middle = whole.len() / 2;
     flipped[middle] ^= 1;
-    fs::write(&stripe, &flipped).unwrap();
+    fs::write(here.path(name), &flipped).unwrap();
     let said = words_of(&here.run(&without).expect_status(1));
-    assert!(said.contains("DAMAGED stripe 2, b2/s.iob, frame "), "{said}");
-    fs::remove_file(&stripe).unwrap();
+    assert!(said.contains(&format!("DAMAGED stripe {number}, {name}, frame ")), "{said}");
+    fs::write(here.path(name), &whole).unwrap();
+    fs::remove_file(here.path("b2/s.iob")).unwrap();
     let said = words_of(&here.run(&["backup", "verify", "b1/s.iob", "--without-key"]).expect_status(1));
     assert!(said.contains("the stripe is missing"), "{said}");
 }

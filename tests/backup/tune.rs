@@ -148,5 +148,5 @@ fn an_interrupted_search_keeps_what_it_measured_and_leaves_nothing() {
         (&true.into(), &"source".into())
     );
     let listed = here.run(&["runs"]).expect_status(0);
-    assert!(listed.stdout.contains("backup-tune"), "{}", listed.stdout);
+    assert!(listed.stdout.contains("interrupted"), "{}", listed.stdout);
 }

@@ -14,8 +14,7 @@ use crate::cli::load::OutputArgs;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     iostall backup run --sqlserver sqlserver://backup@db1 --database sales --to 'E:\\b\\sales.bak' --dry-run\n  \
-    iostall backup run --sqlserver sqlserver://backup@db1 --database sales --to 'E:\\b\\1.bak' --to 'F:\\b\\2.bak' \\\n      \
-    --compression on --checksum --verify\n  \
+    iostall backup run --sqlserver sqlserver://backup@db1 --database sales --to 'E:\\b\\1.bak' --compression on --checksum --verify\n  \
     iostall backup run --sqlserver sqlserver://backup@db1 --database sales --to NUL --copy-only    how fast can it be read?\n  \
     iostall backup run --sqlserver sqlserver://backup@db1 --database sales --to 'E:\\b\\sales.bak' --as agent-job\n\n\
     The server reads the database and writes the files: each --to is a path or URL as the server sees it. Without --init or\n\

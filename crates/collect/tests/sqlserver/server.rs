@@ -53,7 +53,7 @@ pub(crate) enum Cell {
 }
 
 /// Columns that hold text; all others are numbers.
-const TEXTS: [&str; 16] = [
+const TEXTS: [&str; 15] = [
     "file",
     "database",
     "name",
@@ -62,7 +62,6 @@ const TEXTS: [&str; 16] = [
     "instance",
     "message",
     "filter",
-    "edition",
     "state",
     "finished",
     "first_lsn",
@@ -77,14 +76,21 @@ impl ResultSet {
     pub(crate) fn from_tsv(text: &str) -> Self {
         let mut lines = text.lines().skip(1);
         let names = lines.next().expect("names of columns").split('\t');
-        let kind = |name: &str| if TEXTS.contains(&name) { Type::NVarChar } else { Type::BigInt };
-        let columns: Vec<_> = names.map(|name| (name.to_owned(), kind(name))).collect();
+        // `edition` is a number in one query and a name in another.
+        let rows: Vec<Vec<&str>> = lines.map(|line| line.split('\t').collect()).collect();
+        let is_name =
+            |place: usize| rows.iter().any(|row| row.get(place).is_some_and(|cell| cell.contains("Edition")));
+        let kind = |place: usize, name: &str| {
+            if TEXTS.contains(&name) || is_name(place) { Type::NVarChar } else { Type::BigInt }
+        };
+        let columns: Vec<_> =
+            names.enumerate().map(|(place, name)| (name.to_owned(), kind(place, name))).collect();
         let cell = |(text, (_, kind)): (&str, &(String, Type))| match (text, kind) {
             ("\\N", _) => None,
             (text, Type::NVarChar) => Some(Cell::Text(text.to_owned())),
             (number, Type::BigInt) => Some(Cell::Number(number.parse().expect("a number"))),
         };
-        let rows = lines.map(|line| line.split('\t').zip(&columns).map(cell).collect()).collect();
+        let rows = rows.into_iter().map(|row| row.into_iter().zip(&columns).map(cell).collect()).collect();
         Self { columns, rows }
     }
 }
