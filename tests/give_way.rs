@@ -1,7 +1,7 @@
 //! Transfers that give way to a database: a real PostgreSQL with users, and one that is stopped.
 
 use std::fs::{self, File};
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
 use serde_json::Value;
@@ -174,4 +174,108 @@ fn a_paced_write_gives_way_too() {
     assert_eq!(bytes.flatten().collect::<Vec<_>>(), [4 << 20; 2]);
     // Nobody committed anything, so nobody waited.
     assert_eq!(run["verdicts"][0]["met"], true);
+}
+
+/// A backup at night beside a shop had one limit, set for the worst minute; and so had the restore of a test server's data beside it.
+#[test]
+fn a_backup_and_a_restore_beside_users_say_what_they_decided() {
+    let Some(server) = server("a backup that gives way") else { return };
+    let here = Workspace::new();
+    let url = server.url("postgres", &here.secret("password", "right\n"));
+    server.time_the_log();
+    let _users = server.users();
+    fs::write(here.path("data"), content(16_000_000)).unwrap();
+    let yields = ["--yield-floor", "1MB/s", "--limit", "8MB/s", "--yield-to", &url, "--require", NEVER_NEAR];
+    let create =
+        ["backup", "create", "--compress", "none", "--to", "a.iob", "--to", "b.iob", "--json", "run.json"];
+    here.run(&[&create[..], &yields, &["data"]].concat()).expect_status(0);
+    let restore = ["backup", "restore", "a.iob", "--to", "restored", "--json", "restored.json"];
+    here.run(&[&restore[..], &yields].concat()).expect_status(0);
+    assert!(fs::read(here.path("restored")).unwrap() == content(16_000_000));
+    for (name, kind) in [("run.json", "backup"), ("restored.json", "restore")] {
+        let run = here.json(name);
+        let gave_way = &run[kind]["gave_way"];
+        let whys = whys(gave_way);
+        assert_eq!(whys[0], "begin", "{gave_way}");
+        assert!(whys.iter().any(|why| why == "faster"), "{gave_way}");
+        let rates = gave_way["decisions"].as_array().unwrap().iter().map(|one| one["bytes_per_s"].as_u64());
+        assert!(
+            rates.max().flatten().is_some_and(|rate| rate <= 8_000_000),
+            "the limit holds too: {gave_way}"
+        );
+        assert!(!run.to_string().contains("right"), "no password");
+        let verdict = &run["verdicts"][0];
+        assert_eq!((&verdict["met"], verdict["figure"].is_f64()), (&true.into(), true), "{verdict}");
+    }
+    for number in ["1", "2"] {
+        let shown = here.run(&["runs", "show", number]).expect_status(0).stdout;
+        assert!(shown.contains("Giving way to postgres://"), "{shown}");
+    }
+}
+
+/// The server was stopped in the middle of its backup's night. The backup goes on at its floor, and what was stored is whole.
+#[test]
+fn a_backup_whose_server_is_stopped_goes_on_at_its_floor_and_is_whole() {
+    let Some(mut server) = server("a backup beside a server that is stopped") else { return };
+    let here = Workspace::new();
+    let url = server.url("postgres", &here.secret("password", "right\n"));
+    server.time_the_log();
+    let words = ["backup", "create", "--to", "a.iob", "--json", "run.json", "--yield-floor", "16MB/s"];
+    let yields = ["--yield-to", &url, "--require", NEVER_NEAR, "-"];
+    let mut create = here.command(&[&words[..], &yields].concat());
+    create.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(File::create(here.path("said")).unwrap());
+    let mut create = create.spawn().unwrap();
+    let said = || fs::read_to_string(here.path("said")).unwrap();
+    // It waits for its input, in the middle of the backup.
+    let mut input = create.stdin.take().unwrap();
+    input.write_all(&content(1_000_000)[..300_000]).unwrap();
+    until("sessions of the backup", || server.has_session().then_some(()));
+    server.stop();
+    until("the floor", || {
+        assert_eq!(create.try_wait().unwrap(), None, "{}", said());
+        said().contains("giving way: at the floor of ").then_some(())
+    });
+    input.write_all(&content(1_000_000)[300_000..]).unwrap();
+    drop(input);
+    assert_eq!(create.wait().unwrap().code(), Some(0), "{}", said());
+    here.run(&["backup", "restore", "a.iob", "--to", "restored"]).expect_status(0);
+    assert!(fs::read(here.path("restored")).unwrap() == content(1_000_000));
+    let run = here.json("run.json");
+    let gave_way = &run["backup"]["gave_way"];
+    let silent = gave_way["decisions"].as_array().unwrap().iter().find(|one| one["why"] == "silent").unwrap();
+    let floor = (&silent["bytes_per_s"], &silent["in_flight_max"]);
+    assert_eq!(floor, (&16_000_000.into(), &1.into()), "{gave_way}");
+    assert!(crate::support::warnings(&run).contains(&"source-silent".to_owned()));
+}
+
+/// What is required of the source was not kept: the backup is whole all the same, and the answer is no.
+#[test]
+fn a_backup_that_could_not_keep_its_limit_is_whole_and_answers_no() {
+    let Some(server) = server("a backup that gives way for ever") else { return };
+    let here = Workspace::new();
+    let url = server.url("postgres", &here.secret("password", "right\n"));
+    server.time_the_log();
+    let _users = server.users();
+    fs::write(here.path("data"), content(8_000_000)).unwrap();
+    let create =
+        ["backup", "create", "--to", "a.iob", "--json", "run.json", "--yield-floor", "2MB/s", "data"];
+    let yields = ["--yield-to", &url, "--require", "commit.mean<1ns"];
+    here.run(&[&create[..], &yields].concat()).expect_status(1);
+    let run = here.json("run.json");
+    assert!(run["backup"]["manifest"].is_string(), "{run}");
+    assert_eq!(run["verdicts"][0]["met"], false);
+    here.run(&["backup", "verify", "a.iob"]).expect_status(0);
+    // A source that cannot be read, and a limit that is none: nothing is begun.
+    for yields in [
+        ["--yield-to", "nothing://here", "--require", NEVER_NEAR],
+        ["--yield-to", &url, "--require", "throughput>1MB"],
+    ] {
+        let create = ["backup", "create", "--no-store", "--to", "b.iob", "data"];
+        here.run(&[&create[..], &yields].concat()).expect_status(2);
+        let restore = ["backup", "restore", "a.iob", "--no-store", "--to", "restored"];
+        here.run(&[&restore[..], &yields].concat()).expect_status(2);
+    }
+    let left =
+        fs::read_dir(here.path(".")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(!left.into_iter().any(|name| name.contains("b.iob") || name.contains("restored")));
 }

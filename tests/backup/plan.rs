@@ -23,7 +23,9 @@ fn a_plan_says_whether_it_fits_until_when_and_how_long_it_takes() {
 fn what_a_plan_cannot_be_made_from_is_refused_with_an_example() {
     let here = Workspace::new();
     for (options, words) in [
+        ("", "the store knows of no backup"),
         ("", "--size"),
+        ("/srv/nothing", "no backup of /srv/nothing"),
         ("--size 5T --ratio 0", "such as 2.3"),
         ("--size 5T --growth 20", "20% (a year)"),
         ("--size 5T --keep-within 30", "30d"),
@@ -37,4 +39,38 @@ fn what_a_plan_cannot_be_made_from_is_refused_with_an_example() {
         let ran = here.run(&words_typed).expect_status(2);
         assert!(ran.stderr.contains(words), "{options}: {}", ran.stderr);
     }
+}
+
+/// The story: every figure of the plan was in the runs already, and was typed from them by hand.
+#[test]
+fn a_plan_takes_its_figures_from_the_backups_that_were_made() {
+    let here = Workspace::new();
+    for name in ["shop", "other"] {
+        std::fs::write(here.path(name), crate::copy::content(2_000_000)).unwrap();
+    }
+    for number in ["1", "2"] {
+        let to = format!("shop-{number}.iob");
+        here.run(&["backup", "create", "--compress", "none", "--to", &to, "shop"]).expect_status(0);
+    }
+    here.run(&["backup", "restore", "shop-2.iob", "--to", "restored"]).expect_status(0);
+    let ran = here.run(&["backup", "plan", "--keep-daily", "7", "--json"]).expect_status(0);
+    let plan: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(plan["input"]["size_bytes"], 2_000_000, "{plan}");
+    let is_rate = |rate: &serde_json::Value| rate.as_f64().is_some_and(|rate| rate > 0.0);
+    assert!(
+        is_rate(&plan["input"]["backup_bytes_per_s"]) && is_rate(&plan["input"]["restore_bytes_per_s"]),
+        "{plan}"
+    );
+    assert_eq!(plan["taken_from"]["backups"], 2);
+    // What is typed counts first.
+    let typed = ["backup", "plan", "shop", "--ratio", "5", "--rate", "100MB/s", "--json"];
+    let ran = here.run(&typed).expect_status(0);
+    let plan: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&plan["input"]["ratio"], &plan["input"]["backup_bytes_per_s"]), (&5.0.into(), &100e6.into()));
+    // Two sources give no one answer.
+    here.run(&["backup", "create", "--to", "other.iob", "other"]).expect_status(0);
+    let ran = here.run(&["backup", "plan"]).expect_status(2);
+    assert!(ran.stderr.contains("several sources") && ran.stderr.contains(": other"), "{}", ran.stderr);
+    let ran = here.run(&["backup", "plan", "shop"]).expect_status(0);
+    assert!(ran.stdout.contains("2 backups from ") && ran.stdout.contains("--growth"), "{}", ran.stdout);
 }

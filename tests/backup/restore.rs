@@ -53,9 +53,20 @@ fn standard_input_is_a_source_and_one_file_comes_back_alone() {
 
     tree(&here.path("shop"));
     here.run(&["backup", "create", "--to", "b2/shop.iob", "shop"]).expect_status(0);
-    let only = ["backup", "restore", "b2/shop.iob", "--to", "seven", "--only", "base/16384/7"];
+    let only =
+        ["backup", "restore", "b2/shop.iob", "--to", "seven", "--only", "base/16384/7", "--json", "r.json"];
     here.run(&only).expect_status(0);
     assert!(here.path("seven").exists());
+    // What was read is said, not what there is: the rate of a stripe was that of the whole file.
+    let restore = &here.json("r.json")["restore"];
+    let stripe = &restore["stripes"][0];
+    let number = |value: &serde_json::Value| value.as_u64().unwrap();
+    assert_eq!(number(&stripe["bytes"]), number(&restore["stored_bytes"]), "{restore}");
+    assert!(
+        number(&stripe["bytes"]) < fs::metadata(here.path("b2/shop.iob")).unwrap().len() / 2,
+        "{restore}"
+    );
+    assert!((1..=number(&restore["elapsed_ns"])).contains(&number(&stripe["busy_ns"])), "{restore}");
 }
 
 #[test]

@@ -22,7 +22,9 @@ const READ_VERSION: usize = 19;
 const HEADER_BYTES: usize = 100;
 const READ_VERSION_LOG: u8 = 2;
 /// Pages between two looks at whether the copy is still wanted.
-const PAGES_AT_ONCE: std::ffi::c_int = 4096;
+const PAGES_AT_ONCE: std::ffi::c_int = 1024;
+/// Time between two such looks while another program keeps the database locked.
+const LOOK: Duration = Duration::from_millis(100);
 /// `SQLITE_READONLY_ROLLBACK` and `SQLITE_READONLY_RECOVERY`: the last program has left a transaction half written.
 const UNFINISHED: [std::ffi::c_int; 2] = [776, 264];
 
@@ -95,13 +97,22 @@ pub fn copy(
     let failed = |error| SqliteError::Source { path: source.to_owned(), source: error };
     let has_log = has_log(source)?;
     let from = open(source, has_log).map_err(failed)?;
-    from.busy_timeout(limit).map_err(failed)?;
+    from.busy_timeout(LOOK.min(limit)).map_err(failed)?;
     from.execute_batch("BEGIN").map_err(failed)?;
-    let page_bytes =
-        from.query_row(SNAPSHOT, [], |row| row.get(0)).map_err(|error| match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase) => SqliteError::NotDatabase { path: source.to_owned() },
-            _ => failed(error),
-        })?;
+    let mut waited = Duration::ZERO;
+    let page_bytes = loop {
+        match from.query_row(SNAPSHOT, [], |row| row.get(0)) {
+            Ok(page_bytes) => break page_bytes,
+            Err(_) if is_cancelled() => return Err(SqliteError::Cancelled),
+            Err(error) => match error.sqlite_error_code() {
+                Some(ErrorCode::DatabaseBusy) if waited < limit => waited += LOOK,
+                Some(ErrorCode::NotADatabase) => {
+                    return Err(SqliteError::NotDatabase { path: source.to_owned() });
+                }
+                _ => return Err(failed(error)),
+            },
+        }
+    };
     let unwritten = |error| SqliteError::Copy { path: into.to_owned(), source: error };
     let mut to = Connection::open_with_flags(into, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(unwritten)?;
     to.execute_batch(UNPROTECTED).map_err(unwritten)?;

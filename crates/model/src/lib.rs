@@ -59,8 +59,8 @@ pub use kinds::{
     AskedFormat, AskedProfile, BackupEnd, BackupOutcome, BackupTuneOutcome, BackupVerifyOutcome, CopyOutcome,
     DrillOutcome, EarlierCells, FileInBackup, FsyncOutcome, HistoryEntry, LoadOutcome, MatrixOutcome,
     MatrixPlan, MaxRateOutcome, Newest, Outcome, PacedOutcome, PartAlone, ProgressPoint, ReadBack,
-    RestoreOutcome, RunBody, SqlServerBackupOutcome, SweepOutcome, TuneAnswer, TuneLimit, TunePart,
-    TunedSetting, VerifyOutcome,
+    RestoreOutcome, RestoredTablespace, RunBody, SqlServerBackupOutcome, SweepOutcome, TuneAnswer, TuneLimit,
+    TunePart, TunedSetting, VerifyOutcome,
 };
 pub use level::Level;
 pub use measured::{IntervalFigures, Measured};

@@ -1,5 +1,7 @@
 //! Errors of use cases, with hints.
 
+use std::error::Error as StdError;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +22,31 @@ use thiserror::Error;
 
 use crate::give_way::GiveWayError;
 use crate::output::LogFileError;
+
+/// An error of a use case that has a type for its own errors, with what the user can do about it.
+#[derive(Debug)]
+pub struct UseCaseError {
+    error: Box<dyn StdError + Send + Sync>,
+    hint: Option<String>,
+}
+
+impl UseCaseError {
+    pub(crate) fn new(error: impl StdError + Send + Sync + 'static, hint: Option<String>) -> Self {
+        Self { error: Box::new(error), hint }
+    }
+}
+
+impl fmt::Display for UseCaseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl StdError for UseCaseError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.error.source()
+    }
+}
 
 /// Why a use case could not be carried out.
 #[derive(Debug, Error)]
@@ -76,6 +103,10 @@ pub enum SessionError {
     TuneMemory { wanted_bytes: u64, memory_bytes: u64 },
     #[error(transparent)]
     ReadBackup(#[from] ReadError),
+    #[error(transparent)]
+    OfUseCase(UseCaseError),
+    #[error("the backup has no tablespace {}", wanted.display())]
+    NoTablespace { wanted: PathBuf, known: Vec<String> },
     #[error("--manifest {}", path.display())]
     ManifestHash { path: PathBuf, source: ManifestError },
     #[error("cannot use the manifest {}", path.display())]
@@ -175,17 +206,15 @@ fn hint_about_space(error: &FreeSpaceError) -> Option<String> {
 impl SessionError {
     /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<String> {
-        if let Some(hint) = self.hint_about_a_log().or_else(|| self.hint_about_tuning().map(str::to_owned)) {
+        let of_group = self
+            .hint_about_a_log()
+            .or_else(|| self.hint_about_a_name())
+            .or_else(|| self.hint_about_tuning().map(str::to_owned));
+        if let Some(hint) = of_group {
             return Some(hint);
         }
         let hint = match self {
             Self::NamedTwice { .. } => "name it only once (`stat` shows that both are the same)",
-            Self::NotAskedFor { known, .. } if known.is_empty() => {
-                "its roles all work on the files named without --target"
-            }
-            Self::NotAskedFor { known, .. } => {
-                return Some(format!("its roles ask for: {}", known.join(", ")));
-            }
             Self::ScratchInTheWay => "name a FILE to load, or run in another directory",
             Self::Refused(refusal) => return Some(refusal.hint()),
             Self::FreeSpace(error) => return hint_about_space(error),
@@ -203,6 +232,7 @@ impl SessionError {
             Self::Copy(error) => return error.hint(),
             Self::Backup(error) => return error.hint(),
             Self::ReadBackup(error) => return error.hint(),
+            Self::OfUseCase(error) => return error.hint.clone(),
             Self::ManifestHash { .. } => {
                 "leave out --hash, or choose a name for the list that does not contradict it; nothing was copied"
             }
@@ -228,6 +258,18 @@ impl SessionError {
             _ => return None,
         };
         Some(hint.to_owned())
+    }
+
+    /// Hints for a name that is none of those that there are.
+    fn hint_about_a_name(&self) -> Option<String> {
+        let (known, of_none, those) = match self {
+            Self::NotAskedFor { known, .. } => {
+                (known, "its roles all work on the files named without --target", "its roles ask for")
+            }
+            Self::NoTablespace { known, .. } => (known, "it records none: leave out --tablespace", "it has"),
+            _ => return None,
+        };
+        Some(if known.is_empty() { of_none.to_owned() } else { format!("{those}: {}", known.join(", ")) })
     }
 
     /// Hints for `backup tune`.

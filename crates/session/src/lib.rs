@@ -35,7 +35,7 @@ pub mod translate;
 pub mod verify;
 
 pub use engine::EngineChoice;
-pub use error::SessionError;
+pub use error::{SessionError, UseCaseError};
 pub use event::{Event, Observer};
 pub use iostall_engine::files::remove_unfinished;
 pub use session::{Dependencies, Session};

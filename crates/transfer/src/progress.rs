@@ -24,7 +24,11 @@ pub struct Progress {
     file: Mutex<FileProgress>,
     series: Mutex<Series>,
     buffer_time: Mutex<BufferTime>,
+    stripes: Mutex<Vec<StripeCounter>>,
 }
+
+/// Bytes that a stripe of a backup has taken or given so far.
+pub(crate) type StripeCounter = Arc<AtomicU64>;
 
 /// The file being moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,6 +53,8 @@ pub struct ProgressNow {
     pub file: FileProgress,
     /// Where buffers have spent their time so far.
     pub buffer_time: BufferTime,
+    /// Bytes of each stripe of a backup; none for anything else.
+    pub stripes: Vec<u64>,
 }
 
 fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -110,6 +116,13 @@ impl Progress {
         open(&self.buffer_time).add(time);
     }
 
+    /// Counters for the stripes of a backup.
+    pub(crate) fn count_stripes(&self, stripes: usize) -> Vec<StripeCounter> {
+        let counters: Vec<StripeCounter> = (0..stripes).map(|_| Arc::default()).collect();
+        open(&self.stripes).clone_from(&counters);
+        counters
+    }
+
     /// A look at it.
     pub fn now(&self) -> ProgressNow {
         ProgressNow {
@@ -121,6 +134,7 @@ impl Progress {
             writes_in_flight: self.writes_in_flight.load(Ordering::Relaxed),
             file: open(&self.file).clone(),
             buffer_time: *open(&self.buffer_time),
+            stripes: open(&self.stripes).iter().map(|bytes| bytes.load(Ordering::Relaxed)).collect(),
         }
     }
 

@@ -8,6 +8,7 @@ use iostall_model::backup::Compression;
 
 use super::keys::LockArgs;
 use crate::cli::copy::NiceChoice;
+use crate::cli::give_way::GiveWayArgs;
 use crate::cli::load::OutputArgs;
 use crate::cli::rate::bytes_per_second;
 
@@ -22,7 +23,8 @@ const STRIPES_MAX: usize = 64;
     iostall backup create --to /b1/disk.iob /dev/mapper/shop-snapshot    a block device\n  \
     mysqldump shop | iostall backup create --to /b1/shop.iob -           standard input\n  \
     iostall backup create --to null: --compress none /var/lib/shop       how fast can it be read?\n  \
-    iostall backup create --to /b1/shop.iob --stats 10 --limit 200MB/s /var/lib/shop\n\n\
+    iostall backup create --to /b1/shop.iob --stats 10 --limit 200MB/s /var/lib/shop\n  \
+    iostall backup create --to /b1/shop.iob --yield-to linux: --require 'sdb.sync.mean<5ms' /var/lib/shop\n\n\
     Each --to is a stripe, written at the same time as the others: put them on different devices. An existing file is\n\
     refused. Until the end everything has the name .NAME.SETID.partial; the manifest, NAME.manifest beside the first\n\
     stripe, comes last. No manifest: no backup.")]
@@ -58,6 +60,8 @@ pub(crate) struct CreateArgs {
     /// Run at lower CPU and disk priority: low or idle
     #[arg(long, value_name = "LEVEL", help_heading = "How")]
     pub(crate) nice: Option<NiceChoice>,
+    #[command(flatten)]
+    pub(crate) give_way: GiveWayArgs,
 
     /// Print a line after every N percent, as BACKUP … WITH STATS = N does
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100), help_heading = "Output")]

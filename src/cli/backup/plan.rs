@@ -3,28 +3,34 @@
 use clap::Args;
 use iostall_measure::ByteCount;
 use iostall_model::backup_plan::PlanInput;
+use iostall_session::backup::figures::KeptFigures;
 
 use super::keep::KeepArgs;
 use crate::cli::rate::bytes_per_second;
 
-/// What backups will take.
+/// What backups will take. What is not given is taken from the backups that the store knows.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     iostall backup plan --size 5T --ratio 5 --rate 618MiB/s --keep-daily 7 --keep-weekly 4\n  \
     iostall backup plan --size 800G --ratio 2.2 --growth 3%/mo --keep-within 30d --for 3y --space 12T\n  \
-    iostall backup plan --size 800G --every 6h --keep-hourly 24 --keep-daily 14 --json\n\n\
+    iostall backup plan --size 800G --every 6h --keep-hourly 24 --keep-daily 14 --json\n  \
+    iostall backup plan /var/lib/shop --keep-daily 7 --space 12T    size, ratio, rates and growth of its kept backups\n\n\
     With --space, exit status 1 if it does not fit.")]
 pub(crate) struct PlanArgs {
+    /// Take what is not given from the stored runs that backed this up: the beginning of its name, or of the path of its
+    /// manifests. Without it and --size, from the only source that the store knows
+    #[arg(value_name = "SOURCE")]
+    pub(crate) source: Option<String>,
     /// Size of what is backed up, today
     #[arg(long, value_name = "SIZE")]
-    pub(crate) size: ByteCount,
-    /// Bytes of the source for each that is stored, as the last line of a backup prints it: 2.3, or 1 without
-    /// compression
-    #[arg(long, value_name = "N", default_value = "1", value_parser = ratio)]
-    pub(crate) ratio: f64,
-    /// Growth of the source: 20% a year, 20%/y, 2%/mo
-    #[arg(long, value_name = "SHARE", default_value = "0%", allow_hyphen_values = true, value_parser = growth)]
-    pub(crate) growth: f64,
+    pub(crate) size: Option<ByteCount>,
+    /// Bytes of the source for each that is stored, as the last line of a backup prints it: 2.3 [default: that of the kept
+    /// backups, or 1]
+    #[arg(long, value_name = "N", value_parser = ratio)]
+    pub(crate) ratio: Option<f64>,
+    /// Growth of the source: 20% a year, 20%/y, 2%/mo [default: that of the kept backups, or 0%]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = growth)]
+    pub(crate) growth: Option<f64>,
     /// From one backup to the next: 6h, 1d, 1w
     #[arg(long, value_name = "TIME", default_value = "1d", value_parser = interval)]
     pub(crate) every: u64,
@@ -48,15 +54,23 @@ pub(crate) struct PlanArgs {
 }
 
 impl PlanArgs {
-    pub(crate) fn input(&self) -> PlanInput {
+    /// Whether figures of kept backups are wanted.
+    pub(crate) fn asks_the_store(&self) -> bool {
+        self.source.is_some() || self.size.is_none()
+    }
+
+    /// What was typed counts before what was kept.
+    pub(crate) fn input(&self, kept: Option<&KeptFigures>) -> PlanInput {
+        let typed = |rate: Option<u64>| rate.map(|rate| rate as f64);
+        let size_bytes = self.size.map(ByteCount::bytes).or(kept.map(|kept| kept.size_bytes));
         PlanInput {
-            size_bytes: self.size.bytes(),
-            ratio: self.ratio,
-            growth_per_year: self.growth,
+            size_bytes: size_bytes.unwrap_or_default(),
+            ratio: self.ratio.or(kept.map(|kept| kept.ratio)).unwrap_or(1.0),
+            growth_per_year: self.growth.or(kept.and_then(|kept| kept.growth_per_year)).unwrap_or_default(),
             every_s: self.every,
             rules: self.keep.rules(),
-            backup_bytes_per_s: self.rate.map(|rate| rate as f64),
-            restore_bytes_per_s: self.restore_rate.map(|rate| rate as f64),
+            backup_bytes_per_s: typed(self.rate).or(kept.and_then(|kept| kept.backup_bytes_per_s)),
+            restore_bytes_per_s: typed(self.restore_rate).or(kept.and_then(|kept| kept.restore_bytes_per_s)),
             days: self.horizon,
             space_bytes: self.space.map(ByteCount::bytes),
         }

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use iostall_model::backup::SetId;
+use iostall_session::backup::tablespaces::TablespaceMove;
 
 use super::keys::UnlockArgs;
 use crate::cli::copy::NiceChoice;
+use crate::cli::give_way::GiveWayArgs;
 use crate::cli::load::{OutputArgs, SafetyArgs};
 use crate::cli::rate::bytes_per_second;
 
@@ -31,6 +33,10 @@ pub(crate) struct RestoreArgs {
     /// Restore only this file or directory of the backup; may be repeated
     #[arg(long, value_name = "PATH", help_heading = "What")]
     pub(crate) only: Vec<PathBuf>,
+    /// Restore a tablespace of PostgreSQL to NEW instead of below the data directory; OLD is where it was, or its oid; may be
+    /// repeated
+    #[arg(long, value_name = "OLD=NEW", conflicts_with = "only", value_parser = tablespace, help_heading = "What")]
+    pub(crate) tablespace: Vec<TablespaceMove>,
     /// The id of the set that this must be; another one is not restored, exit status 1
     #[arg(long, value_name = "SETID", help_heading = "What")]
     pub(crate) expect: Option<SetId>,
@@ -51,6 +57,8 @@ pub(crate) struct RestoreArgs {
     /// Run at lower CPU and disk priority: low or idle
     #[arg(long, value_name = "LEVEL", help_heading = "How")]
     pub(crate) nice: Option<NiceChoice>,
+    #[command(flatten)]
+    pub(crate) give_way: GiveWayArgs,
 
     /// Print a line after every N percent, as RESTORE … WITH STATS = N does
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", value_parser = clap::value_parser!(u8).range(1..=100), help_heading = "Output")]
@@ -60,4 +68,13 @@ pub(crate) struct RestoreArgs {
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,
+}
+
+fn tablespace(text: &str) -> Result<TablespaceMove, String> {
+    match text.split_once('=') {
+        Some((from, to)) if !from.is_empty() && !to.is_empty() => {
+            Ok(TablespaceMove { from: from.into(), to: to.into() })
+        }
+        _ => Err("write OLD=NEW, such as /srv/fast=/scratch/fast".to_owned()),
+    }
 }

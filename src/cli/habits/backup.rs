@@ -9,6 +9,8 @@ const PASSWORD: &str = "a password on the command line can be read by every user
 const ENCRYPT: &str = "for whom? --encrypt-to age1… names a public key (`age-keygen` makes one), --passphrase-file FILE a passphrase";
 const STRIPES: &str =
     "each stripe is a file with a name, on a device of its own: --to /b1/shop.iob --to /b2/shop.iob";
+const GIVE_WAY: &str = "a fixed rate is --limit 200MB/s; --yield-to SOURCE --require 'commit.p95<5ms' slows down before the users of a \
+                        database wait longer than that, and takes what they leave";
 const ALIGNMENT: &str = "everything in a stripe is aligned to 4096 bytes; the size of a request is --transfer (BACKUP's \
                          MAXTRANSFERSIZE), that of a checksum --frame";
 const VERB: &str = "backup has verbs: `iostall backup create --to FILE SOURCE` makes one; `iostall backup --help` lists them";
@@ -35,11 +37,13 @@ fn meaning(name: &str) -> Option<Meaning> {
         "output" | "o" | "f" | "file" | "dest" | "destination" | "d" | "pgdata" | "target" | "r" | "repo" => {
             Value("--to")
         }
+        "tablespace-mapping" | "T" => Value("--tablespace"),
         "rate" | "bwlimit" | "max-rate" | "limit-upload" => Value("--limit"),
         "checksum" | "init" | "format" | "noformat" | "noinit" | "skip" | "copy_only" | "copy-only"
         | "verbose" | "v" | "progress" => Default,
         "password" | "pass" | "mediapassword" => No(PASSWORD),
         "encrypt" | "encryption" => No(ENCRYPT),
+        "throttle" | "max-load" | "critical-load" => No(GIVE_WAY),
         "stripes" | "stripe" | "files" | "number-of-files" => No(STRIPES),
         "blocksize" | "block-size" | "bs" => No(ALIGNMENT),
         _ => return None,
@@ -51,7 +55,9 @@ pub(super) fn answer(words: &[String]) -> Option<Answer> {
     let first = words.first()?;
     match &*first.to_ascii_lowercase() {
         "database" | "log" => Some(of_sql(words)),
-        "create" | "drill" | "tune" | "list" | "prune" | "plan" => of_options(first, &words[1..]),
+        "create" | "tune" | "drill" | "restore" | "verify" | "list" | "prune" | "plan" => {
+            of_options(first, &words[1..])
+        }
         // Its options are those of BACKUP.
         "run" => None,
         verb if !verb.starts_with('-') => Some(Answer::No(VERB.to_owned())),

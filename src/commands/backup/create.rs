@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use iostall_measure::ByteCount;
 use iostall_session::SessionError;
 use iostall_session::backup::create::{BackupSource, CreateRequest, create};
-use iostall_session::backup::database::{DatabaseSource, DatabaseSourceError};
+use iostall_session::backup::database::DatabaseSource;
 
 use super::keys::key_error;
 use super::stats::Stats;
 use crate::cli::{CreateArgs, GlobalArgs, named_stripes};
 use crate::failure::{Status, hinted};
-use crate::frame::{answer, begin_transfer};
+use crate::frame::{answer, begin_transfer, give_way};
 use crate::output::{self, Delivery, Shown};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
@@ -27,6 +27,7 @@ pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> 
     let sources =
         args.sources.iter().map(|source| named(source, scratch)).collect::<anyhow::Result<Vec<_>>>()?;
     let transfer = begin_transfer(args.nice, printer)?;
+    let transfer = give_way(transfer, &args.give_way, (&args.output.require, args.limit))?;
     let request = CreateRequest {
         targets,
         sources,
@@ -68,17 +69,17 @@ pub(super) fn size(size: ByteCount) -> u32 {
     u32::try_from(size.bytes()).unwrap_or(u32::MAX)
 }
 
-/// A database is prepared here; the copy of one of SQLite is made in `scratch`.
+/// The copy of a database of SQLite will be made in `scratch`.
 fn named(source: &Path, scratch: &Path) -> anyhow::Result<BackupSource> {
     let text = source.to_string_lossy();
     if text == "-" {
         return Ok(BackupSource::StandardInput);
     }
     if !source.exists()
-        && let Some(database) = DatabaseSource::parse(&text).map_err(refused)?
+        && let Some(database) = DatabaseSource::parse(&text).map_err(SessionError::from)?
     {
-        let prepared = database.prepare(scratch, &Printer::ask_password).map_err(refused)?;
-        return Ok(BackupSource::Prepared(Box::new(prepared)));
+        let ready = database.ready(scratch, &Printer::ask_password).map_err(SessionError::from)?;
+        return Ok(BackupSource::Database(ready));
     }
     let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_owned());
     match scheme {
@@ -90,12 +91,5 @@ fn named(source: &Path, scratch: &Path) -> anyhow::Result<BackupSource> {
             ))
         }
         _ => Ok(BackupSource::Path(source.to_owned())),
-    }
-}
-
-fn refused(error: DatabaseSourceError) -> anyhow::Error {
-    match error.hint() {
-        Some(hint) => hinted(anyhow::anyhow!(error), &hint),
-        None => anyhow::anyhow!(error),
     }
 }

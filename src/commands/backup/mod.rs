@@ -28,7 +28,7 @@ pub(crate) fn run(args: &BackupArgs, global: &GlobalArgs, printer: &Printer) -> 
         BackupCommand::Rebuild(args) => rebuild::run(args, printer),
         BackupCommand::List(args) => list::list(args, global, printer),
         BackupCommand::Prune(args) => list::prune(args, global, printer),
-        BackupCommand::Plan(args) => plan::run(args, printer),
+        BackupCommand::Plan(args) => plan::run(args, global, printer),
         BackupCommand::Run(args) => run::run(args, global, printer),
     }
 }

@@ -9,7 +9,7 @@ use super::known::known;
 use super::stats::Stats;
 use crate::cli::{GlobalArgs, RestoreArgs};
 use crate::failure::{Status, hinted};
-use crate::frame::{answer, begin_transfer};
+use crate::frame::{answer, begin_transfer, give_way};
 use crate::output::{self, Delivery, Shown};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
@@ -21,6 +21,7 @@ pub(super) fn run(args: &RestoreArgs, global: &GlobalArgs, printer: &Printer) ->
     let outputs = output::check(&args.output, &taken(global).targets(files))?;
     let mut writer = run_writer(global, args.no_store, printer)?;
     let transfer = begin_transfer(args.nice, printer)?;
+    let transfer = give_way(transfer, &args.give_way, (&args.output.require, args.limit))?;
     let request = RestoreRequest {
         from: args.from.clone(),
         to: args.to.clone(),
@@ -31,6 +32,7 @@ pub(super) fn run(args: &RestoreArgs, global: &GlobalArgs, printer: &Printer) ->
         workers: args.workers,
         depth: args.depth,
         limit: args.limit,
+        tablespaces: args.tablespace.clone(),
     };
     let percent = Stats::new(args.stats, printer);
     let mut done = restore(&request, &known(global, printer), transfer, &percent)?;

@@ -1,7 +1,8 @@
 //! `--stats N`: a line after every N percent, as BACKUP and RESTORE WITH STATS print it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use iostall_report::live::{StripedPart, percent_processed};
 use iostall_session::event::{Event, Observer};
 
 use crate::printer::Printer;
@@ -10,32 +11,42 @@ use crate::printer::Printer;
 pub(super) struct Stats<'a> {
     printer: &'a Printer,
     every: Option<u64>,
-    /// The percentage of the next line.
-    next: AtomicU64,
+    last: Mutex<Last>,
+}
+
+/// The last line, and the percentage of the next one.
+struct Last {
+    next: u64,
+    seen: StripedPart,
 }
 
 impl<'a> Stats<'a> {
     pub(super) fn new(every: Option<u8>, printer: &'a Printer) -> Self {
         let every = every.map(u64::from);
-        Self { printer, every, next: AtomicU64::new(every.unwrap_or_default()) }
+        let last = Last { next: every.unwrap_or_default(), seen: StripedPart::default() };
+        Self { printer, every, last: Mutex::new(last) }
     }
 
-    /// Prints the lines up to `done` of `total`.
-    fn reached(&self, every: u64, done: u64, total: u64) {
-        let percent = done.min(total).saturating_mul(100).checked_div(total).unwrap_or(0);
-        let next = self.next.load(Ordering::Relaxed);
+    fn last(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Prints the line that is due at `percent`, with the rates of what was moved since the last one.
+    fn reached(&self, every: u64, percent: u64, now: StripedPart) {
+        let mut last = self.last();
         // After a pause several are due; the last of them says it all.
-        if percent >= next {
+        if percent >= last.next {
             let line = percent - percent % every;
-            self.printer.note(&format!("{line} percent processed."));
-            self.next.store(line + every, Ordering::Relaxed);
+            let part = now.since(&last.seen);
+            self.printer.note(&percent_processed(line, &part));
+            *last = Last { next: line + every, seen: now };
         }
     }
 
     /// The last line, after something whose end came between two looks.
     pub(super) fn complete(&self) {
-        if let Some(every) = self.every.filter(|_| self.next.load(Ordering::Relaxed) <= 100) {
-            self.reached(every, 100, 100);
+        if self.every.is_some() && self.last().next <= 100 {
+            self.printer.note(&percent_processed(100, &StripedPart::default()));
         }
     }
 }
@@ -43,11 +54,19 @@ impl<'a> Stats<'a> {
 impl Observer for Stats<'_> {
     fn on(&self, event: &Event<'_>) {
         match (self.every, event) {
-            (Some(every), Event::TransferProgress { now, .. }) if now.bytes_total > 0 => {
-                self.reached(every, now.bytes_done, now.bytes_total);
+            (Some(every), Event::TransferProgress { now, whole, .. }) if now.bytes_total > 0 => {
+                let seen = StripedPart {
+                    elapsed_ns: whole.elapsed_ns,
+                    bytes: now.bytes_done,
+                    stripes: now.stripes.clone(),
+                };
+                let done = now.bytes_done.min(now.bytes_total).saturating_mul(100);
+                self.reached(every, done / now.bytes_total, seen);
             }
             (Some(every), Event::StatementProgress { percent_hundredths, .. }) => {
-                self.reached(every, (*percent_hundredths).into(), 10_000);
+                // A server says how far it is, and not how many bytes that were.
+                let percent = u64::from(*percent_hundredths / 100).min(100);
+                self.reached(every, percent, StripedPart::default());
             }
             (Some(_), Event::TransferProgress { .. }) => {}
             _ => self.printer.on(event),

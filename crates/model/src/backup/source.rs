@@ -46,4 +46,16 @@ pub struct PostgresRecord {
     pub stop_lsn: String,
     /// Whether a standby was the source.
     pub from_standby: bool,
+    /// Its tablespaces besides the two that every cluster has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tablespaces: Vec<TablespaceRecord>,
+}
+
+/// A tablespace of a cluster. In the set its content stands below the data directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TablespaceRecord {
+    /// The name of its link in `pg_tblspc`.
+    pub oid: String,
+    /// Where it was on the server.
+    pub location: StoredName,
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use crate::capacity::Capacity;
+use crate::give_way::GiveWay;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
@@ -33,10 +34,13 @@ pub struct BackupOutcome {
     pub bytes: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hole_bytes: u64,
+    /// What came out of the compressor, without headers, padding and indexes; 0 if it is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub compressed_bytes: u64,
     /// What all stripes have together; for `null:`, what they would have.
     pub stored_bytes: u64,
     pub stripes: Vec<StripeUse>,
-    /// From the first byte until the manifest was durable, nanoseconds.
+    /// From the beginning, before the sources were listed, until the manifest was durable, nanoseconds.
     pub elapsed_ns: u64,
     /// Of this, the final sync calls, nanoseconds.
     pub sync_ns: u64,
@@ -53,6 +57,9 @@ pub struct BackupOutcome {
     /// Pages whose checksum is wrong, one sentence each. They are in the backup as they were read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bad_pages: Vec<String>,
+    /// How it gave way to a database, if it was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gave_way: Option<GiveWay>,
 }
 
 impl BackupOutcome {

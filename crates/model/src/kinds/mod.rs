@@ -30,7 +30,7 @@ pub use self::load::{AskedFormat, AskedProfile, LoadOutcome};
 pub use self::matrix::{EarlierCells, MatrixOutcome, MatrixPlan};
 pub use self::max_rate::MaxRateOutcome;
 pub use self::outcome::Outcome;
-pub use self::restore::RestoreOutcome;
+pub use self::restore::{RestoreOutcome, RestoredTablespace};
 pub use self::sqlserver_backup::{
     BackupEnd, FileInBackup, HistoryEntry, ProgressPoint, ReadBack, SqlServerBackupOutcome,
 };
@@ -105,14 +105,14 @@ impl RunBody {
         match self {
             Self::Copy(outcome) => outcome.gave_way.as_ref(),
             Self::Write(outcome) => outcome.gave_way.as_ref(),
+            Self::Backup(outcome) => outcome.gave_way.as_ref(),
+            Self::Restore(outcome) => outcome.gave_way.as_ref(),
             Self::Load(_)
             | Self::Sweep(_)
             | Self::Matrix(_)
             | Self::MaxRate(_)
             | Self::Verify(_)
             | Self::Fsync(_)
-            | Self::Backup(_)
-            | Self::Restore(_)
             | Self::BackupVerify(_)
             | Self::BackupTune(_)
             | Self::BackupDrill(_)

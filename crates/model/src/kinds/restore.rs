@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::backup_verify::Newest;
 use super::outcome::Outcome;
 use crate::capacity::Capacity;
+use crate::give_way::GiveWay;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
@@ -25,6 +26,9 @@ pub struct RestoreOutcome {
     /// The part of the backup that was asked for; all of it if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<String>,
+    /// The tablespaces in the backup: where they were, and where they are now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tablespaces: Vec<RestoredTablespace>,
     /// Page size of the database in the backup, bytes; `None` for anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u32>,
@@ -57,6 +61,22 @@ pub struct RestoreOutcome {
     /// What is damaged in the backup.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damage: Vec<BackupDamage>,
+    /// Maximum read rate, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_bytes_per_second: Option<u64>,
+    /// How it gave way to a database, if it was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gave_way: Option<GiveWay>,
+}
+
+/// A tablespace of PostgreSQL that was restored.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestoredTablespace {
+    pub oid: String,
+    /// Its place on the server that was backed up. Invalid UTF-8 is replaced.
+    pub was: String,
+    /// Its place now.
+    pub is: String,
 }
 
 impl RestoreOutcome {

@@ -2,10 +2,11 @@
 
 use iostall_model::backup_plan::{BackupPlan, PlanInput, Stage};
 use iostall_model::retention::{Period, Rules};
+use iostall_session::backup::figures::KeptFigures;
 use serde_json::{Value, json};
 
 use crate::fact::Fact;
-use crate::format::{NONE, bytes, count, throughput};
+use crate::format::{NONE, bytes, count, shown, throughput};
 use crate::section::{Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::zone::timestamp;
@@ -17,11 +18,13 @@ pub fn plan_title(plan: &BackupPlan) -> String {
 }
 
 /// The plan as a section, with what it assumes.
-pub fn plan_sections(plan: &BackupPlan) -> Vec<Section> {
+pub fn plan_sections(plan: &BackupPlan, kept: Option<&KeptFigures>) -> Vec<Section> {
+    let mut facts = facts(&plan.input);
+    facts.extend(kept.map(taken_from));
     vec![Section {
         title: "Plan".to_owned(),
         layout: Layout::Facts,
-        facts: facts(&plan.input),
+        facts,
         results: Some(table(plan)),
         notes: notes(plan),
         ..Section::default()
@@ -29,8 +32,28 @@ pub fn plan_sections(plan: &BackupPlan) -> Vec<Section> {
 }
 
 /// The plan for scripts.
-pub fn plan_json(plan: &BackupPlan) -> Value {
-    json!(plan)
+pub fn plan_json(plan: &BackupPlan, kept: Option<&KeptFigures>) -> Value {
+    let mut value = json!(plan);
+    if let (Some(kept), Some(object)) = (kept, value.as_object_mut()) {
+        object.insert("taken_from".to_owned(), json!(kept));
+    }
+    value
+}
+
+/// Where figures come from that nobody typed.
+fn taken_from(kept: &KeptFigures) -> Fact {
+    let days = match kept.backups {
+        1 => format!("1 backup of {}", timestamp(kept.last_utc)),
+        many => {
+            let (first, last) = (timestamp(kept.first_utc), timestamp(kept.last_utc));
+            format!("{} backups from {first} to {last}", count(many as u64))
+        }
+    };
+    let growth = match kept.growth_per_year {
+        Some(_) => "",
+        None => "; they say nothing about growth, which --growth gives",
+    };
+    Fact::new("taken from", format!("{days} of {}, but for what was typed{growth}", shown(&kept.source)))
 }
 
 fn facts(input: &PlanInput) -> Vec<Fact> {
@@ -198,7 +221,7 @@ mod tests {
     fn a_plan_reads_so() {
         let plan = plan(input(), "2026-01-01T02:00:00Z".parse().unwrap(), &TimeZone::UTC).unwrap();
         let options = TextOptions { width: 120, ..TextOptions::default() };
-        insta::assert_snapshot!(sections_text(&plan_title(&plan), &plan_sections(&plan), &options));
+        insta::assert_snapshot!(sections_text(&plan_title(&plan), &plan_sections(&plan, None), &options));
     }
 
     #[test]

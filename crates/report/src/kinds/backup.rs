@@ -1,12 +1,12 @@
 //! The report of a backup.
 
-use iostall_measure::Rate;
 use iostall_model::figures::per_second;
 use iostall_model::stripe::BackupShape;
 use iostall_model::transfer::LimitSide;
 use iostall_model::{BackupOutcome, Run};
 
-use super::moved::{self, NoSpans};
+use super::give_way;
+use super::moved::{self, NoSpans, limit_pace};
 use super::striped::{self, each, limit_fact, limit_name, processed};
 use crate::fact::Fact;
 use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
@@ -32,9 +32,17 @@ pub(super) fn report<'a>(run: &'a Run, backup: &'a BackupOutcome) -> Report<'a> 
         card: Box::new(|| card(backup)),
         asked: None,
         opens_one_way: false,
-        sections: Box::new(|| vec![section(backup)]),
+        sections: Box::new(|| {
+            [Some(section(backup)), give_way::section(backup.gave_way.as_ref())]
+                .into_iter()
+                .flatten()
+                .collect()
+        }),
         when_empty: "",
-        charts: Box::new(|| vec![moved::charts(&backup.series)]),
+        charts: Box::new(|| {
+            let gave_way = backup.gave_way.as_ref().map(give_way::charts);
+            [Some(moved::charts(&backup.series)), gave_way].into_iter().flatten().collect()
+        }),
         series: Box::new(|| striped::series(&backup.series)),
         summary: Box::new(|| Box::new(NoSpans::new())),
     }
@@ -44,14 +52,20 @@ fn ratio(backup: &BackupOutcome) -> Option<String> {
     backup.ratio().map(|ratio| format!("{ratio:.2} : 1"))
 }
 
-/// In the form of BACKUP's last message, with the rates of source and target apart.
+/// In the form of BACKUP's last message, with the rates of source, compressor and targets apart.
 fn line(backup: &BackupOutcome) -> String {
     let mut parts = vec![format!("processed {}", processed(backup.pages(), backup.bytes, backup.elapsed_ns))];
     if backup.shape.compression != "none" {
         parts.extend(ratio(backup).map(|ratio| format!("compressed {ratio}")));
     }
     let rate = |amount: u64| maybe_throughput(per_second(amount as f64, backup.elapsed_ns));
-    let mut rates = format!("source {}, stored {}", rate(backup.bytes), rate(backup.stored_bytes));
+    let mut rates = format!("source {}", rate(backup.bytes));
+    if backup.shape.compression != "none" && backup.compressed_bytes > 0 {
+        rates.push_str(&format!(", compressed {}", rate(backup.compressed_bytes)));
+    }
+    if !is_to_null(backup) {
+        rates.push_str(&format!(", written {}", rate(backup.stored_bytes)));
+    }
     if let Some(each) = each(&backup.stripes, backup.elapsed_ns).filter(|_| backup.stripes.len() > 1) {
         rates.push_str(&format!(", {each}"));
     }
@@ -70,10 +84,9 @@ fn answer(backup: &BackupOutcome) -> String {
     let bad = (bad > 0).then(|| format!("{} with a wrong checksum in the database", pages(bad)));
     let limit = match backup.buffer_time.limit() {
         None | Some(LimitSide::Both) => None,
-        Some(LimitSide::Rate) => Some(match backup.shape.limit_bytes_per_second {
-            Some(limit) => format!("its --limit of {} set the pace", Rate::BytesPerSecond(limit as f64)),
-            None => "its --limit set the pace".to_owned(),
-        }),
+        Some(LimitSide::Rate) => {
+            Some(limit_pace(backup.gave_way.as_ref(), backup.shape.limit_bytes_per_second))
+        }
         Some(LimitSide::Hash) => Some("the CPU set the pace".to_owned()),
         Some(side) => Some(format!("the {} set the pace", limit_name(side, TARGET))),
     };
@@ -189,7 +202,9 @@ fn notes(backup: &BackupOutcome) -> Vec<Note> {
 
 #[cfg(test)]
 mod tests {
+    use iostall_model::GiveWay;
     use iostall_model::stripe::StripeUse;
+    use iostall_model::transfer::BufferTime;
 
     use super::*;
 
@@ -199,6 +214,7 @@ mod tests {
             manifest: Some("/b1/shop.iob.manifest".into()),
             page_bytes: Some(8192),
             bytes: 1 << 30,
+            compressed_bytes: 3 << 27,
             stored_bytes: 1 << 29,
             elapsed_ns: 2_000_000_000,
             shape: BackupShape { compression: "zstd:1".into(), ..BackupShape::default() },
@@ -212,7 +228,27 @@ mod tests {
         assert_eq!(
             line(&backup()),
             "processed 131072 pages (1 GiB) in 2.000 seconds (512.000 MB/sec); compressed 2.00 : 1; \
-             source 512 MiB/s, stored 256 MiB/s"
+             source 512 MiB/s, compressed 192 MiB/s, written 256 MiB/s"
+        );
+        let stripe = StripeUse { path: "null:".into(), bytes: 1 << 29, ..StripeUse::default() };
+        let null = BackupOutcome { stripes: vec![stripe], ..backup() };
+        assert!(
+            line(&null).ends_with("source 512 MiB/s, compressed 192 MiB/s"),
+            "nothing was written: {}",
+            line(&null)
+        );
+    }
+
+    /// The story: a backup that gave way was slow, and its last line blamed a --limit that nobody had set.
+    #[test]
+    fn what_set_the_pace_is_who_it_gave_way_to() {
+        let buffer_time = BufferTime { reading_ns: 1, held_ns: 9, elapsed_ns: 10, ..BufferTime::default() };
+        let gave_way = GiveWay { source: "postgres://db1".into(), ..GiveWay::default() };
+        let backup = BackupOutcome { buffer_time, gave_way: Some(gave_way), ..backup() };
+        assert!(
+            answer(&backup).ends_with("; giving way to postgres://db1 set the pace"),
+            "{}",
+            answer(&backup)
         );
     }
 

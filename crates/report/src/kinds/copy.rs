@@ -2,12 +2,11 @@
 
 mod dry_run;
 
-use iostall_measure::Rate;
 use iostall_model::transfer::{DeviceImage, LimitSide, NotCopied, TransferPoint, TransferShape, VerifyMode};
 use iostall_model::{CopyOutcome, Run};
 
 use super::give_way;
-use super::moved::{self, NoSpans, mismatches};
+use super::moved::{self, NoSpans, limit_pace, mismatches};
 use crate::fact::Fact;
 use crate::format::{NONE, bytes, count, duration, maybe_throughput, percent, shown};
 use crate::report::{Field, Report, Series};
@@ -117,13 +116,9 @@ fn headline(copy: &CopyOutcome) -> String {
 fn answer(copy: &CopyOutcome) -> String {
     let limit = match copy.buffer_time.limit() {
         None | Some(LimitSide::Both) => None,
-        Some(LimitSide::Rate) => Some(match (&copy.gave_way, copy.settings.limit_bytes_per_second) {
-            (Some(gave_way), _) => give_way::pace(gave_way),
-            (None, Some(limit)) => {
-                format!("its --limit of {} set the pace", Rate::BytesPerSecond(limit as f64))
-            }
-            (None, None) => "its --limit set the pace".to_owned(),
-        }),
+        Some(LimitSide::Rate) => {
+            Some(limit_pace(copy.gave_way.as_ref(), copy.settings.limit_bytes_per_second))
+        }
         Some(side) => Some(format!("the {} set the pace", side.name())),
     };
     let kept = (copy.kept_bytes > 0).then(|| format!("{} kept from an earlier try", bytes(copy.kept_bytes)));

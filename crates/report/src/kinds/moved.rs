@@ -1,10 +1,13 @@
-//! What copies and verifications share: throughput over time, and mismatches.
+//! What copies, backups and verifications share: throughput over time, what set the pace, and mismatches.
 
+use iostall_measure::Rate;
+use iostall_model::GiveWay;
 use iostall_model::figures::per_second;
 use iostall_model::transfer::{Mismatch, TransferPoint};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::give_way;
 use crate::chart::{COLOURS, Chart, drawn, figure, rate_axis, rounded, seconds};
 use crate::format::shown;
 use crate::section::Note;
@@ -29,6 +32,15 @@ pub(super) fn mismatches(mismatches: &[Mismatch]) -> Vec<Note> {
             Note::bad(format!("DIFFERENT {}: {}", shown(&mismatch.path), shown(&mismatch.message)))
         })
         .collect()
+}
+
+/// What set the pace where a rate did.
+pub(super) fn limit_pace(gave_way: Option<&GiveWay>, limit: Option<u64>) -> String {
+    match (gave_way, limit) {
+        (Some(gave_way), _) => give_way::pace(gave_way),
+        (None, Some(limit)) => format!("its --limit of {} set the pace", Rate::BytesPerSecond(limit as f64)),
+        (None, None) => "its --limit set the pace".to_owned(),
+    }
 }
 
 /// The chart of transferred data; empty if there was none.

@@ -4,7 +4,8 @@ use iostall_model::figures::per_second;
 use iostall_model::transfer::LimitSide;
 use iostall_model::{Newest, RestoreOutcome, Run};
 
-use super::moved::{self, NoSpans};
+use super::give_way;
+use super::moved::{self, NoSpans, limit_pace};
 use super::striped::{self, each, limit_fact, limit_name, processed};
 use crate::fact::Fact;
 use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
@@ -24,9 +25,17 @@ pub(super) fn report<'a>(run: &'a Run, restore: &'a RestoreOutcome) -> Report<'a
         card: Box::new(|| card(restore)),
         asked: None,
         opens_one_way: false,
-        sections: Box::new(|| vec![section(restore)]),
+        sections: Box::new(|| {
+            [Some(section(restore)), give_way::section(restore.gave_way.as_ref())]
+                .into_iter()
+                .flatten()
+                .collect()
+        }),
         when_empty: "",
-        charts: Box::new(|| vec![moved::charts(&restore.series)]),
+        charts: Box::new(|| {
+            let gave_way = restore.gave_way.as_ref().map(give_way::charts);
+            [Some(moved::charts(&restore.series)), gave_way].into_iter().flatten().collect()
+        }),
         series: Box::new(|| striped::series(&restore.series)),
         summary: Box::new(|| Box::new(NoSpans::new())),
     }
@@ -62,6 +71,7 @@ fn answer(restore: &RestoreOutcome) -> String {
     };
     let limit = match restore.buffer_time.limit() {
         None | Some(LimitSide::Both) => None,
+        Some(LimitSide::Rate) => Some(limit_pace(restore.gave_way.as_ref(), restore.limit_bytes_per_second)),
         Some(side) => Some(format!("the {} set the pace", limit_name(side, "destination"))),
     };
     [Some(line(restore)), Some(state), limit].into_iter().flatten().collect::<Vec<_>>().join("; ")
@@ -103,6 +113,12 @@ fn facts(restore: &RestoreOutcome) -> Vec<Fact> {
         Fact::new("destination", shown(&restore.to)),
     ];
     facts.extend(restore.only.as_ref().map(|only| Fact::new("only", shown(only))));
+    facts.extend(restore.tablespaces.iter().map(|one| {
+        Fact::new(
+            "tablespace",
+            format!("{}: was {}, is {}", shown(&one.oid), shown(&one.was), shown(&one.is)),
+        )
+    }));
     facts.push(Fact::new(
         "moved",
         format!(

@@ -1,6 +1,5 @@
 //! Makes a backup: finds what the sources consist of, writes the stripes, and returns a run.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +15,7 @@ use iostall_transfer::backup::create::{
 };
 use iostall_transfer::rate::RateLimit;
 
+use super::database::{DatabaseSourceError, ReadyDatabase};
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
 use crate::transfer::{Transfer, target};
@@ -41,7 +41,9 @@ pub enum BackupSource {
     /// A file, a directory or a block device.
     Path(PathBuf),
     StandardInput,
-    /// A database, whose files were found by its own use case.
+    /// A database, which is put into backup mode, or copied, when the backup begins.
+    Database(ReadyDatabase),
+    /// A source whose items were found by its own use case.
     Prepared(Box<PreparedSource>),
 }
 
@@ -51,6 +53,7 @@ impl BackupSource {
         match self {
             Self::Path(path) => path.display().to_string(),
             Self::StandardInput => "-".to_owned(),
+            Self::Database(database) => database.named(),
             Self::Prepared(source) => source.record.named.clone(),
         }
     }
@@ -89,33 +92,39 @@ pub fn create(
     let sources: Vec<String> = request.sources.iter().map(BackupSource::named).collect();
     let first_file = request.sources.first().and_then(|source| match source {
         BackupSource::Path(path) => Some(path.clone()),
-        BackupSource::StandardInput | BackupSource::Prepared(_) => None,
+        BackupSource::StandardInput | BackupSource::Database(_) | BackupSource::Prepared(_) => None,
     });
-    let options = options(&request);
-    let done = transfer.work(observer, |progress| {
+    let options = options(&request, transfer.rate());
+    // Before a server is put into backup mode, or an hour is spent on a list of files.
+    create::check(&options)?;
+    let done = transfer.work(observer, |progress| -> Result<Made, SessionError> {
         let requests = request.sources.into_iter().map(|source| requested(source, progress));
-        let requests = requests.collect::<io::Result<Vec<_>>>().map_err(CreateError::standard_input)?;
-        let prepared = create::prepare(requests, &options.targets)?;
+        let requests = requests.collect::<Result<Vec<_>, SessionError>>()?;
+        let prepared = create::prepare(requests, &options.targets, progress)?;
         if options.compression != Compression::None {
             for shortage in create::shortages(&options.targets, &prepared) {
                 observer.on(&Event::MayNotFit { message: &format!("this backup may not fit: {shortage}") });
             }
         }
-        create::create(&options, prepared, progress)
+        Ok(create::create(&options, prepared, progress)?)
     });
     let has_begun = transfer.progress().now().bytes_done > 0;
     let (made, ended) = match done {
         Ok(made) => (Some(made), None),
-        Err(error) if has_begun || error.is_cancelled() => (None, Some(error)),
-        Err(error) => return Err(error.into()),
+        Err(SessionError::Backup(error)) if has_begun || error.is_cancelled() => (None, Some(error)),
+        Err(error) => return Err(error),
     };
+    let (gave_way, of_giving_way) = transfer.gave_way();
     let warnings = made.as_ref().map(|made| warnings(made, &options)).unwrap_or_default();
-    let outcome = BackupOutcome { sources, ..outcome(made.as_ref(), &options, &transfer) };
+    let warnings = warnings.into_iter().chain(of_giving_way).collect();
+    let outcome = BackupOutcome { sources, gave_way, ..outcome(made.as_ref(), &options, &transfer) };
     let targets = first_file.and_then(|path| target(&path)).into_iter().collect();
     Ok(Created { outcome, warnings, ended, name, targets, transfer })
 }
 
-fn options(request: &CreateRequest) -> CreateOptions {
+/// `giving_way` is the limit of a transfer that gives way, which keeps `request.limit` as well.
+fn options(request: &CreateRequest, giving_way: Option<Arc<RateLimit>>) -> CreateOptions {
+    let fixed = || request.limit.map(|limit| Arc::new(RateLimit::new(limit)));
     CreateOptions {
         targets: request.targets.clone(),
         compression: request.compression,
@@ -123,7 +132,7 @@ fn options(request: &CreateRequest) -> CreateOptions {
         transfer_bytes: request.transfer_bytes,
         buffers: request.buffers,
         workers: request.workers,
-        rate: request.limit.map(|limit| Arc::new(RateLimit::new(limit))),
+        rate: giving_way.or_else(fixed),
         limit_bytes_per_second: request.limit,
         lock: request.lock.clone(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -131,16 +140,23 @@ fn options(request: &CreateRequest) -> CreateOptions {
     }
 }
 
-fn requested(source: BackupSource, progress: &Progress) -> io::Result<SourceRequest> {
+fn requested(source: BackupSource, progress: &Progress) -> Result<SourceRequest, SessionError> {
     Ok(match source {
+        BackupSource::Database(database) => {
+            let prepared = database.prepare(&|| progress.is_cancelled());
+            let failed = |error: DatabaseSourceError| {
+                if error.is_cancelled() { CreateError::Cancelled.into() } else { SessionError::from(error) }
+            };
+            SourceRequest::Prepared(Box::new(prepared.map_err(failed)?))
+        }
         BackupSource::Path(path) => SourceRequest::Path(path),
-        BackupSource::Prepared(source) => SourceRequest::Prepared(*source),
+        BackupSource::Prepared(source) => SourceRequest::Prepared(source),
         BackupSource::StandardInput => {
             let cancel = progress.cancel_flag();
             let is_over = move || cancel.load(std::sync::atomic::Ordering::Relaxed);
             SourceRequest::Stream {
                 named: "standard input".to_owned(),
-                stream: Box::new(StandardInput::open(is_over)?),
+                stream: Box::new(StandardInput::open(is_over).map_err(CreateError::standard_input)?),
             }
         }
     })
@@ -170,7 +186,7 @@ fn outcome(made: Option<&Made>, options: &CreateOptions, transfer: &Transfer) ->
         path: path(&stripe.path),
         bytes: stripe.bytes,
         frames: stripe.frames,
-        busy_ns: 0,
+        busy_ns: stripe.busy_ns,
     };
     BackupOutcome {
         set: is_kept.then(|| manifest.set.to_string()),
@@ -185,6 +201,7 @@ fn outcome(made: Option<&Made>, options: &CreateOptions, transfer: &Transfer) ->
         files: manifest.totals.files,
         bytes: manifest.totals.source_bytes,
         hole_bytes: manifest.totals.hole_bytes,
+        compressed_bytes: manifest.totals.compressed_bytes,
         stored_bytes: manifest.totals.stored_bytes,
         stripes: stripes.iter().map(stripe).collect(),
         sync_ns: *sync_ns,

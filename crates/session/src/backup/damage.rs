@@ -1,7 +1,7 @@
 //! Damage of a set in the form stored with a run.
 
 use iostall_model::stripe::{BackupDamage, StripeUse};
-use iostall_transfer::backup::read::{Damage, OpenSet, OpenStripe};
+use iostall_transfer::backup::read::{Damage, OpenSet, OpenStripe, StripeRead};
 
 pub(super) fn stored(damage: &[Damage]) -> Vec<BackupDamage> {
     damage.iter().map(of).collect()
@@ -35,4 +35,18 @@ pub(super) fn stripes(set: &OpenSet) -> Vec<StripeUse> {
         busy_ns: 0,
     };
     set.stripes.iter().map(one).collect()
+}
+
+/// The stripes of a set, of which so much was read: `bytes` of each so far, and the rest once all of it is known.
+pub(super) fn stripes_read(set: &OpenSet, bytes: &[u64], read: &[StripeRead]) -> Vec<StripeUse> {
+    let one = |(at, open): (usize, &OpenStripe)| {
+        let whole = read.get(at).copied().unwrap_or_default();
+        StripeUse {
+            path: open.stripe.path.display().to_string(),
+            bytes: bytes.get(at).copied().unwrap_or_default(),
+            frames: whole.frames,
+            busy_ns: whole.busy_ns,
+        }
+    };
+    set.stripes.iter().enumerate().map(one).collect()
 }

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::postgres::{self, PostgresBackupError, PostgresRequest};
 use super::sqlite::{self, SqliteBackupError, SqliteRequest};
+use crate::error::{SessionError, UseCaseError};
 
 const SQLITE: &str = "sqlite:";
 /// How long connecting, or waiting for a lock, may take.
@@ -23,6 +24,16 @@ pub type AskPassword<'a> = &'a dyn Fn(&str) -> io::Result<Option<String>>;
 pub enum DatabaseSource {
     Postgres(Box<Address>),
     Sqlite(PathBuf),
+}
+
+/// A database with everything that its backup needs to begin: from here on nobody is asked for anything.
+#[derive(Debug)]
+pub struct ReadyDatabase(Ready);
+
+#[derive(Debug)]
+enum Ready {
+    Postgres { address: Box<Address>, password: Secret },
+    Sqlite { path: PathBuf, scratch: PathBuf },
 }
 
 /// Why a database could not be a source.
@@ -47,7 +58,28 @@ pub enum DatabaseSourceError {
     Sqlite(#[from] SqliteBackupError),
 }
 
+impl From<DatabaseSourceError> for SessionError {
+    fn from(error: DatabaseSourceError) -> Self {
+        let hint = error.hint();
+        Self::OfUseCase(UseCaseError::new(error, hint))
+    }
+}
+
 impl DatabaseSourceError {
+    /// Whether the user ended it.
+    pub fn is_cancelled(&self) -> bool {
+        match self {
+            Self::Postgres(error) => error.is_cancelled(),
+            Self::Sqlite(error) => error.is_cancelled(),
+            Self::Address(_)
+            | Self::Engine { .. }
+            | Self::NoSqlServer { .. }
+            | Self::Password(_)
+            | Self::Terminal { .. }
+            | Self::NoTerminal { .. } => false,
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -87,23 +119,39 @@ impl DatabaseSource {
         }
     }
 
-    /// Begins to back it up: a server is put into backup mode, and a file is copied to `scratch`. Both end when the result is
-    /// dropped.
-    pub fn prepare(
-        self,
-        scratch: &Path,
-        ask: AskPassword<'_>,
-    ) -> Result<PreparedSource, DatabaseSourceError> {
-        match self {
-            Self::Sqlite(path) => {
-                let request = SqliteRequest { path: &path, scratch, limit: LIMIT, is_cancelled: &|| false };
-                Ok(sqlite::prepare(&request)?)
-            }
+    /// Asks for the password of a server. A file will be copied to the directory `scratch`.
+    pub fn ready(self, scratch: &Path, ask: AskPassword<'_>) -> Result<ReadyDatabase, DatabaseSourceError> {
+        Ok(ReadyDatabase(match self {
+            Self::Sqlite(path) => Ready::Sqlite { path, scratch: scratch.to_owned() },
             Self::Postgres(address) => {
                 let password = password(&address, ask)?;
+                Ready::Postgres { address, password }
+            }
+        }))
+    }
+}
+
+impl ReadyDatabase {
+    /// As it was named, without a password.
+    pub fn named(&self) -> String {
+        match &self.0 {
+            Ready::Sqlite { path, .. } => format!("{SQLITE}{}", path.display()),
+            Ready::Postgres { address, .. } => address.to_string(),
+        }
+    }
+
+    /// Begins to back it up: a server is put into backup mode, and a file is copied. Both end when the result is dropped. Ends
+    /// early once `is_cancelled`.
+    pub fn prepare(self, is_cancelled: &dyn Fn() -> bool) -> Result<PreparedSource, DatabaseSourceError> {
+        match self.0 {
+            Ready::Sqlite { path, scratch } => {
+                let request = SqliteRequest { path: &path, scratch: &scratch, limit: LIMIT, is_cancelled };
+                Ok(sqlite::prepare(&request)?)
+            }
+            Ready::Postgres { address, password } => {
                 let request =
                     PostgresRequest { address: *address, password, limit: LIMIT, fast_checkpoint: true };
-                Ok(postgres::prepare(&request)?)
+                Ok(postgres::prepare(&request, is_cancelled)?)
             }
         }
     }
@@ -165,7 +213,10 @@ mod tests {
         let path = directory.path().join("shop.db");
         std::fs::write(&path, "no database").unwrap();
         let ask = |_: &str| Ok(None);
-        let error = DatabaseSource::Sqlite(path).prepare(directory.path(), &ask).err().unwrap();
+        let ready = DatabaseSource::Sqlite(path.clone()).ready(directory.path(), &ask).unwrap();
+        assert_eq!(ready.named(), format!("sqlite:{}", path.display()));
+        let error = ready.prepare(&|| false).err().unwrap();
+        assert!(!error.is_cancelled());
         assert!(error.to_string().contains("is not a database of SQLite"), "{error}");
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "the copy was left behind");
     }

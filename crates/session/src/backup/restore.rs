@@ -1,6 +1,7 @@
 //! Restores a backup.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use iostall_engine::guard::WriteConsent;
 use iostall_model::backup::{SetId, SourceKind, SourceRecord};
@@ -13,6 +14,7 @@ use iostall_transfer::backup::restore::{
 use iostall_transfer::rate::RateLimit;
 
 use super::known::KnownSets;
+use super::tablespaces::{self, TablespaceMove};
 use super::{damage, set_warnings};
 use crate::error::SessionError;
 use crate::event::Observer;
@@ -42,6 +44,8 @@ pub struct RestoreRequest {
     pub depth: Option<u32>,
     /// Maximum read rate, bytes a second.
     pub limit: Option<u64>,
+    /// Tablespaces of PostgreSQL that go elsewhere; the others stand below the data directory. Not together with `only`.
+    pub tablespaces: Vec<TablespaceMove>,
 }
 
 /// The result of a restore that has begun.
@@ -73,7 +77,7 @@ pub fn restore(
     transfer: Transfer,
     observer: &dyn Observer,
 ) -> Result<RestoreEnd, SessionError> {
-    let rate = request.limit.map(RateLimit::new);
+    let rate = transfer.rate().or_else(|| request.limit.map(|limit| Arc::new(RateLimit::new(limit))));
     let set = match open(&request.from, request.unlock.as_ref()) {
         Ok(set) => Some(set),
         Err(ReadError::Damaged(found)) => {
@@ -89,10 +93,13 @@ pub fn restore(
         }
         Err(error) => return Err(error.into()),
     };
+    let elsewhere = set.as_ref().map(|set| tablespaces::elsewhere(&set.manifest, &request.tablespaces));
+    let elsewhere = elsewhere.transpose()?.unwrap_or_default();
     let options = RestoreOptions {
+        elsewhere: &elsewhere,
         only: &request.only,
         consent: request.consent.clone(),
-        rate: rate.as_ref(),
+        rate: rate.as_deref(),
         workers: request.workers,
         depth: request.depth,
     };
@@ -109,7 +116,10 @@ pub fn restore(
     match done {
         Some(Ok(restored)) => {
             warnings.extend(lost(&restored.losses));
-            take(&mut outcome, &restored);
+            take(&mut outcome, set.as_ref(), &restored);
+            if let Some(set) = set.as_ref().filter(|_| request.only.is_empty()) {
+                outcome.tablespaces = tablespaces::restored(&set.manifest, &restored.to, &elsewhere);
+            }
         }
         Some(Err(NotRestored { error, left })) => {
             outcome.left = left.map(|path| path.display().to_string());
@@ -118,6 +128,9 @@ pub fn restore(
         }
         None => {}
     }
+    let (gave_way, of_giving_way) = transfer.gave_way();
+    outcome.gave_way = gave_way;
+    warnings.extend(of_giving_way);
     let targets = set.iter().flat_map(|set| &set.stripes).take(1);
     let targets = targets.filter_map(|open| target(&open.stripe.path)).collect();
     Ok(RestoreEnd { outcome, warnings, ended, targets, transfer })
@@ -126,6 +139,7 @@ pub fn restore(
 fn outcome(request: &RestoreRequest, set: Option<&OpenSet>, transfer: &Transfer) -> RestoreOutcome {
     let cpu = transfer.cpu();
     let progress = transfer.progress();
+    let now = progress.now();
     let shown = |path: &PathBuf| path.display().to_string();
     let only: Vec<_> = request.only.iter().map(shown).collect();
     RestoreOutcome {
@@ -134,9 +148,10 @@ fn outcome(request: &RestoreRequest, set: Option<&OpenSet>, transfer: &Transfer)
         to: shown(&request.to),
         only: (!only.is_empty()).then(|| only.join(", ")),
         page_bytes: set.and_then(page_bytes),
-        stripes: set.map(damage::stripes).unwrap_or_default(),
+        limit_bytes_per_second: request.limit,
+        stripes: set.map(|set| damage::stripes_read(set, &now.stripes, &[])).unwrap_or_default(),
         elapsed_ns: transfer.elapsed_ns(),
-        buffer_time: progress.now().buffer_time,
+        buffer_time: now.buffer_time,
         series: progress.series(),
         cpu_user_ns: cpu.user_ns,
         cpu_system_ns: cpu.system_ns,
@@ -150,12 +165,14 @@ fn page_bytes(set: &OpenSet) -> Option<u32> {
     set.manifest.sources.iter().any(is_postgres).then_some(POSTGRES_PAGE_BYTES)
 }
 
-fn take(outcome: &mut RestoreOutcome, restored: &Restored) {
+fn take(outcome: &mut RestoreOutcome, set: Option<&OpenSet>, restored: &Restored) {
+    let bytes: Vec<u64> = restored.stripes.iter().map(|stripe| stripe.bytes).collect();
+    outcome.stripes = set.map(|set| damage::stripes_read(set, &bytes, &restored.stripes)).unwrap_or_default();
     outcome.to = restored.to.display().to_string();
     outcome.is_whole = true;
     outcome.files = restored.files;
     outcome.bytes = restored.bytes;
-    outcome.stored_bytes = restored.stored_bytes;
+    outcome.stored_bytes = bytes.iter().sum();
     outcome.reads_max = restored.reads_max;
     outcome.worker_count = restored.workers;
     outcome.sync_ns = restored.sync_ns;

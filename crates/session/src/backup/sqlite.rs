@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use iostall_connect::sqlite::{SqliteCopy, SqliteError, copy};
-use iostall_engine::files::{self, path_bytes};
+use iostall_engine::files::{self, UnfinishedFile, path_bytes};
 use iostall_measure::clock::utc_now;
 use iostall_model::backup::{SourceKind, SourceRecord, StoredName};
 use iostall_transfer::backup::create::{Item, Live, LiveEnd, PreparedSource};
@@ -29,6 +29,11 @@ pub enum SqliteBackupError {
 }
 
 impl SqliteBackupError {
+    /// Whether the user ended it.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Database(SqliteError::Cancelled))
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -54,10 +59,10 @@ pub fn prepare(request: &SqliteRequest<'_>) -> Result<PreparedSource, SqliteBack
     let original = files::stamp_of_path(request.path).map_err(look)?;
     let name = request.path.file_name().map_or_else(|| OsString::from("database"), ToOwned::to_owned);
     let scratch = Scratch::create(request.scratch, &name)?;
-    let copied = copy(request.path, &scratch.0, request.limit, request.is_cancelled)?;
-    let stamp = files::stamp_of_path(&scratch.0).map_err(look)?;
+    let copied = copy(request.path, &scratch.path, request.limit, request.is_cancelled)?;
+    let stamp = files::stamp_of_path(&scratch.path).map_err(look)?;
     let stored = StoredName(path_bytes(Path::new(&name)).to_vec());
-    let mut item = Item::file(stored, scratch.0.clone(), &stamp);
+    let mut item = Item::file(stored, scratch.path.clone(), &stamp);
     // The file is the database's and not the copy's.
     item.metadata = iostall_transfer::backup::create::metadata_of(&original);
     let kind = SourceKind::Sqlite { version: copied.version.clone() };
@@ -86,8 +91,11 @@ fn warnings(path: &Path, copied: &SqliteCopy) -> Vec<String> {
     if copied.has_log { Vec::new() } else { vec![waited] }
 }
 
-/// The copy, which is removed at the end.
-struct Scratch(PathBuf);
+/// The copy, which is removed at the end, also by a second Ctrl-C.
+struct Scratch {
+    path: PathBuf,
+    _listed: UnfinishedFile,
+}
 
 impl Scratch {
     fn create(directory: &Path, name: &std::ffi::OsStr) -> Result<Self, SqliteBackupError> {
@@ -97,13 +105,14 @@ impl Scratch {
         let path = directory.join(own);
         let made = files::create_new_private(&path);
         made.map_err(|source| SqliteBackupError::Scratch { directory: directory.to_owned(), source })?;
-        Ok(Self(path))
+        let listed = UnfinishedFile::at(&path);
+        Ok(Self { path, _listed: listed })
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        let _ = std::fs::remove_file(&self.path);
     }
 }
 

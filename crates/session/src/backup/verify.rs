@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use iostall_model::backup::SetId;
+use iostall_model::stripe::StripeUse;
 use iostall_model::{BackupVerifyOutcome, Newest, Run, RunBody};
 use iostall_transfer::backup::codec::{KeyError, Unlock};
 use iostall_transfer::backup::read::{OpenSet, ReadError, open, open_without_key};
@@ -83,7 +84,7 @@ fn outcome(
         good_frames: found.good_frames,
         bytes: found.bytes,
         stored_bytes: found.stored_bytes,
-        stripes: set.map(damage::stripes).unwrap_or_default(),
+        stripes: set.map(|set| stripes(set, found)).unwrap_or_default(),
         elapsed_ns: transfer.elapsed_ns(),
         buffer_time: progress.now().buffer_time,
         series: progress.series(),
@@ -91,4 +92,13 @@ fn outcome(
         cpu_system_ns: cpu.system_ns,
         damage: damage::stored(&found.damage),
     }
+}
+
+/// The stripes, with how long each was busy.
+fn stripes(set: &OpenSet, found: &Verified) -> Vec<StripeUse> {
+    let mut stripes = damage::stripes(set);
+    for (stripe, read) in stripes.iter_mut().zip(&found.stripes) {
+        stripe.busy_ns = read.busy_ns;
+    }
+    stripes
 }

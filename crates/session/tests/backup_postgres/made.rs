@@ -12,7 +12,7 @@ use super::load::Load;
 use super::servers::postgres::Postgres;
 use super::servers::skip;
 use super::statements::sql;
-use super::{prepared, wait_until};
+use super::{prepared, request, wait_until};
 
 /// The parts that are known only at the end were missing in the manifest, and with them the backup was worth nothing.
 #[test]
@@ -54,5 +54,15 @@ fn a_stripe_set_of_a_server_has_its_label_its_log_and_its_control_file() {
         assert!(!has(part), "{part} is there");
     }
     // The server hears of the end of the session a little later.
+    wait_until(&server, sql("slots"), 0);
+}
+
+/// The story: Ctrl-C was pressed while the server made its checkpoint, and iostall waited for the end of it, and then listed all files.
+#[test]
+fn a_backup_that_is_cancelled_before_its_first_byte_leaves_the_server_as_it_was() {
+    let Some(server) = Postgres::start(15, None) else { return skip("PostgreSQL 15: it is not installed") };
+    server.sql(sql("schema"));
+    let error = iostall_session::backup::postgres::prepare(&request(server.port), &|| true).err().unwrap();
+    assert!(error.is_cancelled(), "{error}");
     wait_until(&server, sql("slots"), 0);
 }

@@ -33,12 +33,16 @@ use servers::{directory, skip};
 use statements::{sql, sql_with};
 
 fn prepared(port: u16) -> Result<PreparedSource, PostgresBackupError> {
-    prepare(&PostgresRequest {
+    prepare(&request(port), &|| false)
+}
+
+fn request(port: u16) -> PostgresRequest {
+    PostgresRequest {
         address: format!("postgres://postgres@127.0.0.1:{port}/postgres?tls=off").parse().unwrap(),
         password: Secret::default(),
         limit: Duration::from_secs(600),
         fast_checkpoint: true,
-    })
+    }
 }
 
 /// A place for a restore below a directory of its own.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use iostall_model::backup::SourceKind;
 use iostall_session::backup::postgres::PostgresBackupError;
 
 use super::load::Load;
@@ -58,12 +59,11 @@ fn a_copy_on_the_same_host_has_tablespaces_of_its_own() {
     server.sql(&sql_with("make_tablespace", &[("place", &space.path().display())]));
     server.sql(sql("make_in_tablespace"));
     let place = place();
-    restore(
-        prepared(server.port).unwrap(),
-        &place.path().join("data"),
-        || server.sql(sql("add_zero")),
-        || {},
-    );
+    let prepared = prepared(server.port).unwrap();
+    let SourceKind::Postgresql(record) = &prepared.record.kind else { panic!("{:?}", prepared.record) };
+    let locations: Vec<_> = record.tablespaces.iter().map(|one| one.location.to_string()).collect();
+    assert_eq!(locations, [space.path().display().to_string()], "where it was is recorded");
+    restore(prepared, &place.path().join("data"), || server.sql(sql("add_zero")), || {});
     let data = place.path().join("data");
     assert!(has_files(&data.join("iostall_tablespaces")) && !data.join("tablespace_map").exists());
     let copy = started(place, 15, &[]);

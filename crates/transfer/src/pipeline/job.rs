@@ -37,6 +37,17 @@ pub struct Moved {
     pub hole_bytes: u64,
     /// Where buffers spent their time.
     pub time: BufferTime,
+    /// What each of the engine's files had to do, by its index.
+    pub files: Vec<FileUse>,
+}
+
+/// What one file had to do in a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileUse {
+    /// Bytes read from it or written to it, padding included.
+    pub bytes: u64,
+    /// Time with at least one request in flight, nanoseconds.
+    pub busy_ns: u64,
 }
 
 /// An engine, a clock and the circulating buffers.

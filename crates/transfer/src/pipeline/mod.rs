@@ -15,6 +15,7 @@
 //! continued. The first failure stops new requests; the pipeline then waits for those in flight, so that no
 //! buffer is lost and no request outlives its file.
 
+mod busy;
 mod checksums;
 mod error;
 mod flow;
@@ -33,7 +34,7 @@ use iostall_measure::Clock;
 pub use checksums::{Checksums, FileHashes, HashWanted};
 pub use error::PipelineError;
 pub use frame::{Extent, Frame};
-pub use job::{Job, Moved};
+pub use job::{FileUse, Job, Moved};
 pub use sink::{Checkpoint, Placement, Sink, Written};
 pub use source::{Source, Step};
 pub use stage::{OrderedStage, Stage, StageFailure, StageWorkers};

@@ -46,7 +46,8 @@ pub struct Checkpoint {
 }
 
 /// Decides where frames are written: to one destination, or to one of several that share the frames. The sink
-/// with the fewest writes in flight is asked first, so that a slow one gets fewer frames.
+/// with the fewest writes in flight is asked first, so that a slow one gets fewer frames; of several the one that
+/// has got the fewest bytes.
 ///
 /// All calls come from the I/O thread and must be quick.
 pub trait Sink {

@@ -14,6 +14,7 @@ use crate::rate::RateLimit;
 
 mod backup;
 mod filled;
+mod shared;
 mod striped;
 
 /// Small, so that a small file has many pieces.

@@ -20,6 +20,8 @@ pub enum BackupSessionError {
     Lost { source_name: String, reason: String },
     #[error("{source_name} answered with something that is no {what}: {text:?}")]
     Unknown { source_name: String, what: &'static str, text: String },
+    #[error("cancelled")]
+    Cancelled,
 }
 
 impl BackupSessionError {
@@ -40,6 +42,7 @@ impl BackupSessionError {
             }
             Self::Lost { .. } => "the server has left backup mode by itself: see its log, and start again".into(),
             Self::Unknown { .. } => "check that it is PostgreSQL 12 or later".into(),
+            Self::Cancelled => "the server leaves backup mode by itself".into(),
         }
     }
 }

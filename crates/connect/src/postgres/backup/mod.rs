@@ -6,6 +6,7 @@
 mod error;
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::time::Duration;
 
 use iostall_engine::files::path_from_bytes;
@@ -35,6 +36,8 @@ const STOP: Texts = &[(15, include_str!("sql/stop_15.sql")), (12, include_str!("
 
 /// The oldest version with the control file and the functions that are used.
 const OLDEST: u32 = 12;
+/// How often a question that takes long looks whether its answer is still wanted.
+const LOOK: Duration = Duration::from_millis(100);
 /// A slot's name has at most 63 letters.
 const SLOT_PREFIX: &str = "iostall_backup";
 /// SQLSTATE when every replication slot is taken, or there are none.
@@ -109,10 +112,16 @@ impl BackupSession {
     }
 
     /// Begins backup mode, and waits for the checkpoint that belongs to it: at once if `fast`, otherwise spread as the
-    /// server's own. Returns where recovery has to begin.
-    pub fn start(&mut self, label: &str, fast: bool) -> Result<Lsn, BackupSessionError> {
+    /// server's own. Returns where recovery has to begin. Stops waiting once `is_cancelled`.
+    pub fn start(
+        &mut self,
+        label: &str,
+        fast: bool,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Lsn, BackupSessionError> {
         let ask = self.ask();
-        let row = ask.one(START, self.server.version, "begin a backup", &[&label, &fast])?;
+        let values: [&(dyn ToSql + Sync); 2] = [&label, &fast];
+        let row = ask.one_unless(is_cancelled, START, self.server.version, "begin a backup", &values)?;
         ask.position(&row)
     }
 
@@ -149,9 +158,30 @@ impl Ask<'_> {
         action: &'static str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, BackupSessionError> {
+        self.one_unless(&|| false, texts, version, action, values)
+    }
+
+    /// The same, unless `is_cancelled` meanwhile.
+    fn one_unless(
+        &self,
+        is_cancelled: &dyn Fn() -> bool,
+        texts: Texts,
+        version: u32,
+        action: &'static str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Row, BackupSessionError> {
         let text = texts.iter().find(|(since, _)| *since <= version).map_or("", |(_, text)| *text);
-        let answer = self.runtime.block_on(self.client.query_one(text, values));
-        answer.map_err(|error| self.failed(action, &error))
+        let answer = self.runtime.block_on(async {
+            let mut query = pin!(self.client.query_one(text, values));
+            loop {
+                match tokio::time::timeout(LOOK, query.as_mut()).await {
+                    Ok(answer) => return Some(answer),
+                    Err(_) if is_cancelled() => return None,
+                    Err(_) => {}
+                }
+            }
+        });
+        answer.ok_or(BackupSessionError::Cancelled)?.map_err(|error| self.failed(action, &error))
     }
 
     fn column<'r, T: FromSql<'r>>(&self, row: &'r Row, name: &'static str) -> Result<T, BackupSessionError> {

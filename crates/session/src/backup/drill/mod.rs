@@ -147,7 +147,7 @@ impl<'a> Stage<'a> {
         outcome.restore_ns = limits.now_ns() - begun_ns;
         outcome.files = restored.files;
         outcome.bytes = restored.bytes;
-        outcome.stored_bytes = restored.stored_bytes;
+        outcome.stored_bytes = restored.stripes.iter().map(|stripe| stripe.bytes).sum();
         if let Some(account) = &self.account {
             scratch.give_to(account)?;
         }

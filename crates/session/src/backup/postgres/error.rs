@@ -27,9 +27,16 @@ pub enum PostgresBackupError {
     NoLog { name: String, directory: PathBuf },
     #[error("{} is a part of a tablespace that iostall cannot name: {reason}", path.display())]
     Tablespace { path: PathBuf, reason: &'static str },
+    #[error("cancelled")]
+    Cancelled,
 }
 
 impl PostgresBackupError {
+    /// Whether the user ended it.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Cancelled | Self::Session(BackupSessionError::Cancelled))
+    }
+
     pub(super) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + use<'_> {
         move |source| Self::Read { path: path.to_owned(), source }
     }
@@ -50,6 +57,7 @@ impl PostgresBackupError {
                 "the server removed it although a slot kept it: raise max_slot_wal_keep_size, and start again".into()
             }
             Self::Tablespace { .. } => "see where its link leads to (pg_tblspc)".into(),
+            Self::Cancelled => "the server has left backup mode; run it again".into(),
         }
     }
 }

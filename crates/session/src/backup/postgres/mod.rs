@@ -10,7 +10,7 @@ mod exclusions;
 mod inspect;
 mod label;
 mod place;
-mod tablespace;
+pub(super) mod tablespace;
 mod wal;
 mod walk;
 
@@ -22,7 +22,9 @@ use iostall_connect::postgres::{BackupServer, BackupSession, BackupStop, Lsn};
 use iostall_connect::{Address, Secret};
 use iostall_engine::files::{self, path_bytes};
 use iostall_measure::clock::utc_now;
-use iostall_model::backup::{FileMetadata, PostgresRecord, SourceKind, SourceRecord, StoredName};
+use iostall_model::backup::{
+    FileMetadata, PostgresRecord, SourceKind, SourceRecord, StoredName, TablespaceRecord,
+};
 use iostall_transfer::backup::create::{Inspect, Item, Live, LiveEnd, PreparedSource, What, metadata_of};
 use iostall_transfer::pipeline::StageFailure;
 
@@ -52,12 +54,16 @@ pub struct PostgresRequest {
     pub fast_checkpoint: bool,
 }
 
-/// Puts the server into backup mode and lists its files. The mode ends when the result is dropped.
-pub fn prepare(request: &PostgresRequest) -> Result<PreparedSource, PostgresBackupError> {
+/// Puts the server into backup mode and lists its files. The mode ends when the result is dropped. Ends early once
+/// `is_cancelled`: the checkpoint may take minutes, and so may the listing.
+pub fn prepare(
+    request: &PostgresRequest,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<PreparedSource, PostgresBackupError> {
     let named = request.address.to_string();
     let mut session = BackupSession::open(&request.address, &request.password, request.limit)?;
     let data = place::prove(session.server(), session.slot(), &named)?;
-    let start = session.start(LABEL, request.fast_checkpoint)?;
+    let start = session.start(LABEL, request.fast_checkpoint, is_cancelled)?;
     let server = session.server().clone();
     // Beside other sources it stands below this name.
     let prefix = StoredName(
@@ -66,7 +72,7 @@ pub fn prepare(request: &PostgresRequest) -> Result<PreparedSource, PostgresBack
     let pages =
         server.has_checksums.then(|| Arc::new(PageInspector::new(&data, &prefix, layout(&server, start))));
     let inspect = pages.clone().map(|pages| pages as Arc<dyn Inspect>);
-    let listing = walk::listing(&data, server.version, inspect.as_ref())?;
+    let listing = walk::listing(&data, server.version, inspect.as_ref(), is_cancelled)?;
     let owner =
         files::stamp_of_path(&data.join(OWNER)).map_err(PostgresBackupError::read(&data.join(OWNER)))?;
     let mut warnings = listing.warnings;
@@ -74,10 +80,12 @@ pub fn prepare(request: &PostgresRequest) -> Result<PreparedSource, PostgresBack
     let record = SourceRecord {
         named,
         prefix: prefix.clone(),
-        kind: SourceKind::Postgresql(record(&server, start)),
+        kind: SourceKind::Postgresql(record(&server, start, &listing.tablespaces)),
         read_until_utc: utc_now(),
     };
-    let live = PostgresLive { session, data, owner: metadata_of(&owner), pages, start, warnings };
+    let owner = metadata_of(&owner);
+    let tablespaces = listing.tablespaces;
+    let live = PostgresLive { session, data, owner, pages, start, tablespaces, warnings };
     Ok(PreparedSource {
         record,
         items: listing.items,
@@ -93,12 +101,13 @@ fn layout(server: &BackupServer, start: Lsn) -> Layout {
 }
 
 /// What is known at the start; the end adds the rest.
-fn record(server: &BackupServer, start: Lsn) -> PostgresRecord {
+fn record(server: &BackupServer, start: Lsn, tablespaces: &[TablespaceRecord]) -> PostgresRecord {
     PostgresRecord {
         version: server.version_text.clone(),
         system_identifier: server.system_identifier,
         start_lsn: start.to_string(),
         from_standby: server.is_standby,
+        tablespaces: tablespaces.to_vec(),
         ..PostgresRecord::default()
     }
 }
@@ -121,6 +130,7 @@ struct PostgresLive {
     owner: FileMetadata,
     pages: Option<Arc<PageInspector>>,
     start: Lsn,
+    tablespaces: Vec<TablespaceRecord>,
     warnings: Vec<String>,
 }
 
@@ -139,7 +149,7 @@ impl PostgresLive {
         let record = PostgresRecord {
             timeline: label.timeline,
             stop_lsn: stop.lsn.to_string(),
-            ..record(server, self.start)
+            ..record(server, self.start, &self.tablespaces)
         };
         Ok(LiveEnd { items, kind: SourceKind::Postgresql(record), warnings: self.all_warnings(&stop) })
     }

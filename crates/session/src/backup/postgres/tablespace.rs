@@ -7,22 +7,22 @@
 use iostall_model::backup::StoredName;
 
 /// The directory of links, in a data directory.
-pub(super) const LINKS: &str = "pg_tblspc";
+pub(in crate::backup) const LINKS: &str = "pg_tblspc";
 /// The directory with their content, in a backup.
-pub(super) const CONTENT: &str = "iostall_tablespaces";
+pub(in crate::backup) const CONTENT: &str = "iostall_tablespaces";
 
 /// The name of a tablespace's directory in the backup.
-pub(super) fn content_of(oid: &str) -> String {
+pub(in crate::backup) fn content_of(oid: &str) -> String {
     format!("{CONTENT}/{oid}")
 }
 
 /// Where the link of a tablespace leads in the backup, from the directory of links.
-pub(super) fn target_of(oid: &str) -> StoredName {
+pub(in crate::backup) fn target_of(oid: &str) -> StoredName {
     format!("../{CONTENT}/{oid}").as_str().into()
 }
 
 /// The name in the data directory of what is called `name` in the backup.
-pub(super) fn name_in_data_directory(name: &[u8]) -> Vec<u8> {
+pub(in crate::backup) fn name_in_data_directory(name: &[u8]) -> Vec<u8> {
     match name.strip_prefix(CONTENT.as_bytes()) {
         Some(rest) if rest.starts_with(b"/") => [LINKS.as_bytes(), rest].concat(),
         _ => name.to_vec(),
@@ -30,7 +30,7 @@ pub(super) fn name_in_data_directory(name: &[u8]) -> Vec<u8> {
 }
 
 /// Whether `name` in the directory of links is a tablespace's.
-pub(super) fn is_oid(name: &str) -> bool {
+pub(in crate::backup) fn is_oid(name: &str) -> bool {
     !name.is_empty() && name.len() <= 10 && name.bytes().all(|digit| digit.is_ascii_digit())
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use iostall_engine::files::{self, FileKind, FileStamp, path_bytes};
-use iostall_model::backup::StoredName;
+use iostall_model::backup::{StoredName, TablespaceRecord};
 use iostall_transfer::backup::create::{Inspect, Item, OnChange, What, metadata_of};
 use iostall_transfer::backup::pages::{Fork, RelationFile};
 
@@ -24,6 +24,7 @@ pub(super) struct Listing {
     pub(super) items: Vec<Item>,
     pub(super) warnings: Vec<String>,
     pub(super) skipped_specials: u64,
+    pub(super) tablespaces: Vec<TablespaceRecord>,
 }
 
 /// What is in a directory, and so what its files may be.
@@ -41,6 +42,7 @@ struct Walk<'a> {
     /// `PG_15_`: the directories of other versions in a tablespace are none of this server's.
     version_prefix: String,
     inspect: Option<&'a Arc<dyn Inspect>>,
+    is_cancelled: &'a dyn Fn() -> bool,
     /// Where the tablespaces are: one may be within the data directory.
     tablespaces: BTreeSet<PathBuf>,
     listing: Listing,
@@ -52,11 +54,13 @@ pub(super) fn listing(
     data: &Path,
     version: u32,
     inspect: Option<&Arc<dyn Inspect>>,
+    is_cancelled: &dyn Fn() -> bool,
 ) -> Result<Listing, PostgresBackupError> {
     let mut walk = Walk {
         data,
         version_prefix: format!("PG_{version}_"),
         inspect,
+        is_cancelled,
         tablespaces: BTreeSet::new(),
         listing: Listing::default(),
     };
@@ -81,6 +85,10 @@ impl Walk<'_> {
                 found => found.map_err(PostgresBackupError::read(&path))?,
             };
             let Some(oid) = oid else { continue };
+            // As the server knows it, which may be a link in turn.
+            let location = std::fs::read_link(&path).unwrap_or_else(|_| target.clone());
+            let location = StoredName(path_bytes(&location).to_vec());
+            self.listing.tablespaces.push(TablespaceRecord { oid: oid.to_owned(), location });
             self.tablespaces.insert(target.clone());
             links.push((oid.to_owned(), target));
         }
@@ -103,6 +111,9 @@ impl Walk<'_> {
         let names = names_in(path)?;
         let unlogged = if place == Place::Relations { unlogged(&names) } else { BTreeSet::new() };
         for entry in names {
+            if (self.is_cancelled)() {
+                return Err(PostgresBackupError::Cancelled);
+            }
             let Some(text) = entry.to_str() else {
                 let other = path.join(&entry);
                 self.listing.warnings.push(format!("{}: left out, its name is not UTF-8", other.display()));

@@ -55,7 +55,7 @@ impl<'r> Tuner<'r> {
         refuse_what_is_read_once(&request.sources)?;
         check_targets(&request.targets)?;
         let paths = request.sources.iter().cloned().map(SourceRequest::Path).collect();
-        let sample = Sample::of(&prepare(paths, &request.targets)?);
+        let sample = Sample::of(&prepare(paths, &request.targets, transfer.progress())?);
         if sample.bytes() == 0 {
             return Err(SessionError::TuneEmpty {
                 named: request.sources.first().cloned().unwrap_or_default(),

@@ -37,6 +37,8 @@ pub struct MadeStripe {
     pub path: Option<PathBuf>,
     pub bytes: u64,
     pub frames: u64,
+    /// Time with at least one write in flight, nanoseconds.
+    pub busy_ns: u64,
 }
 
 /// Numbers of entries by kind.
@@ -62,6 +64,7 @@ pub(super) fn stripes(writer: &SetWriter<'_>) -> Vec<MadeStripe> {
         path: writer.path(number),
         bytes: stripe.end,
         frames: stripe.frames,
+        busy_ns: stripe.busy_ns,
     };
     stripes.map(made).collect()
 }

@@ -6,6 +6,7 @@
 //!        └─ streams ──────► ordered ──────┘
 //! ```
 
+mod ahead;
 mod encode;
 mod error;
 mod item;
@@ -32,7 +33,7 @@ pub use item::{Inspect, Item, Live, LiveEnd, OnChange, PreparedSource, What, met
 pub use made::{Counts, Made, MadeStripe};
 pub use options::CreateOptions;
 pub use room::shortages;
-pub use run::create;
+pub use run::{check, create};
 pub use sample::Sample;
 pub use shortage::Shortage;
 pub use targets::check as check_targets;

@@ -2,15 +2,84 @@
 
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
 
 use iostall_engine::files::{self, FileStamp};
 use iostall_engine::{Access, OpenError, OpenOptions, OpenTarget, open_target};
 use iostall_measure::Caching;
 use iostall_measure::platform::TargetKind;
 
+use super::encode::Tagged;
 use super::error::CreateError;
+use super::source::FileRead;
 use crate::plan::Plan;
+use crate::progress::Progress;
+
+/// Large files that are open at the same time.
+const FILES_OPEN_MAX: usize = 256;
+
+/// Files that are read together.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) files: Vec<Tagged>,
+    pub(super) reads: Vec<FileRead>,
+    pub(super) opened: Vec<(OpenTarget, FileStamp)>,
+    /// Numbers of files that were gone.
+    pub(super) vanished: Vec<u64>,
+}
+
+impl Batch {
+    fn open(
+        files: Vec<(Tagged, PathBuf)>,
+        read_bytes: u32,
+        progress: &Progress,
+    ) -> Result<Self, CreateError> {
+        let mut batch = Self::default();
+        for (file, path) in files {
+            if progress.is_cancelled() {
+                return Err(CreateError::Cancelled);
+            }
+            let Some((open, stamp)) = open(&path)? else {
+                batch.vanished.push(file.number);
+                continue;
+            };
+            let plan = plan_of(&open, &stamp, read_bytes)?;
+            batch.reads.push(FileRead::new(path, open.size_bytes, plan));
+            batch.files.push(file);
+            batch.opened.push((open, stamp));
+        }
+        Ok(batch)
+    }
+}
+
+/// Opens files batch by batch, and calls `each` with one batch while the next is being opened: a device that waits for files to
+/// be opened is idle.
+pub(super) fn batches(
+    files: Vec<(Tagged, PathBuf)>,
+    read_bytes: u32,
+    progress: &Progress,
+    mut each: impl FnMut(Batch) -> Result<(), CreateError>,
+) -> Result<(), CreateError> {
+    std::thread::scope(|scope| {
+        let (ready, batches) = sync_channel(0);
+        scope.spawn(move || {
+            let mut files = files.into_iter();
+            loop {
+                let some: Vec<_> = files.by_ref().take(FILES_OPEN_MAX).collect();
+                if some.is_empty() {
+                    return;
+                }
+                let batch = Batch::open(some, read_bytes, progress);
+                let is_last = batch.is_err();
+                if ready.send(batch).is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        batches.into_iter().try_for_each(|batch| each(batch?))
+    })
+}
 
 /// Opens a file past the page cache; `None` if it is gone, or something else has taken its place.
 pub(super) fn open(path: &Path) -> Result<Option<(OpenTarget, FileStamp)>, CreateError> {
@@ -27,7 +96,7 @@ pub(super) fn open(path: &Path) -> Result<Option<(OpenTarget, FileStamp)>, Creat
 }
 
 /// The extents of a file, without its holes.
-pub(super) fn plan_of(open: &OpenTarget, stamp: &FileStamp, read_bytes: u32) -> Result<Plan, CreateError> {
+fn plan_of(open: &OpenTarget, stamp: &FileStamp, read_bytes: u32) -> Result<Plan, CreateError> {
     Ok(Plan::new(open.size_bytes, &ranges_of(open, stamp)?, &[], read_bytes))
 }
 

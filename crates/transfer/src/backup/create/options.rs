@@ -17,8 +17,8 @@ use crate::rate::RateLimit;
 const FRAME_BYTES: u32 = 1 << 20;
 /// One request to the source: large requests are what a device reads fastest.
 const TRANSFER_BYTES: u32 = 4 << 20;
-/// Reads in flight that keep a device busy.
-const READS: u32 = 6;
+/// Reads in flight that keep a device busy, also one behind a network.
+const READS: u32 = 8;
 /// Threads that read small files, which wait for the file system and not for the CPU.
 const FILLERS: u32 = 4;
 
@@ -73,6 +73,8 @@ pub(super) struct Shape {
     pub(super) reads_max: u32,
     /// Writes in flight to each stripe.
     pub(super) writes_max: u32,
+    /// Stripes, or workers if there are more: each gets its part even of little.
+    pub(super) shares: u32,
 }
 
 impl Shape {
@@ -124,7 +126,27 @@ impl Shape {
             fillers: workers.max(FILLERS).min((buffers - 1) / 2),
             reads_max: READS.min(buffers),
             writes_max: (buffers / stripes.max(1)).clamp(2, 8),
+            shares: stripes.max(workers),
         })
+    }
+
+    /// Bytes of a request to large files that have `bytes` together: less than a transfer where that would leave stripes and
+    /// workers without any.
+    pub(super) fn read_bytes_of(&self, bytes: u64) -> u32 {
+        let share = u32::try_from(bytes / u64::from(self.shares)).unwrap_or(u32::MAX);
+        let whole = share / self.frame_bytes * self.frame_bytes;
+        self.read_bytes.min(whole.max(self.frame_bytes))
+    }
+
+    /// Bytes of a bundle of small files: a frame, unless a rate asks for less.
+    pub(super) fn bundle_bytes(&self) -> u32 {
+        self.frame_bytes.min(self.read_bytes)
+    }
+
+    /// How many of so many bundles travel together.
+    pub(super) fn bundles_per_transfer(&self, bundles: usize) -> usize {
+        let share = bundles / self.shares as usize;
+        share.clamp(1, (self.read_bytes / self.frame_bytes).max(1) as usize)
     }
 
     /// Frames in one transfer: the step between sequence numbers.
@@ -193,6 +215,29 @@ mod tests {
         assert!(few.contains("8 buffers for 4 workers"), "{few}");
         let many = refused(|options| options.targets = vec!["x".into(); 65]);
         assert!(many.contains("at most 64 stripes"), "{many}");
+    }
+
+    /// The story: eight frames were backed up onto four stripes, and one of them got five: a request of 4 MiB is four frames.
+    #[test]
+    fn of_little_every_stripe_and_every_worker_gets_a_part() {
+        let shape = shape(|options| {
+            options.targets = (0..4).map(|number| format!("{number}").into()).collect();
+            options.workers = Some(2);
+        });
+        let shape = shape.unwrap();
+        assert_eq!(shape.read_bytes_of(8 << 20), 2 << 20);
+        assert_eq!(shape.read_bytes_of(1), 1 << 20, "a frame at least");
+        assert_eq!(shape.read_bytes_of(1 << 40), 4 << 20);
+        assert_eq!([0, 3, 8, 100].map(|bundles| shape.bundles_per_transfer(bundles)), [1, 1, 2, 4]);
+    }
+
+    /// A transfer that gives way has small requests on both sides, because a commit waits behind a whole one.
+    #[test]
+    fn a_transfer_that_gives_way_has_small_requests() {
+        let shape =
+            shape(|options| options.rate = Some(Arc::new(RateLimit::adjustable(1 << 30, 4)))).unwrap();
+        assert_eq!((shape.read_bytes_of(1 << 40), shape.bundle_bytes()), (256 << 10, 256 << 10));
+        assert_eq!(shape.bundles_per_transfer(1000), 1);
     }
 
     /// A limit of 1 MB/s with requests of 4 MiB would read for an instant and stand still for four seconds.

@@ -18,11 +18,11 @@ use super::error::CreateError;
 use super::item::{Item, PreparedSource, What};
 use super::ledger::Ledger;
 use super::made::{self, Counts, Made};
-use super::open::{open, plan_of};
+use super::open::{Batch, batches};
 use super::options::{CreateOptions, Shape};
 use super::room::shortages;
 use super::small::{self, Change, SmallFile, SmallSource};
-use super::source::{FileBatch, FileRead, Fills, stream};
+use super::source::{FileBatch, Fills, stream};
 use super::targets::{self, Targets, reason};
 use super::writer::SetWriter;
 use crate::backup::codec::{FileKey, Sealer, SetKeys, wrap};
@@ -30,8 +30,6 @@ use crate::backup::format::{CodecKind, FrameKind, StripeHeader, WrappedKeys};
 use crate::backup::manifest_file;
 use crate::progress::Progress;
 
-/// Large files that are open at the same time.
-const FILES_OPEN_MAX: usize = 256;
 /// How many reasons why direct I/O is not in use are kept.
 const REASONS_MAX: usize = 8;
 
@@ -56,6 +54,12 @@ pub(super) fn new_set() -> Result<SetId, CreateError> {
         path: "the system's random numbers".into(),
         source,
     })
+}
+
+/// Checks everything that can be known before the sources are looked at, which may take long.
+pub fn check(options: &CreateOptions) -> Result<(), CreateError> {
+    Shape::of(options)?;
+    targets::check(&options.targets)
 }
 
 /// Makes a backup of `sources`. On any error nothing is left that looks like one.
@@ -160,6 +164,7 @@ struct Backup<'a> {
 struct Sorted {
     small: Vec<SmallFile>,
     large: Vec<(Tagged, PathBuf)>,
+    large_bytes: u64,
     parts: Vec<Part>,
     streams: Vec<(Tagged, Box<dyn io::Read + Send>)>,
 }
@@ -194,13 +199,9 @@ impl Backup<'_> {
             self.sort(source, prefix, item, &mut sorted);
         }
         self.small(sorted.small)?;
-        let mut large = sorted.large.into_iter();
-        loop {
-            let batch: Vec<_> = large.by_ref().take(FILES_OPEN_MAX).collect();
-            if batch.is_empty() {
-                break;
-            }
-            self.large(batch)?;
+        if !sorted.large.is_empty() {
+            let read_bytes = self.shape.read_bytes_of(sorted.large_bytes);
+            batches(sorted.large, read_bytes, self.progress, |batch| self.large(batch))?;
         }
         self.writer.parts(sorted.parts)?;
         sorted.streams.into_iter().try_for_each(|(file, from)| self.stream(file, from))
@@ -237,6 +238,7 @@ impl Backup<'_> {
                 sorted.small.push(small(SmallSource::Memory(bytes), inspect));
             }
             What::File { path, .. } | What::BlockDevice { path, .. } => {
+                sorted.large_bytes += size_bytes;
                 sorted.large.push((Tagged { number, name, inspect }, path));
             }
             What::Generated(bytes) => {
@@ -259,7 +261,7 @@ impl Backup<'_> {
         }
         self.counts.small_files += files.len() as u64;
         self.progress.begin_file(std::path::Path::new("small files"), 0, "backing up");
-        let transfers = small::plan(files, self.shape.frame_bytes, self.shape.frames_per_transfer());
+        let transfers = small::plan(files, &self.shape);
         let length =
             |bundles: &Vec<Vec<SmallFile>>| bundles.iter().flatten().map(|file| file.size_bytes).sum();
         let mut source = Fills::new(transfers.iter().map(length).collect());
@@ -283,19 +285,14 @@ impl Backup<'_> {
     }
 
     /// Reads a batch of large files with requests that bypass the page cache.
-    fn large(&mut self, batch: Vec<(Tagged, PathBuf)>) -> Result<(), CreateError> {
-        let (mut files, mut reads, mut opened) = (Vec::new(), Vec::new(), Vec::new());
-        for (file, path) in batch {
-            let Some((open, stamp)) = open(&path)? else {
-                self.progress.end_file();
-                self.ledger.vanished(file.number);
-                continue;
-            };
-            let plan = plan_of(&open, &stamp, self.shape.read_bytes)?;
-            reads.push(FileRead::new(path.clone(), open.size_bytes, plan));
-            self.note_caching(&path, &open);
-            files.push(file);
-            opened.push((open, stamp));
+    fn large(&mut self, batch: Batch) -> Result<(), CreateError> {
+        let Batch { files, reads, opened, vanished } = batch;
+        for number in vanished {
+            self.progress.end_file();
+            self.ledger.vanished(number);
+        }
+        for (open, _) in &opened {
+            self.note_caching(open);
         }
         if files.is_empty() {
             return Ok(());
@@ -322,12 +319,12 @@ impl Backup<'_> {
         Ok(())
     }
 
-    fn note_caching(&mut self, path: &std::path::Path, open: &OpenTarget) {
+    fn note_caching(&mut self, open: &OpenTarget) {
         if !open.direct.as_ref().is_some_and(|direct| direct.granted) {
             self.reads_directly = false;
         }
         if self.reasons.len() < REASONS_MAX {
-            self.reasons.extend(reason(path, open));
+            self.reasons.extend(reason(&open.path, open));
         }
     }
 

@@ -215,7 +215,8 @@ mod tests {
         for (number, (name, size)) in (1_u8..).zip(sizes) {
             std::fs::write(dir.path().join(name), vec![number; *size]).unwrap();
         }
-        let sources = prepare(vec![SourceRequest::Path(dir.path().to_owned())], &[]).unwrap();
+        let sources =
+            prepare(vec![SourceRequest::Path(dir.path().to_owned())], &[], &Progress::default()).unwrap();
         let sample = Sample::of(&sources);
         (dir, sample)
     }

@@ -8,6 +8,7 @@ use iostall_engine::files::{self, FileKind, FileStamp};
 use iostall_model::backup::StoredName;
 
 use super::item::Inspect;
+use super::options::Shape;
 use crate::backup::format::{BundleWriter, Piece};
 use crate::pipeline::StageFailure;
 
@@ -54,18 +55,13 @@ pub(super) struct Filled {
     pub(super) results: Vec<SmallResult>,
 }
 
-/// Puts small files together: as many as fit into a frame become a bundle, and as many bundles as a transfer has frames travel
-/// together.
-pub(super) fn plan(
-    files: Vec<SmallFile>,
-    frame_bytes: u32,
-    frames_per_transfer: u32,
-) -> Vec<Vec<Vec<SmallFile>>> {
+/// Puts small files together: as many as fit become a bundle, and several bundles travel together.
+pub(super) fn plan(files: Vec<SmallFile>, shape: &Shape) -> Vec<Vec<Vec<SmallFile>>> {
     let (mut bundles, mut bundle, mut data_bytes) = (Vec::new(), Vec::new(), 0usize);
     for file in files {
         let size_bytes = file.size_bytes as usize;
         let with = BundleWriter::table_bytes(bundle.len() + 1) + data_bytes + size_bytes;
-        if with > frame_bytes as usize && !bundle.is_empty() {
+        if with > shape.bundle_bytes() as usize && !bundle.is_empty() {
             bundles.push(std::mem::take(&mut bundle));
             data_bytes = 0;
         }
@@ -75,10 +71,11 @@ pub(super) fn plan(
     if !bundle.is_empty() {
         bundles.push(bundle);
     }
-    let mut transfers = Vec::with_capacity(bundles.len().div_ceil(frames_per_transfer as usize));
+    let together = shape.bundles_per_transfer(bundles.len());
+    let mut transfers = Vec::with_capacity(bundles.len().div_ceil(together));
     let mut bundles = bundles.into_iter().peekable();
     while bundles.peek().is_some() {
-        transfers.push(bundles.by_ref().take(frames_per_transfer as usize).collect());
+        transfers.push(bundles.by_ref().take(together).collect());
     }
     transfers
 }
@@ -166,6 +163,7 @@ fn read(file: &SmallFile, into: &mut [u8]) -> Result<SmallResult, (PathBuf, io::
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backup::create::CreateOptions;
     use crate::backup::format::Bundle;
 
     fn small(number: u64, from: SmallSource, size_bytes: u32) -> SmallFile {
@@ -178,7 +176,14 @@ mod tests {
         let files = (0..)
             .zip(sizes)
             .map(|(number, size)| small(number, SmallSource::Memory(vec![7; size as usize]), size));
-        let transfers = plan(files.collect(), 65_536, 2);
+        let options = CreateOptions {
+            frame_bytes: Some(65_536),
+            transfer_bytes: Some(131_072),
+            workers: Some(1),
+            ..CreateOptions::default()
+        };
+        let shape = Shape::of(&options).unwrap();
+        let transfers = plan(files.collect(), &shape);
         let bundles: Vec<_> = transfers.iter().flatten().collect();
         assert!(transfers.iter().all(|bundles| (1..=2).contains(&bundles.len())));
         let mut room = vec![0; 65_536];
@@ -194,7 +199,7 @@ mod tests {
             .filter(|(_, size)| *size > 0)
             .collect();
         assert_eq!(seen, expected);
-        assert!(plan(Vec::new(), 65_536, 2).is_empty());
+        assert!(plan(Vec::new(), &shape).is_empty());
     }
 
     /// A server removes and shortens files while they are backed up: the others in the same frame must stay whole.

@@ -1,15 +1,18 @@
 //! A stripe: takes encoded frames one after another, and knows where each stands.
 
 use std::fs::File;
+use std::sync::atomic::Ordering;
 
 use iostall_engine::FileIndex;
 use iostall_model::backup::Digest32;
 
+use super::ahead::RoomOfStripe;
 use crate::backup::format::{
     FRAME_HEADER_BYTES, FrameHeader, FrameKind, IndexRecord, frame_block_bytes, set_stripe,
 };
 use crate::page_cache::PageCacheDropper;
 use crate::pipeline::{Frame, Placement, Sink, Written};
+use crate::progress::StripeCounter;
 
 /// One stripe, or what measures without one.
 pub(super) struct Stripe {
@@ -19,6 +22,9 @@ pub(super) struct Stripe {
     writes_max: u32,
     block_bytes: u32,
     dropper: Option<PageCacheDropper>,
+    room: Option<RoomOfStripe>,
+    /// For the display.
+    counter: Option<StripeCounter>,
     /// Where the next frame begins.
     pub(super) end: u64,
     /// Frames so far, without the end.
@@ -29,6 +35,8 @@ pub(super) struct Stripe {
     pub(super) index: Vec<IndexRecord>,
     headers: blake3::Hasher,
     pub(super) end_digest: Digest32,
+    /// Time with at least one write in flight, nanoseconds.
+    pub(super) busy_ns: u64,
 }
 
 impl Stripe {
@@ -46,6 +54,8 @@ impl Stripe {
             writes_max,
             block_bytes,
             dropper: None,
+            room: None,
+            counter: None,
             end: header_bytes,
             frames: 0,
             source_bytes: 0,
@@ -53,6 +63,7 @@ impl Stripe {
             index: Vec::new(),
             headers: blake3::Hasher::new(),
             end_digest: Digest32::default(),
+            busy_ns: 0,
         }
     }
 
@@ -60,6 +71,23 @@ impl Stripe {
     pub(super) fn drop_from_cache(mut self, buffered: Option<File>) -> Self {
         self.dropper = buffered.map(PageCacheDropper::new);
         self
+    }
+
+    /// The same, with room that is reserved ahead of its end.
+    pub(super) fn reserving(mut self, room: Option<RoomOfStripe>) -> Self {
+        self.room = room;
+        self
+    }
+
+    /// The same, with a counter of the bytes that were written.
+    pub(super) fn counted_by(mut self, counter: StripeCounter) -> Self {
+        self.counter = Some(counter);
+        self
+    }
+
+    /// Whether there is a file behind it.
+    pub(super) fn is_written(&self) -> bool {
+        self.file.is_some()
     }
 
     /// BLAKE3 of the headers of all frames so far.
@@ -108,6 +136,9 @@ impl Sink for Stripe {
             let length = self.enter(&header, rest);
             rest = &mut rest[length..];
         }
+        if let Some(room) = &mut self.room {
+            room.ends_at(self.end);
+        }
         match self.file {
             Some(file) => Placement::Write { file, offset },
             None => Placement::Skip,
@@ -115,6 +146,9 @@ impl Sink for Stripe {
     }
 
     fn was_written(&mut self, written: &Written) {
+        if let Some(counter) = &self.counter {
+            counter.fetch_add(written.at.length.into(), Ordering::Relaxed);
+        }
         if let Some(dropper) = &mut self.dropper {
             dropper.was_written(written.at);
         }

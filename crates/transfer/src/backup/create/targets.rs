@@ -11,6 +11,7 @@ use iostall_engine::{Access, FileHandle, OpenOptions, OpenTarget, open_target};
 use iostall_measure::Caching;
 use iostall_model::backup::SetId;
 
+use super::ahead::RoomFile;
 use super::error::CreateError;
 use crate::backup::format::StripeHeader;
 use crate::plan::PLAN_ALIGN;
@@ -220,8 +221,22 @@ impl Targets {
         })
     }
 
-    /// Makes all stripes durable, at the same time.
-    pub(super) fn sync(&self) -> Result<(), CreateError> {
+    /// For each stripe, what is needed to reserve room for it; `None` where the page cache does better.
+    pub(super) fn rooms(&self) -> impl Iterator<Item = Option<RoomFile>> {
+        self.stripes.iter().map(|stripe| {
+            let file = files::is_direct(&stripe.open).then(|| stripe.file.try_clone().ok()).flatten()?;
+            Some(RoomFile { file, directory: directory_of(&stripe.target).to_owned() })
+        })
+    }
+
+    /// Gives each stripe its length, beyond which room may have been reserved, and makes all of them durable, at the same time.
+    pub(super) fn sync(&self, lengths: &[u64]) -> Result<(), CreateError> {
+        for (stripe, length) in self.stripes.iter().zip(lengths) {
+            let failed = || CreateError::system("set the length of", &stripe.at);
+            if stripe.file.metadata().map_err(failed())?.len() > *length {
+                stripe.file.set_len(*length).map_err(failed())?;
+            }
+        }
         let results: Vec<io::Result<()>> = std::thread::scope(|scope| {
             let syncs: Vec<_> =
                 self.stripes.iter().map(|stripe| scope.spawn(|| stripe.file.sync_all())).collect();

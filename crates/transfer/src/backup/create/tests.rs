@@ -41,7 +41,7 @@ pub(super) fn options(targets: &[PathBuf]) -> CreateOptions {
 
 fn back_up(paths: &[&Path], options: &CreateOptions) -> Result<Made, CreateError> {
     let requests = paths.iter().map(|path| SourceRequest::Path((*path).to_owned())).collect();
-    create(options, prepare(requests, &options.targets)?, &Progress::default())
+    create(options, prepare(requests, &options.targets, &Progress::default())?, &Progress::default())
 }
 
 /// Names in a directory that are not those of sources, sorted.

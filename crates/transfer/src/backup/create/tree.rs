@@ -12,6 +12,7 @@ use iostall_model::backup::{FileMetadata, SourceKind, SourceRecord, StoredName};
 
 use super::error::CreateError;
 use super::item::{Item, PreparedSource, What, metadata_of};
+use crate::progress::Progress;
 
 /// The name of standard input in a set.
 const STDIN_NAME: &str = "stdin";
@@ -23,21 +24,23 @@ pub enum SourceRequest {
     /// Standard input, or any other stream, with the name for messages.
     Stream { named: String, stream: Box<dyn Read + Send> },
     /// A source whose items someone else has found, such as a database.
-    Prepared(PreparedSource),
+    Prepared(Box<PreparedSource>),
 }
 
 /// Finds the items of all sources. The sources are not changed, and nothing is written; `targets` must lie outside of them.
+/// A large tree takes minutes, in which `progress` may be cancelled.
 pub fn prepare(
     requests: Vec<SourceRequest>,
     targets: &[PathBuf],
+    progress: &Progress,
 ) -> Result<Vec<PreparedSource>, CreateError> {
     let is_alone = requests.len() == 1;
     let mut sources = Vec::with_capacity(requests.len());
     for request in requests {
         let mut source = match request {
-            SourceRequest::Path(path) => of_path(&path, targets)?,
+            SourceRequest::Path(path) => of_path(&path, targets, progress)?,
             SourceRequest::Stream { named, stream } => of_stream(named, stream),
-            SourceRequest::Prepared(source) => source,
+            SourceRequest::Prepared(source) => *source,
         };
         if is_alone {
             source.record.prefix = StoredName::default();
@@ -71,7 +74,7 @@ fn source(named: String, prefix: StoredName, kind: SourceKind, items: Vec<Item>)
 }
 
 /// A link that is named is followed, as with `cp -H`.
-fn of_path(named: &Path, targets: &[PathBuf]) -> Result<PreparedSource, CreateError> {
+fn of_path(named: &Path, targets: &[PathBuf], progress: &Progress) -> Result<PreparedSource, CreateError> {
     let path = fs::canonicalize(named).map_err(CreateError::system("find", named))?;
     let stamp = files::stamp_of_path(&path).map_err(CreateError::system("look at", named))?;
     let shown = named.display().to_string();
@@ -85,7 +88,7 @@ fn of_path(named: &Path, targets: &[PathBuf]) -> Result<PreparedSource, CreateEr
             for target in targets {
                 refuse_inside(target, named, &path)?;
             }
-            let mut walk = Walk { items: Vec::new(), skipped_specials: 0, names: HashMap::new() };
+            let mut walk = Walk { progress, items: Vec::new(), skipped_specials: 0, names: HashMap::new() };
             let root = Item::new(StoredName::default(), What::Directory, metadata_of(&stamp));
             walk.items.push(root.attributes_of(&path));
             walk.directory(&path, &[])?;
@@ -145,24 +148,30 @@ fn refuse_same_names(sources: &[PreparedSource]) -> Result<(), CreateError> {
     Ok(())
 }
 
-struct Walk {
+struct Walk<'p> {
+    progress: &'p Progress,
     items: Vec<Item>,
     skipped_specials: u64,
     /// First names of files with several, by device and inode.
     names: HashMap<(u64, u64), StoredName>,
 }
 
-impl Walk {
+impl Walk<'_> {
     /// Adds what is in a directory, sorted by name, so that the order does not depend on the file system.
     fn directory(&mut self, path: &Path, name: &[u8]) -> Result<(), CreateError> {
-        let listed = match fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
+        let listed = match fs::read_dir(path) {
             // It was there a moment ago: a server removes its temporary directories.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             other => other.map_err(CreateError::system("read the directory", path))?,
         };
-        let mut found: Vec<_> = listed.into_iter().map(|entry| entry.file_name()).collect();
+        let mut found = Vec::new();
+        for entry in listed {
+            self.go_on()?;
+            found.push(entry.map_err(CreateError::system("read the directory", path))?.file_name());
+        }
         found.sort_unstable();
         for entry in found {
+            self.go_on()?;
             let below = path.join(&entry);
             let mut stored = name.to_vec();
             if !stored.is_empty() {
@@ -176,6 +185,10 @@ impl Walk {
             }
         }
         Ok(())
+    }
+
+    fn go_on(&self) -> Result<(), CreateError> {
+        if self.progress.is_cancelled() { Err(CreateError::Cancelled) } else { Ok(()) }
     }
 
     fn entry(&mut self, path: &Path, name: Vec<u8>, stamp: &FileStamp) -> Result<(), CreateError> {
@@ -216,7 +229,8 @@ mod tests {
     use super::*;
 
     fn of(paths: &[&Path], targets: &[PathBuf]) -> Result<Vec<PreparedSource>, CreateError> {
-        prepare(paths.iter().map(|path| SourceRequest::Path((*path).to_owned())).collect(), targets)
+        let requests = paths.iter().map(|path| SourceRequest::Path((*path).to_owned()));
+        prepare(requests.collect(), targets, &Progress::default())
     }
 
     fn names(source: &PreparedSource) -> Vec<String> {
@@ -245,6 +259,17 @@ mod tests {
         let sources = of(&[&path("data"), &path("more")], &[]).unwrap();
         assert_eq!(sources[0].record.prefix, "data".into());
         assert_eq!(names(&sources[1]), ["more"]);
+    }
+
+    /// The story: Ctrl-C was pressed while a tree of ten million files was listed, and the listing went on for minutes.
+    #[test]
+    fn a_tree_is_listed_no_further_once_the_backup_is_cancelled() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("file"), b"rows").unwrap();
+        let progress = Progress::default();
+        progress.cancel_flag().store(true, std::sync::atomic::Ordering::Relaxed);
+        let error = prepare(vec![SourceRequest::Path(dir.path().to_owned())], &[], &progress).err().unwrap();
+        assert!(error.is_cancelled(), "{error}");
     }
 
     #[test]

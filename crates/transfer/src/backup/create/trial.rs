@@ -128,7 +128,7 @@ impl Run<'_> {
 
     fn small(&mut self, sample: &Sample, from: f64, seconds: f64) -> Result<Phase, CreateError> {
         let files = sample.small_files(self.shape.small_bytes(), from, self.limit.bytes);
-        let transfers = small::plan(files, self.shape.frame_bytes, self.shape.frames_per_transfer());
+        let transfers = small::plan(files, &self.shape);
         let length =
             |bundles: &Vec<Vec<small::SmallFile>>| bundles.iter().flatten().map(|file| file.size_bytes).sum();
         let rounds = Rounds::new(transfers.iter().map(length).collect());
@@ -185,7 +185,7 @@ impl Run<'_> {
         self.writer.stripes().iter().map(|stripe| stripe.source_bytes).sum()
     }
 
-    fn finish(self, phases: &[Phase]) -> Result<Trial, CreateError> {
+    fn finish(mut self, phases: &[Phase]) -> Result<Trial, CreateError> {
         let begun_ns = self.clock.now_ns();
         self.writer.sync()?;
         let sync_ns = self.clock.now_ns() - begun_ns;
@@ -311,7 +311,7 @@ mod tests {
         for number in 0..20_u64 {
             std::fs::write(data.join(format!("small-{number:02}")), content(number, 9_000)).unwrap();
         }
-        Sample::of(&prepare(vec![SourceRequest::Path(data)], &[]).unwrap())
+        Sample::of(&prepare(vec![SourceRequest::Path(data)], &[], &Progress::default()).unwrap())
     }
 
     fn two(at: &Path) -> Vec<PathBuf> {

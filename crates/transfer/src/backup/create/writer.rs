@@ -8,6 +8,7 @@ use iostall_engine::{Engine, EngineReport, FileHandle, FileIndex, OpenTarget};
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::backup::{FileEntry, SetId, StoredName, StripeRecord};
 
+use super::ahead::RoomAhead;
 use super::encode::{Content, EncodeJob, Encoder, Part};
 use super::error::CreateError;
 use super::options::{CreateOptions, Shape};
@@ -21,8 +22,8 @@ use crate::pipeline::{Job, Moved, Pipeline, PipelineError, Sink, Stage, StageWor
 use crate::progress::Progress;
 use crate::rate::RateLimit;
 
-/// Entries are turned into frames this many bytes at a time, so that a million of them take no memory for long.
-const ENTRIES_BYTES: usize = 16 << 20;
+/// Entries and indexes are turned into frames about so many bytes at a time, so that a million of them take no memory for long.
+const PARTS_BYTES: usize = 16 << 20;
 
 /// What all jobs of one backup share.
 pub(super) struct SetWriter<'a> {
@@ -32,14 +33,15 @@ pub(super) struct SetWriter<'a> {
     clock: MonotonicClock,
     buffers: BufferSet,
     encoders: Vec<Encoder>,
+    stripes: Vec<Stripe>,
+    /// Ends before the files go.
+    room: Option<RoomAhead>,
     /// `None` for `null:`.
     targets: Option<Targets>,
-    stripes: Vec<Stripe>,
     /// Transfers so far.
     transfers: u64,
     /// Which engine did the I/O.
     pub(super) engine: Option<EngineReport>,
-    pub(super) read_bytes: u64,
 }
 
 /// Everything that one job needs, on any engine.
@@ -94,12 +96,16 @@ impl<'a> SetWriter<'a> {
             Ok(Encoder::new(set, shape, compressor, sealer.clone()))
         };
         let encoders = (0..shape.fillers).map(encoder).collect::<Result<Vec<_>, CreateError>>()?;
-        let stripe = |(number, (header_bytes, buffered))| {
+        let counters = progress.count_stripes(targets.iter().flat_map(Targets::handles).count());
+        let room = RoomAhead::start(targets.iter().flat_map(Targets::rooms).collect());
+        let stripe = |((number, (header_bytes, buffered)), counter)| {
             Stripe::new(number, Some(FileIndex(number)), header_bytes, block_bytes, writes_max)
+                .reserving(room.as_ref().map(|room| room.of_stripe(number.into())))
                 .drop_from_cache(buffered)
+                .counted_by(counter)
         };
         let stripes = match &targets {
-            Some(targets) => (0..).zip(targets.begins()).map(stripe).collect(),
+            Some(targets) => (0..).zip(targets.begins()).zip(counters).map(stripe).collect(),
             None => vec![Stripe::new(0, None, block_bytes.into(), block_bytes, writes_max)],
         };
         let failed = |source| CreateError::Buffers { buffers, bytes: buffer_bytes, source };
@@ -110,11 +116,11 @@ impl<'a> SetWriter<'a> {
             clock: MonotonicClock::new(),
             buffers: BufferSet::new(buffers, buffer_bytes).map_err(failed)?,
             encoders,
-            targets,
             stripes,
+            room,
+            targets,
             transfers: 0,
             engine: None,
-            read_bytes: 0,
         })
     }
 
@@ -175,7 +181,11 @@ impl<'a> SetWriter<'a> {
         match moved {
             // A producer that was stopped by the same signal ends its stream early.
             _ if self.progress.is_cancelled() => return Err(CreateError::Cancelled),
-            Ok(moved) => self.read_bytes += moved.read_bytes,
+            Ok(moved) => {
+                for (stripe, done) in self.stripes.iter_mut().zip(&moved.files) {
+                    stripe.busy_ns += if stripe.is_written() { done.busy_ns } else { 0 };
+                }
+            }
             Err(cause) => return Err(self.explain(cause, files)),
         }
         // Nobody else has it any more.
@@ -228,7 +238,7 @@ impl<'a> SetWriter<'a> {
             put_entry_line(entry, &mut line).map_err(unreadable)?;
             if lines.len() + line.len() > frame_bytes && !lines.is_empty() {
                 parts.push(part(std::mem::take(&mut lines)));
-                if parts.len() * frame_bytes >= ENTRIES_BYTES {
+                if parts.len() * frame_bytes >= PARTS_BYTES {
                     self.parts(std::mem::take(&mut parts))?;
                 }
             }
@@ -244,12 +254,17 @@ impl<'a> SetWriter<'a> {
     pub(super) fn end(&mut self) -> Result<(), CreateError> {
         let Some(_) = &self.targets else { return Ok(()) };
         let index_positions: Vec<u64> = self.stripes.iter().map(|stripe| stripe.end).collect();
-        // One stripe at a time: the index of a large set is long.
+        // Together, because each job has to be set up; but the indexes of a large set are long, and not all of them are needed
+        // in memory twice.
+        let mut parts = Vec::new();
         for number in 0..self.stripes.len() {
-            let parts = index_parts(&self.stripes[number], number, self.shape.frame_bytes);
-            self.parts(parts)?;
+            parts.extend(index_parts(&self.stripes[number], number, self.shape.frame_bytes));
             self.stripes[number].index = Vec::new();
+            if parts.iter().map(|part: &Part| part.bytes.len()).sum::<usize>() >= PARTS_BYTES {
+                self.parts(std::mem::take(&mut parts))?;
+            }
         }
+        self.parts(parts)?;
         let ends = self.stripes.iter().zip(index_positions).zip(0..).map(|((stripe, position), number)| {
             let end = End {
                 frames: stripe.frames,
@@ -265,8 +280,11 @@ impl<'a> SetWriter<'a> {
     }
 
     /// Makes all stripes durable as they are.
-    pub(super) fn sync(&self) -> Result<(), CreateError> {
-        self.targets.as_ref().map_or(Ok(()), Targets::sync)
+    pub(super) fn sync(&mut self) -> Result<(), CreateError> {
+        // Nothing may be reserved any more once the files have their length.
+        self.room = None;
+        let lengths: Vec<u64> = self.stripes.iter().map(|stripe| stripe.end).collect();
+        self.targets.as_ref().map_or(Ok(()), |targets| targets.sync(&lengths))
     }
 
     /// What the manifest says of the stripes.

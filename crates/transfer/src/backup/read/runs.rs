@@ -1,5 +1,7 @@
 //! Runs: frames that stand one after another in a stripe and are read with one request.
 
+use std::sync::atomic::Ordering;
+
 use iostall_engine::{FileHandle, FileIndex};
 use iostall_measure::MonotonicClock;
 
@@ -9,6 +11,8 @@ use super::stripe::Stripe;
 use crate::backup::format::{BLOCK_BYTES_MIN, FRAME_HEADER_BYTES, IndexRecord, TAG_BYTES, frame_block_bytes};
 use crate::buffers::BufferSet;
 use crate::pipeline::{Extent, Job, Moved, Pipeline, PipelineError, Source, Step};
+use crate::progress::StripeCounter;
+use crate::rate::RateLimit;
 
 /// Memory for buffers; frames of the largest size still get enough of them.
 const BUFFER_BYTES_MAX: u64 = 512 << 20;
@@ -43,6 +47,8 @@ impl Run {
 /// Sizes of requests and buffers of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadShape {
+    /// Plain bytes of the largest frame.
+    frame_bytes: u32,
     /// Most plain bytes of a run.
     plain_max: u32,
     /// Bytes of a buffer: a run as stored fits.
@@ -71,7 +77,7 @@ impl ReadShape {
         let most = u32::try_from(BUFFER_BYTES_MAX / u64::from(buffer_bytes.max(1))).unwrap_or(u32::MAX);
         let workers = workers.min(most / 4).max(1);
         let depth = (most.saturating_sub(2 * workers) / 2).clamp(1, DEPTH);
-        Self { plain_max, buffer_bytes, depth, workers, writes: if writes { depth } else { 0 } }
+        Self { frame_bytes, plain_max, buffer_bytes, depth, workers, writes: if writes { depth } else { 0 } }
     }
 
     /// With what a user asked for instead.
@@ -79,6 +85,16 @@ impl ReadShape {
         self.workers = workers.unwrap_or(self.workers).clamp(1, 256);
         self.depth = depth.unwrap_or(self.depth).clamp(1, 256);
         self.writes = self.writes.min(self.depth);
+    }
+
+    /// Requests no larger than suits a rate, but of one frame at least.
+    pub(crate) fn limited(mut self, rate: Option<&RateLimit>) -> Self {
+        if let Some(rate) = rate {
+            let frame_bytes = self.frame_bytes.max(1);
+            let whole = rate.request_bytes_max() / frame_bytes * frame_bytes;
+            self.plain_max = self.plain_max.min(whole.max(frame_bytes));
+        }
+        self
     }
 
     /// The buffers, mapped once for all jobs.
@@ -141,11 +157,35 @@ fn extend(run: Run, length: u32, record: &IndexRecord, shape: &ReadShape) -> Opt
 pub(crate) struct RunSource<'r> {
     runs: &'r [Run],
     at: usize,
+    counters: &'r [StripeCounter],
 }
 
 impl<'r> RunSource<'r> {
-    pub(crate) fn new(runs: &'r [Run]) -> Self {
-        Self { runs, at: 0 }
+    /// `counters` of the stripes, for the display.
+    pub(crate) fn new(runs: &'r [Run], counters: &'r [StripeCounter]) -> Self {
+        Self { runs, at: 0, counters }
+    }
+}
+
+/// What was read of one stripe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StripeRead {
+    pub frames: u64,
+    pub bytes: u64,
+    /// Time with at least one read in flight, nanoseconds.
+    pub busy_ns: u64,
+}
+
+/// Adds what a job that read `runs` has read of each stripe.
+pub(crate) fn add_reads(stripes: &mut [StripeRead], runs: &[Run], moved: &Moved) {
+    for (stripe, file) in stripes.iter_mut().zip(&moved.files) {
+        stripe.bytes += file.bytes;
+        stripe.busy_ns += file.busy_ns;
+    }
+    for run in runs {
+        if let Some(stripe) = stripes.get_mut(run.stripe) {
+            stripe.frames += run.count as u64;
+        }
     }
 }
 
@@ -155,6 +195,12 @@ impl Source for RunSource<'_> {
         self.at += 1;
         let file = FileIndex(u16::try_from(run.stripe).unwrap_or(u16::MAX));
         Some(Step::Read(Extent { file, offset: run.position, length: run.length }))
+    }
+
+    fn was_read(&mut self, extent: &Extent) {
+        if let Some(counter) = self.counters.get(usize::from(extent.file.0)) {
+            counter.fetch_add(extent.length.into(), Ordering::Relaxed);
+        }
     }
 }
 

@@ -13,11 +13,12 @@ use super::tree::{Opening, Tree};
 use crate::backup::codec::Decoder;
 use crate::backup::format::{FrameKind, IndexRecord};
 use crate::backup::read::{
-    Damage, OpenSet, OpenStripe, ReadError, ReadShape, Run, RunSource, entry_of, run_job, runs,
+    Damage, OpenSet, OpenStripe, ReadError, ReadShape, Run, RunSource, StripeRead, add_reads, entry_of,
+    run_job, runs,
 };
 use crate::buffers::BufferSet;
 use crate::pipeline::{Frame, Job, PipelineError, Placement, Sink, Stage, StageWorkers, Written};
-use crate::progress::Progress;
+use crate::progress::{Progress, StripeCounter};
 use crate::rate::RateLimit;
 
 /// Files that are written at once. Each takes two descriptors, and processes are usually allowed 1024.
@@ -34,7 +35,8 @@ pub(super) struct Writing<'w> {
     rate: Option<&'w RateLimit>,
     progress: &'w Progress,
     records: Vec<&'w [IndexRecord]>,
-    pub(super) stored_bytes: u64,
+    counters: Vec<StripeCounter>,
+    pub(super) stripes: Vec<StripeRead>,
 }
 
 /// A large file that is being written.
@@ -56,7 +58,9 @@ impl<'w> Writing<'w> {
         let buffers =
             shape.buffers().map_err(RestoreError::system("map buffers for", Path::new("a restore")))?;
         let records = set.stripes.iter().map(OpenStripe::records).collect();
-        Ok(Self { set, tree, shape, buffers, rate, progress, records, stored_bytes: 0 })
+        let counters = progress.count_stripes(set.stripes.len());
+        let stripes = vec![StripeRead::default(); set.stripes.len()];
+        Ok(Self { set, tree, shape, buffers, rate, progress, records, counters, stripes })
     }
 
     fn runs(
@@ -191,7 +195,7 @@ impl<'w> Writing<'w> {
         let of_stripes = self.set.stripes.iter().map(|open| open.stripe.handle());
         let of_files = open.iter().map(|file| (FileHandle::from(file.direct.file()), file.align));
         let (handles, aligns): (Vec<_>, Vec<_>) = of_stripes.chain(of_files).unzip();
-        let mut source = RunSource::new(runs);
+        let mut source = RunSource::new(runs, &self.counters);
         let job = Job {
             source: &mut source,
             stages: vec![StageWorkers::any_order(stages.iter_mut().map(|stage| stage as &mut dyn Stage))],
@@ -203,7 +207,7 @@ impl<'w> Writing<'w> {
         };
         let done = run_job(job, &handles, &mut self.buffers)?;
         let moved = done.map_err(|error| self.explain(error, open))?;
-        self.stored_bytes += moved.read_bytes;
+        add_reads(&mut self.stripes, runs, &moved);
         if let Some(index) = sink.excess {
             let name = &self.tree.plan.all[index].entry.name;
             let message = format!("the set has more bytes of {name} than the manifest says");

@@ -14,7 +14,8 @@ use super::batch::Writing;
 use super::error::RestoreError;
 use super::plan::Plan;
 use super::request::{NotRestored, RestoreOptions, Restored};
-use super::tree::{Root, Tree};
+use super::roots::Onto;
+use super::tree::Tree;
 use crate::backup::read::{Damage, OpenSet, ReadError, ReadShape};
 use crate::progress::Progress;
 
@@ -41,7 +42,7 @@ pub(super) fn restore(
         let device = device.to_owned();
         return Err(RestoreError::DeviceTooSmall { device, device_bytes, size_bytes }.into());
     }
-    let tree = Tree::new(plan, Root::Device(grant.file()));
+    let tree = Tree::new(plan, Onto::Device(grant.file()));
     let done = write(set, &tree, &grant, device_bytes, options, progress);
     done.map(|restored| Restored { to: device.to_owned(), ..restored })
         .map_err(|error| NotRestored { error, left: Some(device.to_owned()) })
@@ -57,7 +58,7 @@ fn write(
 ) -> Result<Restored, RestoreError> {
     let clock = MonotonicClock::new();
     let plan = tree.plan;
-    let mut shape = ReadShape::of(set, true);
+    let mut shape = ReadShape::of(set, true).limited(options.rate);
     shape.ask(options.workers, options.depth);
     let planned = plan.one_file().map(|planned| planned.entry);
     let (size_bytes, bytes) = planned.map_or((0, 0), |entry| (entry.size_bytes, entry.data_bytes));
@@ -70,7 +71,7 @@ fn write(
     let mut writing = Writing::new(set, tree, shape, options.rate, progress)?;
     writing.bundles(options.only.is_empty())?;
     writing.data()?;
-    let stored_bytes = writing.stored_bytes;
+    let stripes = std::mem::take(&mut writing.stripes);
     if let Some((name, missing_bytes)) = tree.incomplete() {
         let message = format!("{missing_bytes} bytes of {name} are in no frame of the set");
         return Err(ReadError::Damaged(vec![Damage::of_file(None, &set.manifest_path, message)]).into());
@@ -80,7 +81,7 @@ fn write(
     Ok(Restored {
         files: 1,
         bytes,
-        stored_bytes,
+        stripes,
         reads_max: shape.depth,
         workers: shape.workers,
         sync_ns: clock.now_ns() - begun_ns,

@@ -11,6 +11,7 @@ mod error;
 mod place;
 mod plan;
 mod request;
+mod roots;
 mod stage;
 mod tree;
 
@@ -21,15 +22,16 @@ use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::backup::Manifest;
 
 use self::batch::Writing;
-use self::place::Place;
 use self::plan::Plan;
-use self::tree::{Root, Tree};
+use self::roots::{Onto, Roots};
+use self::tree::Tree;
 use super::codec::KeyError;
 use super::read::{Damage, OpenSet, ReadError, ReadShape};
 use crate::progress::Progress;
 
 pub use error::RestoreError;
 pub use request::{NotRestored, RestoreOptions, Restored};
+pub use roots::Elsewhere;
 pub use tree::FileLoss;
 
 /// Restores `set` to `to`: a new name, an empty directory, or what the consent says may be replaced, such as a block device.
@@ -55,15 +57,15 @@ pub fn restore(
         return device::restore(set, &plan, to, options, progress);
     }
     let one_file = plan.one_file().and_then(|planned| planned.path.file_name());
-    let place = Place::prepare(to, one_file, &options.consent)?;
-    let tree = Tree::new(&plan, Root::Directory(&place.root));
-    let restored = write(set, &tree, &place, options, progress).and_then(|restored| {
-        place.finish(|directory| tree.finish_root(directory))?;
+    let roots = Roots::prepare(to, one_file, &options.consent, options.elsewhere)?;
+    let tree = Tree::new(&plan, Onto::Directories(&roots));
+    let restored = write(set, &tree, &roots, options, progress).and_then(|restored| {
+        roots.finish(|path, directory| tree.finish_root(path, directory))?;
         Ok(Restored { losses: tree.losses(), ..restored })
     });
     restored.map_err(|error| {
-        let is_left = error.is_whole() || !place.abandon();
-        NotRestored { left: is_left.then(|| place.temporary.clone()), error }
+        let is_left = error.is_whole() || !roots.abandon();
+        NotRestored { left: is_left.then(|| roots.main.temporary.clone()), error }
     })
 }
 
@@ -72,39 +74,26 @@ pub(crate) fn check_names(manifest: &Manifest) -> Result<(), RestoreError> {
     Plan::new(manifest, &[]).map(drop)
 }
 
-/// Whether everything fits, as far as that can be known. What an interrupted restore had left is removed by now.
-fn check_room(bytes: u64, place: &Place) -> Result<(), RestoreError> {
-    let directory = place.temporary.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let directory = directory.unwrap_or(Path::new("."));
-    let free_bytes =
-        files::usable_bytes(&place.temporary).map_err(RestoreError::system("look at", directory))?;
-    if free_bytes < bytes {
-        let directory = directory.to_owned();
-        return Err(RestoreError::NoRoom { directory, needed_bytes: bytes, free_bytes });
-    }
-    Ok(())
-}
-
 fn write(
     set: &OpenSet,
     tree: &Tree<'_>,
-    place: &Place,
+    roots: &Roots,
     options: &RestoreOptions<'_>,
     progress: &Progress,
 ) -> Result<Restored, RestoreError> {
     let clock = MonotonicClock::new();
     let plan = tree.plan;
-    let mut shape = ReadShape::of(set, true);
+    let mut shape = ReadShape::of(set, true).limited(options.rate);
     shape.ask(options.workers, options.depth);
-    let content = plan.files.values().map(|index| plan.all[*index].entry.data_bytes);
-    let bytes: u64 = content.sum();
+    let content = || plan.files.values().map(|index| &plan.all[*index]);
+    let bytes: u64 = content().map(|planned| planned.entry.data_bytes).sum();
     progress.add_total(plan.files.len() as u64, bytes);
-    check_room(bytes, place)?;
+    roots.check_room(content().map(|planned| (planned.path.as_path(), planned.entry.data_bytes)))?;
     tree.make_directories()?;
     let mut writing = Writing::new(set, tree, shape, options.rate, progress)?;
     writing.bundles(options.only.is_empty())?;
     writing.data()?;
-    let stored_bytes = writing.stored_bytes;
+    let stripes = std::mem::take(&mut writing.stripes);
     tree.make_empty_files()?;
     if let Some((name, missing_bytes)) = tree.incomplete() {
         let message = format!("{missing_bytes} bytes of {name} are in no frame of the set");
@@ -113,12 +102,12 @@ fn write(
     tree.make_links()?;
     tree.finish_directories()?;
     let begun_ns = clock.now_ns();
-    files::sync_file_system(&place.lock).map_err(RestoreError::system("make durable", &place.temporary))?;
+    roots.sync()?;
     Ok(Restored {
-        to: place.target.clone(),
+        to: roots.main.target.clone(),
         files: plan.files.len() as u64,
         bytes,
-        stored_bytes,
+        stripes,
         reads_max: shape.depth,
         workers: shape.workers,
         sync_ns: clock.now_ns() - begun_ns,

@@ -74,6 +74,19 @@ impl Place {
         Ok(Self { target, temporary, root, ends, consent: consent.clone(), lock })
     }
 
+    /// Whether so many bytes fit.
+    pub(super) fn check_room(&self, needed_bytes: u64) -> Result<(), RestoreError> {
+        let directory = self.temporary.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new("."));
+        let free_bytes =
+            files::usable_bytes(&self.temporary).map_err(RestoreError::system("look at", directory))?;
+        if free_bytes < needed_bytes {
+            let directory = directory.to_owned();
+            return Err(RestoreError::NoRoom { directory, needed_bytes, free_bytes });
+        }
+        Ok(())
+    }
+
     /// Gives everything its name. It must be durable before. `set_root` sets the metadata of the restored directory itself.
     pub(super) fn finish(&self, set_root: impl FnOnce(&OpenDirectory)) -> Result<(), RestoreError> {
         let failed = |source: io::Error| match source.kind() {

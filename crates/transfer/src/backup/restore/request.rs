@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use iostall_engine::guard::WriteConsent;
 
 use super::error::RestoreError;
+use super::roots::Elsewhere;
 use super::tree::FileLoss;
+use crate::backup::read::StripeRead;
 use crate::rate::RateLimit;
 
 /// What to restore, and how.
@@ -21,6 +23,8 @@ pub struct RestoreOptions<'a> {
     pub workers: Option<u32>,
     /// Reads in flight, and as many writes.
     pub depth: Option<u32>,
+    /// Directories of the set that are not restored below the destination; not together with `only`.
+    pub elsewhere: &'a [Elsewhere],
 }
 
 /// What was restored.
@@ -32,8 +36,8 @@ pub struct Restored {
     pub files: u64,
     /// Their content, without holes.
     pub bytes: u64,
-    /// Read from all stripes.
-    pub stored_bytes: u64,
+    /// What was read of each stripe.
+    pub stripes: Vec<StripeRead>,
     pub reads_max: u32,
     pub workers: u32,
     /// The final sync calls.

@@ -5,11 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use iostall_engine::files::{self, Attribute, Loss, NewMetadata, OpenDirectory};
+use iostall_engine::files::{self, Attribute, Loss, NewMetadata, OpenDirectory, path_from_bytes};
 use iostall_model::backup::{FileEntry, FileKind, StoredName};
 
 use super::error::RestoreError;
 use super::plan::{Make, Plan, Planned};
+use super::roots::Onto;
 
 /// What was lost of the metadata of a file.
 pub type FileLoss = (PathBuf, Loss);
@@ -23,18 +24,10 @@ struct State {
     missing_bytes: u64,
 }
 
-/// Where the files are made.
-#[derive(Clone, Copy)]
-pub(super) enum Root<'p> {
-    Directory(&'p OpenDirectory),
-    /// The one file of the restore is the content of this block device.
-    Device(&'p File),
-}
-
 /// All files of a restore. Shared by the workers.
 pub(super) struct Tree<'p> {
     pub(super) plan: &'p Plan<'p>,
-    root: Root<'p>,
+    onto: Onto<'p>,
     states: Vec<Mutex<State>>,
     losses: Mutex<Vec<FileLoss>>,
 }
@@ -61,23 +54,16 @@ fn attributes_of(entry: &FileEntry) -> Vec<Attribute> {
 }
 
 impl<'p> Tree<'p> {
-    pub(super) fn new(plan: &'p Plan<'p>, root: Root<'p>) -> Self {
+    pub(super) fn new(plan: &'p Plan<'p>, onto: Onto<'p>) -> Self {
         let state = |planned: &Planned<'_>| {
             Mutex::new(State { is_made: false, is_finished: false, missing_bytes: planned.entry.data_bytes })
         };
-        Self { plan, root, states: plan.all.iter().map(state).collect(), losses: Mutex::default() }
-    }
-
-    fn below(&self, path: &Path) -> io::Result<OpenDirectory> {
-        match self.root {
-            Root::Directory(root) => root.below(path),
-            Root::Device(_) => Err(io::ErrorKind::NotADirectory.into()),
-        }
+        Self { plan, onto, states: plan.all.iter().map(state).collect(), losses: Mutex::default() }
     }
 
     /// Whether files have the length that they are given; that of a device is what it is.
     pub(super) fn has_lengths(&self) -> bool {
-        matches!(self.root, Root::Directory(_))
+        matches!(self.onto, Onto::Directories(_))
     }
 
     /// What could not be restored of the metadata.
@@ -107,9 +93,9 @@ impl<'p> Tree<'p> {
     }
 
     pub(super) fn make_directories(&self) -> Result<(), RestoreError> {
-        for path in self.plan.directories() {
+        for path in self.plan.directories().into_iter().filter(|path| !self.onto.is_root(path)) {
             let (parent, name) = split(path);
-            let made = self.below(parent).and_then(|parent| parent.make_directory(name));
+            let made = self.onto.below(parent).and_then(|parent| parent.make_directory(name));
             made.map_err(|source| RestoreError::System { verb: "make", path: path.to_owned(), source })?;
         }
         Ok(())
@@ -162,16 +148,18 @@ impl<'p> Tree<'p> {
             let (parent, name) = split(&planned.path);
             let (from, original) = split(to);
             let linked = self
+                .onto
                 .below(parent)
-                .and_then(|parent| parent.make_hard_link(name, &self.below(from)?, original));
+                .and_then(|parent| parent.make_hard_link(name, &self.onto.below(from)?, original));
             linked.map_err(RestoreError::writing(&planned.entry.name))?;
         }
         for planned in &self.plan.all {
             let FileKind::Symlink { to } = &planned.entry.kind else { continue };
             let (parent, name) = split(&planned.path);
             let failed = || RestoreError::writing(&planned.entry.name);
-            let parent = self.below(parent).map_err(failed())?;
-            let to = files::path_from_bytes(to.as_bytes().to_vec());
+            let parent = self.onto.below(parent).map_err(failed())?;
+            let stored = path_from_bytes(to.as_bytes().to_vec());
+            let to = self.onto.leads_to(&planned.path).unwrap_or(&stored);
             parent.make_symlink(name, to.as_os_str()).map_err(failed())?;
             self.lose(planned, parent.set_link_metadata(name, &metadata_of(planned.entry)));
         }
@@ -181,11 +169,11 @@ impl<'p> Tree<'p> {
     /// Metadata of directories, the deepest first: making something in one changes its times.
     pub(super) fn finish_directories(&self) -> Result<(), RestoreError> {
         let is_directory =
-            |planned: &&Planned<'_>| planned.make == Make::Directory && planned.path != Path::new("");
+            |planned: &&Planned<'_>| planned.make == Make::Directory && !self.onto.is_root(&planned.path);
         let mut all: Vec<_> = self.plan.all.iter().filter(is_directory).collect();
         all.sort_by(|one, other| other.path.cmp(&one.path));
         for planned in all {
-            let directory = self.below(&planned.path);
+            let directory = self.onto.below(&planned.path);
             let directory = directory.map_err(RestoreError::writing(&planned.entry.name))?;
             self.lose(
                 planned,
@@ -195,13 +183,10 @@ impl<'p> Tree<'p> {
         Ok(())
     }
 
-    /// Metadata of the directory that was backed up, for the destination itself.
-    pub(super) fn finish_root(&self, directory: &OpenDirectory) {
-        let root = self
-            .plan
-            .all
-            .iter()
-            .find(|planned| planned.path == Path::new("") && planned.make == Make::Directory);
+    /// Metadata of a root that was `path` in the set: of the directory that was backed up, for the destination itself.
+    pub(super) fn finish_root(&self, path: &Path, directory: &OpenDirectory) {
+        let root =
+            self.plan.all.iter().find(|planned| planned.path == path && planned.make == Make::Directory);
         if let Some(planned) = root {
             self.lose(
                 planned,
@@ -231,12 +216,12 @@ impl<'p> Opening<'p> {
     pub(super) fn open(&mut self, index: usize) -> Result<File, RestoreError> {
         let planned = &self.tree.plan.all[index];
         let failed = || RestoreError::writing(&planned.entry.name);
-        if let Root::Device(device) = self.tree.root {
+        if let Onto::Device(device) = self.tree.onto {
             return device.try_clone().map_err(failed());
         }
         let (parent, name) = split(&planned.path);
         if self.directory.as_ref().is_none_or(|(path, _)| path != parent) {
-            let open = self.tree.below(parent).map_err(failed())?;
+            let open = self.tree.onto.below(parent).map_err(failed())?;
             self.directory = Some((parent.to_owned(), open));
         }
         let Some((_, directory)) = &self.directory else {

@@ -11,6 +11,7 @@ use super::*;
 use crate::backup::codec::Lock;
 use crate::backup::create::{CreateOptions, SourceRequest, create, prepare};
 use crate::backup::rebuild::rebuild;
+use crate::backup::restore::Elsewhere;
 
 fn tree(directory: &Path) -> PathBuf {
     let source = directory.join("source");
@@ -46,7 +47,9 @@ fn made(directory: &Path, source: &Path, lock: Option<Lock>, compression: Compre
         tool_version: "test".to_owned(),
         ..CreateOptions::default()
     };
-    let sources = prepare(vec![SourceRequest::Path(source.to_owned())], &options.targets).unwrap();
+    let sources =
+        prepare(vec![SourceRequest::Path(source.to_owned())], &options.targets, &Progress::default())
+            .unwrap();
     create(&options, sources, &Progress::default()).unwrap();
     targets
 }
@@ -128,4 +131,35 @@ fn a_flipped_byte_anywhere_in_a_real_backup_is_named() {
         fs::write(path, &whole).unwrap();
     }
     assert_eq!(damage(&manifest, None, false), Vec::<String>::new());
+}
+
+/// The story: the tablespaces of a server stood on devices of their own, and after a restore all of them were on one.
+#[test]
+fn a_part_of_a_backup_is_restored_elsewhere_and_its_link_leads_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("source");
+    fs::create_dir_all(source.join("spaces/16385/PG_15_1/5")).unwrap();
+    fs::create_dir_all(source.join("spaces/2/PG_15_1")).unwrap();
+    fs::create_dir(source.join("links")).unwrap();
+    fs::write(source.join("spaces/16385/PG_15_1/5/large"), content(1, 900_000)).unwrap();
+    fs::write(source.join("spaces/16385/PG_15_1/5/small"), "small").unwrap();
+    fs::write(source.join("spaces/2/PG_15_1/other"), "other").unwrap();
+    symlink("../spaces/16385", source.join("links/16385")).unwrap();
+    symlink("../spaces/2", source.join("links/2")).unwrap();
+    let stripes = made(directory.path(), &source, None, Compression::Zstd(1));
+    let (to, fast) = (directory.path().join("to"), directory.path().join("fast"));
+    let elsewhere = [Elsewhere { name: "spaces/16385".into(), to: fast.clone(), link: "links/16385".into() }];
+    let options = RestoreOptions { elsewhere: &elsewhere, ..RestoreOptions::default() };
+    restored_with(&stripes[..1], &to, None, &options).unwrap();
+    assert_same(&source.join("spaces/16385"), &fast);
+    assert_same(&source.join("spaces/2"), &to.join("spaces/2"));
+    assert!(!to.join("spaces/16385").exists());
+    assert_eq!(fs::read_link(to.join("links/16385")).unwrap(), fast);
+    assert_eq!(fs::read_link(to.join("links/2")).unwrap(), Path::new("../spaces/2"));
+    // What is there stays, and nothing else is made.
+    let again = directory.path().join("again");
+    let error = restored_with(&stripes[..1], &again, None, &options).unwrap_err();
+    assert!(matches!(error, RestoreError::NotEmpty { .. }), "{error}");
+    let names = |path: &Path| fs::read_dir(path).unwrap().count();
+    assert!(!again.exists() && names(directory.path()) == 5, "source, one, two, to and fast");
 }

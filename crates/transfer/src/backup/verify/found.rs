@@ -1,6 +1,6 @@
 //! What a check found.
 
-use crate::backup::read::Damage;
+use crate::backup::read::{Damage, StripeRead};
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -14,6 +14,8 @@ pub struct Verified {
     pub bytes: u64,
     /// Read from all stripes.
     pub stored_bytes: u64,
+    /// What was read of each stripe, but for headers and indexes; empty if only these were looked at.
+    pub stripes: Vec<StripeRead>,
     /// By stripe and position.
     pub damage: Vec<Damage>,
     pub was_cancelled: bool,

@@ -15,11 +15,12 @@ use self::stage::{Checked, HeaderHashes, VerifyStage};
 use super::codec::Decoder;
 use super::format::{FrameKind, IndexRecord};
 use super::read::{
-    Damage, OpenSet, ReadError, ReadShape, Run, RunSource, blocks_of, entry_of, run_job, runs,
+    Damage, OpenSet, ReadError, ReadShape, Run, RunSource, StripeRead, add_reads, blocks_of, entry_of,
+    run_job, runs,
 };
 use super::restore::check_names;
 use crate::pipeline::{Job, OrderedStage, PipelineError, Stage, StageWorkers};
-use crate::progress::Progress;
+use crate::progress::{Progress, StripeCounter};
 use crate::rate::RateLimit;
 
 pub use found::Verified;
@@ -55,7 +56,9 @@ pub fn verify(
     let records = check_headers(set, options.headers_only, progress, &mut found);
     found.frames = records.iter().map(|records| records.len() as u64).sum();
     if !options.headers_only {
-        Verifying { set, records: &records, options, progress }.run(&mut found)?;
+        let counters = progress.count_stripes(set.stripes.len());
+        found.stripes = vec![StripeRead::default(); set.stripes.len()];
+        Verifying { set, records: &records, options, progress, counters }.run(&mut found)?;
     }
     found.was_cancelled = progress.is_cancelled();
     found.damage.sort_by_key(|damage| (damage.stripe.is_none(), damage.stripe, damage.offset));
@@ -71,12 +74,13 @@ struct Verifying<'v> {
     records: &'v [Vec<IndexRecord>],
     options: &'v VerifyOptions<'v>,
     progress: &'v Progress,
+    counters: Vec<StripeCounter>,
 }
 
 impl Verifying<'_> {
     fn run(&self, found: &mut Verified) -> Result<(), ReadError> {
         let Self { set, records, .. } = *self;
-        let shape = ReadShape::of(set, false);
+        let shape = ReadShape::of(set, false).limited(self.options.rate);
         let mut buffers =
             shape.buffers().map_err(ReadError::system("map buffers for", Path::new("a check")))?;
         let stripes = set.stripes.iter().zip(records).map(|(open, records)| (&open.stripe, &records[..]));
@@ -99,7 +103,7 @@ impl Verifying<'_> {
             });
             let (handles, aligns): (Vec<_>, Vec<_>) =
                 set.stripes.iter().map(|open| open.stripe.handle()).unzip();
-            let mut source = RunSource::new(&left);
+            let mut source = RunSource::new(&left, &self.counters);
             let job = Job {
                 source: &mut source,
                 stages: first.into_iter().chain([workers]).collect(),
@@ -114,7 +118,8 @@ impl Verifying<'_> {
                 checked.add(stage.into_checked());
             }
             match ended {
-                Ok(_) | Err(PipelineError::Cancelled) => left.clear(),
+                Ok(moved) => add_reads(&mut found.stripes, &std::mem::take(&mut left), &moved),
+                Err(PipelineError::Cancelled) => left.clear(),
                 Err(PipelineError::Read { file, offset, cause, .. }) => {
                     // The rest is checked all the same; what was read is not read again.
                     hashes = None;

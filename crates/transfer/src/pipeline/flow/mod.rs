@@ -10,6 +10,7 @@ use iostall_engine::{Buffer, Completion, Engine, FileIndex, Wait};
 use iostall_measure::Clock;
 use iostall_model::transfer::BufferTime;
 
+use super::busy::BusyFiles;
 use super::error::PipelineError;
 use super::frame::{Extent, Frame, Head};
 use super::job::{Equipment, Job, Moved};
@@ -19,9 +20,12 @@ use super::workers::{Finished, RunningStage};
 use crate::progress::Progress;
 use crate::rate::RateLimit;
 
-/// How long to wait in the engine while stages are working, nanoseconds: short enough that a finished frame
-/// is soon written, long enough to cost nothing.
+/// How long to wait in the engine while stages are working, nanoseconds, before looking for a finished frame. The time doubles
+/// as long as there is none: a checksum is soon done, and compression takes many milliseconds, in which looking would cost the
+/// workers' CPU.
 const STAGE_POLL_NS: u64 = 200_000;
+/// The longest such wait.
+const STAGE_POLL_NS_MAX: u64 = 2_000_000;
 /// Longest sleep while reads are held back, nanoseconds; then it checks for cancellation.
 const HOLD_POLL_NS: u64 = 100_000_000;
 /// How often a request is retried that moved nothing or was interrupted.
@@ -72,6 +76,8 @@ struct WritePart {
 struct SinkState<'j> {
     sink: &'j mut dyn Sink,
     writing: u32,
+    /// Bytes of all writes that were begun.
+    given_bytes: u64,
     unsynced: Vec<Written>,
     unsynced_bytes: u64,
     being_synced: Option<Vec<Written>>,
@@ -96,8 +102,10 @@ pub(super) struct Flow<'p, 'j, E, C> {
     asked: Vec<usize>,
     reading: u32,
     held_until_ns: Option<u64>,
+    stage_poll_ns: u64,
     failure: Option<PipelineError>,
     moved: Moved,
+    busy: BusyFiles,
     accounted_ns: u64,
 }
 
@@ -123,6 +131,7 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
         let state = |sink| SinkState {
             sink,
             writing: 0,
+            given_bytes: 0,
             unsynced: Vec::new(),
             unsynced_bytes: 0,
             being_synced: None,
@@ -143,8 +152,10 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
             sinks,
             reading: 0,
             held_until_ns: None,
+            stage_poll_ns: STAGE_POLL_NS,
             failure: None,
             moved: Moved::default(),
+            busy: BusyFiles::default(),
             accounted_ns: equipment.clock.now_ns(),
             equipment,
         })
@@ -180,7 +191,7 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
         self.equipment.free.extend(self.stages.into_iter().flat_map(RunningStage::close));
         match self.failure {
             Some(failure) => Err(failure),
-            None => Ok(self.moved),
+            None => Ok(Moved { files: self.busy.into_totals(), ..self.moved }),
         }
     }
 
@@ -218,10 +229,13 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
         let at_work = self.at_work();
         self.progress.set_in_flight(self.reading, self.writing());
         if self.equipment.engine.in_flight() > 0 {
-            let poll_ns = (at_work > 0).then_some(STAGE_POLL_NS);
+            let poll_ns = (at_work > 0).then_some(self.stage_poll_ns);
             let timeout_ns = [held_ns, poll_ns].into_iter().flatten().min();
             let wait = Wait { completions: 1, timeout_ns, batch_ns: None };
             self.equipment.engine.submit(wait, &mut self.equipment.completions)?;
+            if self.equipment.completions.is_empty() {
+                self.stage_poll_ns = (self.stage_poll_ns * 2).min(STAGE_POLL_NS_MAX);
+            }
         } else if at_work > 0 {
             self.take_finished(true);
         } else if let Some(held_ns) = held_ns {
@@ -248,6 +262,11 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
 
     fn complete(&mut self, completion: Completion) {
         let slot = std::mem::replace(&mut self.slots[completion.token as usize], Slot::Idle);
+        if let Slot::Read(ReadPart { origin: Extent { file, .. }, .. })
+        | Slot::Write(WritePart { file, .. }) = slot
+        {
+            self.busy.end(file, self.accounted_ns, completion.result.unwrap_or(0));
+        }
         match (slot, completion.buffer) {
             (Slot::Read(part), Some(buffer)) => {
                 self.reading -= 1;
@@ -281,6 +300,7 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
             let mut wait = wait;
             while let Some(Finished { frame, result }) = self.stages[index].take(wait) {
                 wait = false;
+                self.stage_poll_ns = STAGE_POLL_NS;
                 match result {
                     Ok(()) => {
                         if index == 0 && frame.head.is_filled {

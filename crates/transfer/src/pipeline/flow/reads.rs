@@ -58,6 +58,7 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
         let token = buffer.index();
         self.slots[token as usize] = Slot::Read(part);
         self.reading += 1;
+        self.busy.begin(file, self.accounted_ns);
         self.equipment.engine.push(Request {
             token,
             op: RequestOp::Read,

@@ -42,11 +42,12 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
         }
     }
 
-    /// Asks the sinks that have room, the least busy first.
+    /// Asks the sinks that have room, the least busy first: a slow one gets less. Of those that are equally busy the one that
+    /// has got the least is asked first: where frames come one by one, all of them are idle each time.
     fn place(&mut self, at: usize) -> Answer {
         let in_flight_max = self.in_flight_max();
         let Self { sinks, asked, ready, .. } = self;
-        asked.sort_by_key(|sink| sinks[*sink].writing);
+        asked.sort_by_key(|sink| (sinks[*sink].writing, sinks[*sink].given_bytes));
         let mut answer = Answer::AllAreFull;
         for index in asked.iter().copied() {
             let SinkState { sink, writing, .. } = &mut sinks[index];
@@ -67,6 +68,7 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
         // Beyond the end of the data there are bytes of an earlier frame.
         buffer[head.length as usize..length as usize].fill(0);
         let (file, frame_offset) = (at.file, at.offset);
+        self.sinks[sink].given_bytes += u64::from(length);
         self.write(
             WritePart { head, sink, file, frame_offset, offset: frame_offset, length, tries: 0 },
             buffer,
@@ -77,6 +79,7 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
         let token = buffer.index();
         self.slots[token as usize] = Slot::Write(part);
         self.sinks[part.sink].writing += 1;
+        self.busy.begin(part.file, self.accounted_ns);
         self.equipment.engine.push(Request {
             token,
             op: RequestOp::Write,

@@ -19,7 +19,7 @@ fn data(names: &[&str]) -> tempfile::TempDir {
 }
 
 fn listed(path: &Path) -> Listing {
-    listing(&path.canonicalize().unwrap(), 15, None).unwrap()
+    listing(&path.canonicalize().unwrap(), 15, None, &|| false).unwrap()
 }
 
 /// The names of everything but directories.

@@ -160,7 +160,7 @@ fn a_stream_is_read_to_its_end_whatever_its_length() {
             stream: Box::new(std::io::Cursor::new(data.clone())),
         };
         let options = options(&stripes);
-        let sources = prepare(vec![request], &options.targets).unwrap();
+        let sources = prepare(vec![request], &options.targets, &Progress::default()).unwrap();
         let made = create(&options, sources, &Progress::default()).unwrap();
         let read = ReadBack::of(&made.manifest_path.unwrap(), &stripes);
         assert!(read.content("stdin") == data, "{size} bytes");
@@ -202,7 +202,9 @@ fn a_live_source_is_looked_at_and_ended_after_everything_was_read() {
     fs::write(place.data("small"), content(2, 8192)).unwrap();
     let stripes = place.stripes(2);
     let options = options(&stripes);
-    let mut sources = prepare(vec![SourceRequest::Path(place.path("data"))], &options.targets).unwrap();
+    let mut sources =
+        prepare(vec![SourceRequest::Path(place.path("data"))], &options.targets, &Progress::default())
+            .unwrap();
     let look = Arc::new(Look(Mutex::default()));
     let ended = Arc::new(Mutex::new(0));
     let mut source = sources.remove(0);
@@ -236,7 +238,7 @@ fn a_live_source_is_looked_at_and_ended_after_everything_was_read() {
 fn to_nowhere_everything_is_counted_and_nothing_is_written() {
     let place = Place::new();
     fill_with_everything(&place);
-    let sources = prepare(vec![SourceRequest::Path(place.path("data"))], &[]).unwrap();
+    let sources = prepare(vec![SourceRequest::Path(place.path("data"))], &[], &Progress::default()).unwrap();
     let progress = Progress::default();
     let made = create(&options(&[]), sources, &progress).unwrap();
     let now = progress.now();
@@ -261,7 +263,9 @@ fn a_file_that_shrank_or_went_since_it_was_found_is_named_and_the_rest_is_whole(
     }
     let stripes = place.stripes(1);
     let options = options(&stripes);
-    let sources = prepare(vec![SourceRequest::Path(place.path("data"))], &options.targets).unwrap();
+    let sources =
+        prepare(vec![SourceRequest::Path(place.path("data"))], &options.targets, &Progress::default())
+            .unwrap();
     fs::remove_file(place.data("gone")).unwrap();
     fs::remove_file(place.data("gone large")).unwrap();
     fs::File::options().write(true).open(place.data("shrunk")).unwrap().set_len(300_001).unwrap();

@@ -62,7 +62,7 @@ fn back_up_stream(
     progress: &Progress,
 ) -> Result<Made, CreateError> {
     let request = SourceRequest::Stream { named: "-".to_owned(), stream };
-    create(options, prepare(vec![request], &options.targets)?, progress)
+    create(options, prepare(vec![request], &options.targets, progress)?, progress)
 }
 
 #[test]
