@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A copy that gives way beside open-loop pgbench: what users wait, and what is copied meanwhile.
 
-    cargo build --release && benchsuite/governed.py [--seconds 120] [--search-seconds 45] [--rate 150] [--limit-ms 0]
-        [--rounds 1] [--iostall FILE]
+    cargo build --release && benchsuite/governed.py [--seconds 120] [--search-seconds 45] [--search-from 2] [--rate 150]
+        [--limit-ms 0] [--rounds 1] [--iostall FILE]
 
 A PostgreSQL of its own (Debian's) on ext4 on a loop device whose reads and writes a control group limits in number and bytes, for the
 server, its users and the copies alike. pgbench commits at a fixed rate, whether the server keeps up or not (`--rate`), so a wait is counted from
@@ -233,8 +233,9 @@ class Bench:
 
     def best_limit(self):
         """The highest constant limit of the ladder that keeps what users wait."""
-        best = LADDER[0]
-        for limit in LADDER:
+        steps = [limit for limit in LADDER if limit >= self.options.search_from]
+        best = steps[0]
+        for limit in steps:
             waits, _ = self.trial(f"iostall copy --limit {limit}", self.options.search_seconds)
             if self.kept(waits) < 0.95:
                 break
@@ -256,6 +257,7 @@ def main():
     parser.add_argument("--rate", type=int, default=150, help="transactions a second")
     parser.add_argument("--limit-ms", type=float, default=0.0)
     parser.add_argument("--search-seconds", type=int, default=45, help="for each step of the search for the best constant limit")
+    parser.add_argument("--search-from", type=int, default=LADDER[0], choices=LADDER, metavar="MB", help="lowest constant limit that is tried, MB/s")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--mib", type=int, default=1024, help="size of the copied file")
     parser.add_argument("--iops", type=int, default=1000)

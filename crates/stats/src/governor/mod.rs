@@ -13,13 +13,17 @@
 //! - Below the aim the rate *grows*: doubling within [`Tuning::lag_ns`] far from the knee, by a few percent a second close to it, and again
 //!   faster beyond it, because then the load of the users has changed. The growth is scaled by the room that is left, so
 //!   that it slows down before the limit, not at it.
+//! - Where waiting begins all at once, as on a volume with a limit, the rate stays below that [edge](cliff) for minutes.
 //! - After a cut it waits until the cut can be seen: what a database reports is late.
 //! - A rate that is not used does not grow (anti-windup): otherwise an hour of small files would be followed by a large one at any speed.
 
+mod cliff;
 #[cfg(test)]
 mod simulated;
 #[cfg(test)]
 mod tests;
+
+use self::cliff::Cliff;
 
 /// The least and the most pressure that it aims at. Below 1, because requests vary around what is reported: the more the readings
 /// vary, the further below.
@@ -35,10 +39,14 @@ const SLOWER_FROM: f64 = 0.67;
 /// … and where a single reading is beyond the limit by this many mean deviations, and by this share at the least: waiting for an
 /// average would let users wait.
 const SLOWER_AT_ONCE: (f64, f64) = (4.0, 0.25);
+/// What is beyond the limit after a pressure below this share of the aim has come without warning.
+const WITHOUT_WARNING: f64 = 0.65;
 /// Averaging time of the pressure, seconds.
 const SMOOTHING_S: f64 = 0.5;
 /// The least and the most that is left of the rate after a cut.
 const CUT: (f64, f64) = (0.4, 0.95);
+/// The most that is left after a cut at an edge: what came too much must be done first.
+const CUT_AT_EDGE: f64 = 0.5;
 /// Within these shares of the knee the rate grows slowly.
 const NEAR_KNEE: (f64, f64) = (0.95, 1.10);
 /// Growth near the knee, doublings a second.
@@ -105,6 +113,9 @@ pub struct Governor {
     /// Mean deviation of the readings from the smoothed pressure, as a share of it.
     deviation: f64,
     knee: Option<f64>,
+    cliff: Cliff,
+    /// After a cut at an edge, until it grows again: what is read then is the work left over, and no measure of the rate.
+    is_draining: bool,
     /// Until when the last cut cannot be seen yet.
     settled_at_ns: u64,
     nobody_since_ns: Option<u64>,
@@ -125,6 +136,8 @@ impl Governor {
             smooth: None,
             deviation: DEVIATION_AT_FIRST,
             knee: None,
+            cliff: Cliff::default(),
+            is_draining: false,
             settled_at_ns: 0,
             nobody_since_ns: None,
             was_slow: false,
@@ -169,6 +182,7 @@ impl Governor {
         self.in_flight = 1.0;
         // What was known of the source may be of another time when it answers again.
         (self.smooth, self.knee, self.was_slow) = (None, None, false);
+        self.cliff.forget();
         Reaction::Blind
     }
 
@@ -180,7 +194,8 @@ impl Governor {
             return Reaction::Hold;
         }
         (self.smooth, self.knee, self.was_slow) = (Some(0.0), None, false);
-        self.grow(1.0, seconds, moved)
+        self.cliff.forget();
+        self.grow(now_ns, 1.0, seconds, moved)
     }
 
     fn pressed(&mut self, now_ns: u64, pressure: f64, seconds: f64, moved: f64) -> Reaction {
@@ -188,6 +203,7 @@ impl Governor {
         let before = self.smooth.unwrap_or(pressure);
         let smooth = before + (pressure - before) * weight;
         self.smooth = Some(smooth);
+        self.cliff.note(now_ns, self.rate, smooth, self.tuning.lag_ns);
         self.was_slow = pressure > 1.0;
         if now_ns < self.settled_at_ns {
             return Reaction::Hold;
@@ -197,10 +213,11 @@ impl Governor {
         let aim = self.aim();
         let is_leap = pressure > 1.0 + (SLOWER_AT_ONCE.0 * self.deviation).max(SLOWER_AT_ONCE.1);
         if smooth > aim + (1.0 - aim) * SLOWER_FROM || is_leap {
-            return self.cut(now_ns, smooth.max(pressure.min(2.0 * smooth)), moved);
+            let is_sudden = self.cliff.pressure_before() < aim * WITHOUT_WARNING;
+            return self.cut(now_ns, smooth.max(pressure.min(2.0 * smooth)), moved, is_sudden);
         }
         let room = (aim - smooth) / aim;
-        if room > 0.0 { self.grow(room, seconds, moved) } else { Reaction::Hold }
+        if room > 0.0 { self.grow(now_ns, room, seconds, moved) } else { Reaction::Hold }
     }
 
     /// The pressure that it aims at.
@@ -208,15 +225,20 @@ impl Governor {
         (1.0 - DEVIATIONS * self.deviation).clamp(AIM.0, AIM.1)
     }
 
-    fn cut(&mut self, now_ns: u64, pressure: f64, moved: f64) -> Reaction {
+    fn cut(&mut self, now_ns: u64, pressure: f64, moved: f64, is_sudden: bool) -> Reaction {
         if self.is_at_floor() {
             return Reaction::Missed;
         }
         // A rate that was not used is no measure of what the storage can bear.
         let used = self.rate.min(moved.max(self.tuning.floor));
         let aim = self.aim();
-        let left = (aim / pressure).clamp(CUT.0, CUT.1);
-        self.knee = Some(used);
+        let least = if is_sudden { CUT_AT_EDGE } else { CUT.1 };
+        let left = (aim / pressure).clamp(CUT.0, least);
+        if !self.is_draining {
+            self.knee =
+                Some(if is_sudden { self.cliff.found(now_ns, used, self.tuning.lag_ns) } else { used });
+            self.is_draining = is_sudden;
+        }
         self.rate = (used * left).max(self.tuning.floor);
         self.in_flight = (self.in_flight * left).floor().max(1.0);
         self.settled_at_ns = now_ns.saturating_add(self.tuning.lag_ns);
@@ -225,11 +247,12 @@ impl Governor {
         Reaction::Slower
     }
 
-    fn grow(&mut self, room: f64, seconds: f64, moved: f64) -> Reaction {
+    fn grow(&mut self, now_ns: u64, room: f64, seconds: f64, moved: f64) -> Reaction {
         if moved < self.rate * USED {
             return self.unused(moved);
         }
-        if self.rate >= self.tuning.ceiling {
+        let most = self.tuning.ceiling.min(self.cliff.most(now_ns));
+        if self.rate >= most {
             return Reaction::Hold;
         }
         let lag_s = (self.tuning.lag_ns as f64 / 1e9).max(0.2);
@@ -239,10 +262,11 @@ impl Governor {
             share if share < NEAR_KNEE.1 => SLOW_GROWTH,
             _ => 0.25 / lag_s,
         };
+        self.is_draining = false;
         let grown = self.rate * (doublings_a_second * room * seconds).exp2();
         // Quickly up to where it is near, and slowly from there.
         let near = self.knee.map(|knee| knee * NEAR_KNEE.0).filter(|near| self.rate < *near);
-        self.rate = near.map_or(grown, |near| grown.min(near)).min(self.tuning.ceiling);
+        self.rate = near.map_or(grown, |near| grown.min(near)).min(most).max(self.tuning.floor);
         if share > KNEE_FORGOTTEN {
             self.knee = None;
         }

@@ -48,6 +48,9 @@ pub(super) struct World {
     pub(super) users: Users,
     /// Waiting time of a request on the idle device as a share of what is allowed.
     pub(super) idle_pressure: f64,
+    /// What a request waits longer for each second of work that the device is late, as a share of what is allowed; with it the waiting time does
+    /// not depend on the load until that is more than the device can do, as on a volume with a limit.
+    pub(super) late_pressure: Option<f64>,
     /// Deviation of the logarithm of each reading.
     pub(super) noise: f64,
     /// How late the database reports, seconds: what is read is the mean of that time.
@@ -64,6 +67,7 @@ impl Default for World {
             transfer_max: 1e12,
             users: Users::Steady(0.3),
             idle_pressure: 0.15,
+            late_pressure: None,
             noise: 0.15,
             lag_s: 1.0,
             whole_s: 120.0,
@@ -103,9 +107,13 @@ impl World {
         Tuning { floor: 4.0 * MB, ceiling: 1e12, start: 16.0 * MB, in_flight_max: 8, lag_ns }
     }
 
-    /// The waiting time at a load, as a share of what is allowed: that of a queue, up to where it is full.
-    fn pressure(&self, load: f64) -> f64 {
-        self.idle_pressure / (1.0 - load).max(0.01)
+    /// The waiting time at a load, as a share of what is allowed: that of a queue, up to where it is full. `late_s` is the work that the device has
+    /// not done yet.
+    fn pressure(&self, load: f64, late_s: f64) -> f64 {
+        match self.late_pressure {
+            Some(late_pressure) => self.idle_pressure + late_s * late_pressure,
+            None => self.idle_pressure / (1.0 - load.min(1.0)).max(0.01),
+        }
     }
 
     /// Lets it run; `rate` answers each reading with a rate and a number of requests in flight.
@@ -120,14 +128,19 @@ impl World {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few hundred")]
         let (ticks, late) = ((self.whole_s / TICK_S) as u64, (self.lag_s / TICK_S).max(1.0) as usize);
         let (mut allowed, mut in_flight, mut second) = (0.0_f64, 1_u32, (0.0, 0.0));
+        let mut late_s = 0.0_f64;
         for tick in 0..ticks {
             let at_s = tick as f64 * TICK_S;
             let users = self.users.share(at_s, self.whole_s).clamp(0.0, 0.98);
             // One request in flight gets half of what the device has left, and each more half of the rest.
             let reach = 1.0 - 0.5_f64.powi(i32::try_from(in_flight).unwrap_or(8));
             let left = self.device * (1.0 - users * 0.9);
-            let moved = allowed.min(self.transfer_max).min(left * reach);
-            let true_pressure = self.pressure((users + moved / self.device).min(1.0));
+            // A volume with a limit takes what comes, later.
+            let reachable = if self.late_pressure.is_some() { self.device } else { left * reach };
+            let moved = allowed.min(self.transfer_max).min(reachable);
+            let load = users + moved / self.device;
+            late_s = (late_s + (load - 1.0) * TICK_S).max(0.0);
+            let true_pressure = self.pressure(load, late_s);
             let noisy = true_pressure * (draws.draw() * self.noise).exp();
             recent.push(noisy);
             let window = &recent[recent.len().saturating_sub(late)..];

@@ -49,6 +49,44 @@ fn it_keeps_the_limit_and_moves_nearly_as_much_as_the_best_constant_limit() {
     assert!(shares.iter().sum::<f64>() / shares.len() as f64 > 0.85, "{shares:?}");
 }
 
+/// A volume with a limit says nothing until it is used up. The rate went over that edge every few seconds, and users waited too long in a
+/// fifth of all seconds.
+#[test]
+fn the_edge_of_a_volume_with_a_limit_is_not_tried_again_and_again() {
+    for seed in 0..60 {
+        let world = World {
+            users: Users::Steady([0.1, 0.3, 0.5][usize::try_from(seed % 3).unwrap()]),
+            idle_pressure: [0.2, 0.4, 0.5][usize::try_from(seed / 3 % 3).unwrap()],
+            late_pressure: Some(400.0),
+            noise: [0.05, 0.1, 0.15][usize::try_from(seed / 9 % 3).unwrap()],
+            lag_s: 1.2,
+            whole_s: 120.0,
+            ..World::default()
+        };
+        let (lived, best) = (world.governed(seed), world.best_constant(seed));
+        let (kept, share) = (lived.kept_share(), lived.rate_from(0) / best);
+        assert!(kept >= 0.95 && share >= 0.8, "seed {seed}: {kept}, {share} in {world:?}");
+    }
+}
+
+/// Users who come and go move the edge.
+#[test]
+fn an_edge_that_moves_is_found_again() {
+    for seed in 0..20 {
+        for users in [Users::Step(0.1, 0.6, 100.0), Users::Step(0.6, 0.1, 100.0)] {
+            let world =
+                World { users, late_pressure: Some(400.0), lag_s: 1.2, whole_s: 400.0, ..World::default() };
+            let lived = world.governed(seed);
+            assert!(
+                lived.kept_share() >= 0.95,
+                "seed {seed}: {} of the seconds, {users:?}",
+                lived.kept_share()
+            );
+            assert!(lived.rate_from(0) >= 0.8 * world.best_constant(seed), "seed {seed}, {users:?}");
+        }
+    }
+}
+
 #[test]
 fn it_follows_steps_waves_and_a_slow_drift() {
     for seed in 0..60 {

@@ -1,0 +1,83 @@
+//! What is known of a rate at which waiting begins all at once.
+//!
+//! A volume that a cloud or a control group limits says nothing until it is used up: users wait as little as on an idle one, and a
+//! few percent later a hundred times as long. Nothing slows the growth before that edge, so every approach to it costs users a second or
+//! two. It is remembered, and tried again after longer and longer times.
+
+use std::collections::VecDeque;
+
+/// The edge is known if the rate had grown by less than this share while the readings were late.
+const PRECISE: f64 = 1.15;
+/// How long the rate stays below an edge, seconds; each time that it is found at the same place, twice as long …
+const STAY_S: f64 = 60.0;
+/// … up to this.
+const STAY_S_MAX: f64 = 960.0;
+/// The share of the edge at which it stays.
+const STAY_AT: f64 = 0.92;
+/// Within this share of each other two edges are one.
+const SAME: f64 = 0.15;
+
+/// The edge that was found last, and the rates just before now.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cliff {
+    /// The last two lags.
+    recent: VecDeque<Moment>,
+    edge: Option<f64>,
+    stay_s: f64,
+    until_ns: u64,
+}
+
+/// What was so at a reading.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    at_ns: u64,
+    rate: f64,
+    /// The smoothed pressure.
+    pressure: f64,
+}
+
+impl Cliff {
+    /// Notes the rate and the smoothed pressure at a reading.
+    pub(super) fn note(&mut self, at_ns: u64, rate: f64, pressure: f64, lag_ns: u64) {
+        self.recent.push_back(Moment { at_ns, rate, pressure });
+        let kept_ns = lag_ns.saturating_mul(2);
+        let is_old = |moment: &Moment| at_ns.saturating_sub(moment.at_ns) >= kept_ns;
+        // The last one that is as old as that stays.
+        while self.recent.get(1).is_some_and(is_old) {
+            self.recent.pop_front();
+        }
+    }
+
+    /// The smoothed pressure of two lags ago.
+    pub(super) fn pressure_before(&self) -> f64 {
+        self.recent.front().map_or(0.0, |moment| moment.pressure)
+    }
+
+    /// Waiting leapt at `used` bytes a second. Returns what the storage can bear: that rate if it is the edge, or else
+    /// the one that the last reading without waiting belongs to.
+    pub(super) fn found(&mut self, now_ns: u64, used: f64, lag_ns: u64) -> f64 {
+        let before = self.recent.iter().rev().find(|moment| now_ns.saturating_sub(moment.at_ns) >= lag_ns);
+        let earlier = before.or(self.recent.front()).map_or(used, |moment| moment.rate.min(used));
+        if used > earlier * PRECISE {
+            self.forget();
+            return earlier;
+        }
+        let is_known = self.edge.is_some_and(|edge| (used / edge - 1.0).abs() < SAME);
+        self.stay_s = if is_known { (self.stay_s * 2.0).min(STAY_S_MAX) } else { STAY_S };
+        self.edge = Some(used);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "minutes")]
+        let stay_ns = (self.stay_s * 1e9) as u64;
+        self.until_ns = now_ns.saturating_add(stay_ns);
+        used
+    }
+
+    /// The most that is allowed at this moment, because of an edge.
+    pub(super) fn most(&self, now_ns: u64) -> f64 {
+        self.edge.filter(|_| now_ns < self.until_ns).map_or(f64::INFINITY, |edge| edge * STAY_AT)
+    }
+
+    /// The users' load has changed, or nothing is known of it.
+    pub(super) fn forget(&mut self) {
+        (self.edge, self.until_ns) = (None, 0);
+    }
+}
