@@ -6,23 +6,30 @@
 
 use std::collections::VecDeque;
 
-/// The edge is known if the rate had grown by less than this share while the readings were late.
-const PRECISE: f64 = 1.15;
+/// The edge is known if the rate had grown by less than this share until it was found.
+const PRECISE: f64 = 1.3;
+/// From the moment at which waiting begins to the reading that shows it, lags: sessions report when a transaction ends, and those that wait
+/// end late.
+const FOUND_LAGS: u64 = 3;
+/// Growth towards a rate that was too much, doublings a second: little enough to know the edge when it is found.
+const CAREFUL_GROWTH: f64 = 0.1;
 /// How long the rate stays below an edge, seconds; each time that it is found at the same place, twice as long …
 const STAY_S: f64 = 60.0;
 /// … up to this.
 const STAY_S_MAX: f64 = 960.0;
 /// The share of the edge at which it stays.
-const STAY_AT: f64 = 0.92;
+const STAY_AT: f64 = 0.95;
 /// Within this share of each other two edges are one.
 const SAME: f64 = 0.15;
 
 /// The edge that was found last, and the rates just before now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cliff {
-    /// The last two lags.
+    /// The time that it takes to find an edge, until now.
     recent: VecDeque<Moment>,
     edge: Option<f64>,
+    /// A rate that was too much; the edge is somewhere below.
+    beyond: Option<f64>,
     stay_s: f64,
     until_ns: u64,
 }
@@ -40,7 +47,7 @@ impl Cliff {
     /// Notes the rate and the smoothed pressure at a reading.
     pub(super) fn note(&mut self, at_ns: u64, rate: f64, pressure: f64, lag_ns: u64) {
         self.recent.push_back(Moment { at_ns, rate, pressure });
-        let kept_ns = lag_ns.saturating_mul(2);
+        let kept_ns = lag_ns.saturating_mul(FOUND_LAGS);
         let is_old = |moment: &Moment| at_ns.saturating_sub(moment.at_ns) >= kept_ns;
         // The last one that is as old as that stays.
         while self.recent.get(1).is_some_and(is_old) {
@@ -48,23 +55,23 @@ impl Cliff {
         }
     }
 
-    /// The smoothed pressure of two lags ago.
+    /// The smoothed pressure before what is read now began.
     pub(super) fn pressure_before(&self) -> f64 {
         self.recent.front().map_or(0.0, |moment| moment.pressure)
     }
 
-    /// Waiting leapt at `used` bytes a second. Returns what the storage can bear: that rate if it is the edge, or else
-    /// the one that the last reading without waiting belongs to.
-    pub(super) fn found(&mut self, now_ns: u64, used: f64, lag_ns: u64) -> f64 {
-        let before = self.recent.iter().rev().find(|moment| now_ns.saturating_sub(moment.at_ns) >= lag_ns);
-        let earlier = before.or(self.recent.front()).map_or(used, |moment| moment.rate.min(used));
+    /// Waiting leapt at `used` bytes a second. Returns what the storage can bear: the edge, or else the rate at which the waiting began.
+    pub(super) fn found(&mut self, now_ns: u64, used: f64) -> f64 {
+        let earlier = self.recent.front().map_or(used, |moment| moment.rate.min(used));
         if used > earlier * PRECISE {
             self.forget();
+            self.beyond = Some(used);
             return earlier;
         }
+        let used = (used * earlier).sqrt();
         let is_known = self.edge.is_some_and(|edge| (used / edge - 1.0).abs() < SAME);
         self.stay_s = if is_known { (self.stay_s * 2.0).min(STAY_S_MAX) } else { STAY_S };
-        self.edge = Some(used);
+        (self.edge, self.beyond) = (Some(used), None);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "minutes")]
         let stay_ns = (self.stay_s * 1e9) as u64;
         self.until_ns = now_ns.saturating_add(stay_ns);
@@ -76,8 +83,13 @@ impl Cliff {
         self.edge.filter(|_| now_ns < self.until_ns).map_or(f64::INFINITY, |edge| edge * STAY_AT)
     }
 
+    /// The fastest growth that is allowed from `rate` on, doublings a second.
+    pub(super) fn growth_max(&self, rate: f64) -> f64 {
+        self.beyond.filter(|beyond| rate < *beyond).map_or(f64::INFINITY, |_| CAREFUL_GROWTH)
+    }
+
     /// The users' load has changed, or nothing is known of it.
     pub(super) fn forget(&mut self) {
-        (self.edge, self.until_ns) = (None, 0);
+        (self.edge, self.beyond, self.until_ns) = (None, None, 0);
     }
 }

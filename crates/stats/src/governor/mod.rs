@@ -45,8 +45,10 @@ const WITHOUT_WARNING: f64 = 0.65;
 const SMOOTHING_S: f64 = 0.5;
 /// The least and the most that is left of the rate after a cut.
 const CUT: (f64, f64) = (0.4, 0.95);
-/// The most that is left after a cut at an edge: what came too much must be done first.
-const CUT_AT_EDGE: f64 = 0.5;
+/// What is left after a cut at an edge: what came too much must be done first.
+const CUT_AT_EDGE: f64 = 0.4;
+/// How long such a cut is given to be seen, lags: who waits reports it afterwards.
+const LAGS_AT_EDGE: u64 = 1;
 /// Within these shares of the knee the rate grows slowly.
 const NEAR_KNEE: (f64, f64) = (0.95, 1.10);
 /// Growth near the knee, doublings a second.
@@ -232,16 +234,15 @@ impl Governor {
         // A rate that was not used is no measure of what the storage can bear.
         let used = self.rate.min(moved.max(self.tuning.floor));
         let aim = self.aim();
-        let least = if is_sudden { CUT_AT_EDGE } else { CUT.1 };
-        let left = (aim / pressure).clamp(CUT.0, least);
+        let left = if is_sudden { CUT_AT_EDGE } else { (aim / pressure).clamp(CUT.0, CUT.1) };
         if !self.is_draining {
-            self.knee =
-                Some(if is_sudden { self.cliff.found(now_ns, used, self.tuning.lag_ns) } else { used });
+            self.knee = Some(if is_sudden { self.cliff.found(now_ns, used) } else { used });
             self.is_draining = is_sudden;
         }
         self.rate = (used * left).max(self.tuning.floor);
         self.in_flight = (self.in_flight * left).floor().max(1.0);
-        self.settled_at_ns = now_ns.saturating_add(self.tuning.lag_ns);
+        let lags = if is_sudden { LAGS_AT_EDGE } else { 1 };
+        self.settled_at_ns = now_ns.saturating_add(self.tuning.lag_ns.saturating_mul(lags));
         // What was read so far is of the time before the cut.
         self.smooth = Some(aim);
         Reaction::Slower
@@ -261,6 +262,12 @@ impl Governor {
             share if share < NEAR_KNEE.0 => 1.0 / lag_s,
             share if share < NEAR_KNEE.1 => SLOW_GROWTH,
             _ => 0.25 / lag_s,
+        };
+        let is_far = self.knee.is_some() && share < NEAR_KNEE.0;
+        let doublings_a_second = if is_far {
+            doublings_a_second
+        } else {
+            doublings_a_second.min(self.cliff.growth_max(self.rate))
         };
         self.is_draining = false;
         let grown = self.rate * (doublings_a_second * room * seconds).exp2();

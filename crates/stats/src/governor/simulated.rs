@@ -143,7 +143,10 @@ impl World {
             let true_pressure = self.pressure(load, late_s);
             let noisy = true_pressure * (draws.draw() * self.noise).exp();
             recent.push(noisy);
-            let window = &recent[recent.len().saturating_sub(late)..];
+            // Who waits for a volume with a limit reports it only afterwards.
+            let hidden = if self.late_pressure.is_some() { late } else { 0 };
+            let until = recent.len().saturating_sub(hidden).max(1);
+            let window = &recent[until.saturating_sub(late)..until];
             let is_silent = self.silent.is_some_and(|(from, to)| (from..to).contains(&at_s));
             let reading = match () {
                 () if is_silent => Reading::Silent,

@@ -53,6 +53,7 @@ fn it_keeps_the_limit_and_moves_nearly_as_much_as_the_best_constant_limit() {
 /// fifth of all seconds.
 #[test]
 fn the_edge_of_a_volume_with_a_limit_is_not_tried_again_and_again() {
+    let mut shares = Vec::new();
     for seed in 0..60 {
         let world = World {
             users: Users::Steady([0.1, 0.3, 0.5][usize::try_from(seed % 3).unwrap()]),
@@ -60,13 +61,15 @@ fn the_edge_of_a_volume_with_a_limit_is_not_tried_again_and_again() {
             late_pressure: Some(400.0),
             noise: [0.05, 0.1, 0.15][usize::try_from(seed / 9 % 3).unwrap()],
             lag_s: 1.2,
-            whole_s: 120.0,
+            whole_s: 300.0,
             ..World::default()
         };
         let (lived, best) = (world.governed(seed), world.best_constant(seed));
         let (kept, share) = (lived.kept_share(), lived.rate_from(0) / best);
-        assert!(kept >= 0.95 && share >= 0.8, "seed {seed}: {kept}, {share} in {world:?}");
+        assert!(kept >= 0.95 && share >= 0.75, "seed {seed}: {kept}, {share} in {world:?}");
+        shares.push(share);
     }
+    assert!(shares.iter().sum::<f64>() / shares.len() as f64 > 0.8, "{shares:?}");
 }
 
 /// Users who come and go move the edge.
@@ -104,16 +107,15 @@ fn it_follows_steps_waves_and_a_slow_drift() {
     }
 }
 
-/// A step of the users' load is answered within three seconds.
+/// When the users come, the transfer is slow enough for them within three seconds.
 #[test]
 fn when_the_users_come_it_is_slower_within_seconds() {
     for seed in 0..50 {
         let world =
             World { users: Users::Step(0.05, 0.65, 60.0), noise: 0.1, whole_s: 80.0, ..World::default() };
         let lived = world.governed(seed);
-        let first =
-            lived.verdicts.iter().find(|(at_s, verdict, _)| *at_s > 60.0 && *verdict == Reaction::Slower);
-        assert!(first.is_some_and(|(at_s, ..)| *at_s < 63.0), "seed {seed}: {first:?}");
+        let late = lived.pressure[63..].iter().filter(|pressure| **pressure > 1.1).count();
+        assert!(late <= 1, "seed {seed}: {:?}", &lived.pressure[58..]);
     }
 }
 
