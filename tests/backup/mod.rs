@@ -13,5 +13,7 @@ mod plan;
 mod relations;
 mod restore;
 mod sqlserver;
+mod sqlserver_tune;
+mod sqlserver_verify;
 mod traps;
 mod tune;

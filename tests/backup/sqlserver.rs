@@ -12,7 +12,7 @@ use crate::support::{Ran, Workspace};
 const STRIPES: [&str; 2] = [r"E:\b\1.bak", r"F:\b\2.bak"];
 
 /// A 2022 Enterprise with an ordinary database, an empty history and session 57.
-fn server() -> Server {
+pub(super) fn server() -> Server {
     let server = Server::start(None);
     server.answer_with("iostall:backup_server", &server_row(16, 1, "ONLINE", 0));
     server.answer_with("iostall:backup_secondary", "\nreplicas\n0");
@@ -23,22 +23,22 @@ fn server() -> Server {
     server
 }
 
-fn server_row(version: u32, recovery_model: u32, state: &str, is_encrypted: u32) -> String {
+pub(super) fn server_row(version: u32, recovery_model: u32, state: &str, is_encrypted: u32) -> String {
     format!(
         "\nsession_id\tversion\tbuild\tengine_edition\tedition\trecovery_model\tstate\tis_encrypted\tis_snapshot\n\
          57\t{version}\t1000\t3\tEnterprise Edition (64-bit)\t{recovery_model}\t{state}\t{is_encrypted}\t0"
     )
 }
 
-const GONE: &str = "\npercent_hundredths\tleft_ms";
-const AT_43: &str = "\npercent_hundredths\tleft_ms\n4310\t60000";
+pub(super) const GONE: &str = "\npercent_hundredths\tleft_ms";
+pub(super) const AT_43: &str = "\npercent_hundredths\tleft_ms\n4310\t60000";
 const AT_97: &str = "\npercent_hundredths\tleft_ms\n9700\t1000";
-const HISTORY: &str = "\nbackup_set_id\tposition\tsize_bytes\tcompressed_bytes\tseconds\tfinished\thas_checksums\tis_damaged\t\
+pub(super) const HISTORY: &str = "\nbackup_set_id\tposition\tsize_bytes\tcompressed_bytes\tseconds\tfinished\thas_checksums\tis_damaged\t\
                        first_lsn\tlast_lsn\n\
                        1201\t3\t1073741824\t268435456\t2\t2026-05-28T03:00:04\t1\t0\t41000000012800037\t41000000013600001";
-const NO_HISTORY: &str = "\nbackup_set_id\tposition\tsize_bytes\tcompressed_bytes\tseconds";
+pub(super) const NO_HISTORY: &str = "\nbackup_set_id\tposition\tsize_bytes\tcompressed_bytes\tseconds";
 
-fn rows(tsv: &str) -> Answer {
+pub(super) fn rows(tsv: &str) -> Answer {
     Answer::Rows(ResultSet::from_tsv(tsv))
 }
 

@@ -56,11 +56,12 @@ pub use gap::Gap;
 pub use give_way::GiveWay;
 pub use kind::Kind;
 pub use kinds::{
-    AskedFormat, AskedProfile, BackupEnd, BackupOutcome, BackupTuneOutcome, BackupVerifyOutcome, CopyOutcome,
-    DrillOutcome, EarlierCells, FileInBackup, FsyncOutcome, HistoryEntry, LoadOutcome, MatrixOutcome,
-    MatrixPlan, MaxRateOutcome, Newest, Outcome, PacedOutcome, PartAlone, ProgressPoint, ReadBack,
-    RestoreOutcome, RestoredTablespace, RunBody, SqlServerBackupOutcome, SweepOutcome, TuneAnswer, TuneLimit,
-    TunePart, TunedSetting, VerifyOutcome,
+    AskedFormat, AskedProfile, BackupEnd, BackupHeader, BackupOutcome, BackupTuneOutcome,
+    BackupVerifyOutcome, CopyOutcome, DrillOutcome, EarlierCells, FileInBackup, FsyncOutcome, HistoryEntry,
+    LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest, Outcome, PacedOutcome, PartAlone,
+    ProgressPoint, ReadBack, RestoreOutcome, RestoredTablespace, RunBody, SqlServerBackupOutcome,
+    SqlServerVerifyOutcome, SweepOutcome, TuneAnswer, TuneLimit, TunePart, TunedServer, TunedSetting,
+    VerifyOutcome,
 };
 pub use level::Level;
 pub use measured::{IntervalFigures, Measured};

@@ -10,7 +10,9 @@ use iostall_model::outcome::IntervalPoint;
 use iostall_model::sync::SyncStep;
 use iostall_model::transfer::LimitSide;
 use iostall_model::{PartAlone, TunePart};
-use iostall_session::event::{Part, Phase, ProgressNow, RunProgress, SpanProgress, Speed, TunePlan};
+use iostall_session::event::{
+    Part, Phase, ProgressNow, RunProgress, SpanProgress, Speed, TunePlan, WholeBackup,
+};
 use jiff::Timestamp;
 
 use crate::format::{maybe_duration, maybe_number, number, throughput};
@@ -90,15 +92,33 @@ pub fn tune_begun(plan: &TunePlan) -> String {
         0 => String::new(),
         over => format!(" ({over} more would take more)"),
     };
-    let writes = match plan.trial_bytes_max {
-        0 => "writes nothing".to_owned(),
-        bytes => format!("writes up to {} at a time beside the stripes, and removes it", ByteCount(bytes)),
+    let writes = match (plan.trial_bytes_max, plan.whole) {
+        (0, None) => "writes nothing".to_owned(),
+        (bytes, None) => {
+            format!("writes up to {} at a time beside the stripes, and removes it", ByteCount(bytes))
+        }
+        (0, Some(whole)) => format!("{}, to NUL", whole_backups(whole)),
+        (_, Some(whole)) => {
+            format!("{}, each over the one before; the files stay", whole_backups(whole))
+        }
     };
     format!(
         "takes {}: {settings}; up to {} of buffers{over}; {writes}",
         plan.budget,
         ByteCount(plan.memory_bytes_max)
     )
+}
+
+/// What the trials of a server cost.
+fn whole_backups(whole: WholeBackup) -> String {
+    let size = match whole.bytes {
+        0 => "whole backups".to_owned(),
+        bytes => format!("whole backups with COPY_ONLY of {}", ByteCount(bytes)),
+    };
+    match whole.seconds {
+        Some(seconds) => format!("{size}, of which the newest took {}", Nanos(seconds * 1_000_000_000)),
+        None => size,
+    }
 }
 
 /// `zstd:1 alone: 612 MiB/s of the source`.

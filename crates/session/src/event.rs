@@ -115,6 +115,17 @@ pub struct TunePlan {
     pub memory_bytes_max: u64,
     /// The most that it writes at a time beside the stripes; 0 for `null:`.
     pub trial_bytes_max: u64,
+    /// What a trial is, where it is a whole backup that a server makes.
+    pub whole: Option<WholeBackup>,
+}
+
+/// A backup of which a server can make no part alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WholeBackup {
+    /// What it reads; 0 where the server does not say.
+    pub bytes: u64,
+    /// How long the newest one took; `None` if there is none.
+    pub seconds: Option<u64>,
 }
 
 /// Where a span is.

@@ -76,16 +76,16 @@ pub(crate) struct BackupRunArgs {
 #[command(next_help_heading = "Speed")]
 pub(crate) struct SpeedArgs {
     /// BLOCKSIZE: 512 to 64K, a power of two
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", requires = "sqlserver")]
     pub(crate) block_size: Option<ByteCount>,
     /// BUFFERCOUNT: buffers of one transfer each
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", requires = "sqlserver")]
     pub(crate) buffer_count: Option<u32>,
     /// MAXTRANSFERSIZE: a multiple of 64K up to 4M; 5M to 20M for s3://
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", requires = "sqlserver")]
     pub(crate) max_transfer_size: Option<ByteCount>,
     /// on, off, ms-xpress, qat-deflate (2022), zstd or zstd:low, zstd:medium, zstd:high (2025) [default: the server's]
-    #[arg(long, value_name = "HOW", value_parser = compression)]
+    #[arg(long, value_name = "HOW", value_parser = compression, requires = "sqlserver")]
     pub(crate) compression: Option<StatementCompression>,
 }
 
@@ -223,11 +223,7 @@ impl BackupRunArgs {
                 retain_days: self.set.retain_days,
             },
             media: self.media.options(),
-            transfer: TransferOptions {
-                block_bytes: self.speed.block_size.map(ByteCount::bytes),
-                buffer_count: self.speed.buffer_count,
-                transfer_bytes: self.speed.max_transfer_size.map(ByteCount::bytes),
-            },
+            transfer: self.speed.options(),
             compression: self.speed.compression,
             encryption: self
                 .safety
@@ -245,6 +241,16 @@ impl BackupRunArgs {
             },
             tape: TapeOptions { no_rewind: self.media.norewind, no_unload: self.media.nounload },
             stats: self.set.stats,
+        }
+    }
+}
+
+impl SpeedArgs {
+    pub(super) fn options(&self) -> TransferOptions {
+        TransferOptions {
+            block_bytes: self.block_size.map(ByteCount::bytes),
+            buffer_count: self.buffer_count,
+            transfer_bytes: self.max_transfer_size.map(ByteCount::bytes),
         }
     }
 }

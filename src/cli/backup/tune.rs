@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::backup::Compression;
+use iostall_model::sqlserver_backup::{BackupDevice, BackupStatement, ErrorOptions};
 
 use super::create::power_of_two;
 use super::keys::LockArgs;
+use super::run::SpeedArgs;
 use crate::cli::load::OutputArgs;
 
 /// A search in less time compares nothing.
@@ -19,19 +21,22 @@ const BUDGET_MAX: Nanos = Nanos(86_400_000_000_000);
 #[command(after_help = "Examples:\n  \
     iostall backup tune --to /b1/shop.iob --to /b2/shop.iob /var/lib/shop\n  \
     iostall backup tune --budget 10m --compress zstd:1 --to /b1/shop.iob /var/lib/shop\n  \
-    iostall backup tune --to null: /var/lib/shop                without targets\n\n\
+    iostall backup tune --to null: /var/lib/shop                without targets\n  \
+    iostall backup tune --sqlserver sqlserver://backup@db1 --database sales --budget 2h       SQL Server's own BACKUP\n\n\
     First source, CPU and each target are measured alone; then stripes, buffers, transfer, frame and compression are tried\n\
     together; last, the best few are compared with the defaults, again and again in turn. What you give is kept. The answer\n\
     is a command line, or that the defaults are as good: both are exit status 0.\n\n\
     The source is only read. Trials write up to 1 GiB at a time (at most a quarter of the free space) to new files beside the\n\
-    stripes, named .NAME.SETID.partial, and remove them; no file that exists is touched.")]
+    stripes, named .NAME.SETID.partial, and remove them; no file that exists is touched.\n\n\
+    With --sqlserver each trial is a whole backup that the server makes with COPY_ONLY, to NUL or over the trial before in the\n\
+    files that --to names. Those must not be there before; they stay, because no statement deletes them.")]
 pub(crate) struct TuneArgs {
     /// Files, directories or a block device, which are only read
-    #[arg(value_name = "SOURCE", required = true)]
+    #[arg(value_name = "SOURCE", required_unless_present = "sqlserver")]
     pub(crate) sources: Vec<PathBuf>,
 
     /// Where a stripe may go, as for `backup create`; repeat it for each place there is. `null:` writes nothing
-    #[arg(long, value_name = "FILE", required = true, help_heading = "What")]
+    #[arg(long, value_name = "FILE", required_unless_present = "sqlserver", help_heading = "What")]
     pub(crate) to: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) lock: LockArgs,
@@ -58,11 +63,48 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Keep")]
     pub(crate) workers: Option<u32>,
 
+    /// Tune the BACKUP of this server instead of iostall's: sqlserver://USER@HOST. Without --to it goes to NUL
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "database",
+        conflicts_with_all = [
+            "sources", "compress", "frame", "transfer", "buffers", "workers", "encrypt_to", "passphrase_file",
+            "passphrase_fd", "passphrase",
+        ],
+        help_heading = "SQL Server"
+    )]
+    pub(crate) sqlserver: Option<String>,
+    /// The database, which each trial reads as a whole
+    #[arg(long, value_name = "NAME", requires = "sqlserver", help_heading = "SQL Server")]
+    pub(crate) database: Option<String>,
+    /// Make the trials with CHECKSUM
+    #[arg(long, requires = "sqlserver", help_heading = "SQL Server")]
+    pub(crate) checksum: bool,
+    #[command(flatten)]
+    pub(crate) speed: SpeedArgs,
+
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,
+}
+
+impl TuneArgs {
+    /// What a server is to back up; its options are kept.
+    pub(crate) fn statement(&self) -> BackupStatement {
+        let named = self.to.iter().map(|path| BackupDevice::of(&path.to_string_lossy()));
+        let devices: Vec<BackupDevice> = named.collect();
+        BackupStatement {
+            database: self.database.clone().unwrap_or_default(),
+            devices: if devices.is_empty() { vec![BackupDevice::Nul] } else { devices },
+            transfer: self.speed.options(),
+            compression: self.speed.compression,
+            errors: ErrorOptions { checksum: self.checksum.then_some(true), ..ErrorOptions::default() },
+            ..BackupStatement::default()
+        }
+    }
 }
 
 fn budget(text: &str) -> Result<Nanos, String> {

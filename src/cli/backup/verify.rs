@@ -15,13 +15,14 @@ use crate::cli::rate::bytes_per_second;
 #[command(after_help = "Examples:\n  \
     iostall backup verify /b1/shop.iob.manifest\n  \
     iostall backup verify --headers /b1/shop.iob        seconds; proves that all is there, and nothing of the data\n  \
-    iostall backup verify /b1/shop.iob --expect 0f1e2d3c4b5a69788796a5b4c3d2e1f0\n\n\
+    iostall backup verify /b1/shop.iob --expect 0f1e2d3c4b5a69788796a5b4c3d2e1f0\n  \
+    iostall backup verify --sqlserver sqlserver://backup@db1 --from 'E:\\b\\sales.bak'      SQL Server's own backup\n\n\
     Exit status 1 where something is not as it was written, or where the store or --expect says that there is a newer one.\n\
     An encrypted backup needs its key, or --without-key, which proves less: then 0 means that what is stored is as it was\n\
     written, and nothing of what is in it.")]
 pub(crate) struct BackupVerifyArgs {
     /// The manifest, or a stripe beside it; stripes in other directories are named, too
-    #[arg(value_name = "SET", required = true)]
+    #[arg(value_name = "SET", required_unless_present = "sqlserver")]
     pub(crate) from: Vec<PathBuf>,
 
     /// Read only headers, indexes and ends
@@ -35,6 +36,24 @@ pub(crate) struct BackupVerifyArgs {
     /// Check an encrypted backup without its key: the checksums of what is stored, and nothing of what is in it
     #[arg(long, conflicts_with_all = ["key_file", "passphrase_file", "passphrase_fd", "passphrase"], help_heading = "Encryption")]
     pub(crate) without_key: bool,
+
+    /// Have this server read its own backup: RESTORE HEADERONLY, FILELISTONLY and VERIFYONLY
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "disks",
+        conflicts_with_all = [
+            "from", "expect", "key_file", "passphrase_file", "passphrase_fd", "passphrase", "without_key", "limit", "nice",
+        ],
+        help_heading = "SQL Server"
+    )]
+    pub(crate) sqlserver: Option<String>,
+    /// A file or URL as the server sees it; repeat it for each stripe
+    #[arg(long = "from", value_name = "PATH", requires = "sqlserver", help_heading = "SQL Server")]
+    pub(crate) disks: Vec<String>,
+    /// Which backup of the files, from 1 [default: the last]
+    #[arg(long, value_name = "N", requires = "sqlserver", help_heading = "SQL Server")]
+    pub(crate) file: Option<u64>,
 
     /// Maximum rate in bytes a second, such as 200MB/s
     #[arg(long, value_name = "RATE", value_parser = bytes_per_second, help_heading = "How")]

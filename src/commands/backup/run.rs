@@ -1,5 +1,6 @@
 //! `iostall backup run`: has a server make its own backup, and writes report and run.
 
+use iostall_collect::{Address, Secret};
 use iostall_model::sqlserver_backup::{BackupStatement, refusals};
 use iostall_session::backup::database::server_of;
 use iostall_session::backup::sqlserver::{
@@ -18,11 +19,7 @@ use crate::store::{run_writer, taken};
 /// Runs the backup and reports, or prints what would be run.
 pub(super) fn run(args: &BackupRunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let statement = args.statement();
-    let server = server_of(&args.sqlserver, &Printer::ask_password, args.printed().is_none());
-    let (address, password) = server.map_err(|error| match error.hint() {
-        Some(hint) => hinted(error, hint),
-        None => error.into(),
-    })?;
+    let (address, password) = server(&args.sqlserver, args.printed().is_none())?;
     let refusals = refusals(&statement, args.for_version.unwrap_or_default());
     if !refusals.is_empty() {
         return Err(failed(SqlServerBackupError::Refused { refusals }));
@@ -68,7 +65,15 @@ fn printed(form: FormChoice, statement: &BackupStatement, read_back: bool) -> an
     }
 }
 
-fn failed(error: SqlServerBackupError) -> anyhow::Error {
+/// The server that a URL names, with its password where that is needed.
+pub(super) fn server(url: &str, is_asked: bool) -> anyhow::Result<(Address, Secret)> {
+    server_of(url, &Printer::ask_password, is_asked).map_err(|error| match error.hint() {
+        Some(hint) => hinted(error, hint),
+        None => error.into(),
+    })
+}
+
+pub(super) fn failed(error: SqlServerBackupError) -> anyhow::Error {
     let hint = error.hint();
     hinted(error, hint)
 }

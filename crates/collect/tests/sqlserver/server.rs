@@ -23,12 +23,24 @@ pub(crate) enum Answer {
     Messages(Vec<(u32, String)>),
     /// The rows of a result again and again, without an end.
     Endless(ResultSet),
+    /// What this makes of the text of the query.
+    Computed(Compute),
     /// That answer, once queries with this tag have come so often, over whichever connection.
     After { tag: &'static str, times: usize, then: Box<Self> },
     /// Nothing, for as long as the client waits.
     Nothing,
     /// The end of the connection, in the middle of a token.
     Gone,
+}
+
+/// Answers a query by its text.
+#[derive(Clone)]
+pub(crate) struct Compute(pub(crate) Arc<dyn Fn(&str) -> Answer + Send + Sync>);
+
+impl std::fmt::Debug for Compute {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Compute")
+    }
 }
 
 /// A result. Every column is `bigint` or `nvarchar`, as all queries of iostall are.
@@ -53,7 +65,12 @@ pub(crate) enum Cell {
 }
 
 /// Columns that hold text; all others are numbers.
-const TEXTS: [&str; 15] = [
+const TEXTS: [&str; 20] = [
+    "MediaName",
+    "ServerName",
+    "BackupName",
+    "BackupStartDate",
+    "BackupFinishDate",
     "file",
     "database",
     "name",
@@ -394,6 +411,7 @@ fn serve(mut raw: TcpStream, encrypt: Option<&Encrypt>, shared: &Mutex<Shared>) 
         if kind == RPC {
             all.values.extend(tokens::numbers(&request));
         }
+        let text = tokens::text(&request);
         all.requests.insert(tag.clone(), request);
         *all.counts.entry(tag.clone()).or_default() += 1;
         all.changed.notify_all();
@@ -404,13 +422,16 @@ fn serve(mut raw: TcpStream, encrypt: Option<&Encrypt>, shared: &Mutex<Shared>) 
             wait_for(shared, tag, times);
             answer = Some(*then);
         }
+        if let Some(Answer::Computed(compute)) = answer {
+            answer = Some(compute.0(&text));
+        }
         match answer {
             Some(Answer::Rows(rows)) => respond(stream.as_mut(), &tokens::result(&rows))?,
             Some(Answer::Errors(errors)) => respond(stream.as_mut(), &tokens::errors(&errors))?,
             Some(Answer::Messages(messages)) => respond(stream.as_mut(), &tokens::messages(&messages))?,
             Some(Answer::Endless(set)) => return pour(stream.as_mut(), &set),
             // Reading waits for the client to give up and go; what was to come after others has come.
-            Some(Answer::Nothing | Answer::After { .. }) => {}
+            Some(Answer::Nothing | Answer::After { .. } | Answer::Computed(_)) => {}
             Some(Answer::Gone) => {
                 let half = tokens::result(&ResultSet::default());
                 return write_packet(stream.as_mut(), RESPONSE, false, &half[..half.len() / 2]);

@@ -293,6 +293,15 @@ pub(crate) fn tag(request: &[u8]) -> Option<String> {
     String::from_utf16(&units).ok()
 }
 
+/// A request from its tag on, as far as it is text.
+pub(crate) fn text(request: &[u8]) -> String {
+    let begin = utf16("/* ");
+    let from = request.windows(begin.len()).position(|part| part == begin).unwrap_or(request.len());
+    let units: Vec<u16> =
+        request[from..].chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+    String::from_utf16_lossy(&units)
+}
+
 pub(crate) fn contains(request: &[u8], part: &str) -> bool {
     let part = utf16(part);
     request.windows(part.len()).any(|piece| piece == part)

@@ -165,11 +165,24 @@ fn columns(row: tiberius::Row) -> Columns {
                 ColumnData::Numeric(Some(number)) if number.scale() == 0 => {
                     u64::try_from(number.value()).map_or(Value::Missing, Value::Number)
                 }
+                ColumnData::DateTime(Some(moment)) => {
+                    date_time(moment.days(), moment.seconds_fragments()).map_or(Value::Missing, Value::Text)
+                }
                 _ => Value::Missing,
             };
             (name, value)
         })
         .collect()
+}
+
+/// A `datetime`, in the server's own time and whole seconds: days since 1900 and parts of 1/300 s.
+fn date_time(days: i32, fragments: u32) -> Option<String> {
+    let midnight = jiff::civil::date(1900, 1, 1).at(0, 0, 0, 0);
+    let span = jiff::Span::new().try_days(days);
+    let moment = span
+        .and_then(|span| span.try_seconds(i64::from(fragments / 300)))
+        .and_then(|span| midnight.checked_add(span));
+    moment.ok().map(|moment| moment.to_string())
 }
 
 /// A handle is a bit pattern, and `sample_ms` has only 32 bits before 2016. Any other negative number would be
@@ -179,4 +192,17 @@ pub fn whole(name: &str, number: i64) -> Value {
         return Value::Number(number.cast_unsigned());
     }
     u64::try_from(number).map_or(Value::Missing, Value::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RESTORE HEADERONLY says when a backup was made in a type of its own, and each was shown as of no time.
+    #[test]
+    fn a_moment_is_text_that_sorts() {
+        assert_eq!(date_time(0, 0), Some("1900-01-01T00:00:00".into()));
+        assert_eq!(date_time(46_168, 300 * (3 * 3600 + 4) + 299), Some("2026-05-28T03:00:04".into()));
+        assert_eq!(date_time(i32::MAX, 0), None);
+    }
 }

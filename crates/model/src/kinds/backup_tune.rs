@@ -8,6 +8,7 @@ use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
 use crate::profile::Profile;
+use crate::sqlserver_backup::ServerVersion;
 use crate::summary::Summary;
 use crate::transfer::is_zero;
 
@@ -48,6 +49,31 @@ pub struct BackupTuneOutcome {
     /// User CPU time of this process, nanoseconds.
     pub cpu_user_ns: u64,
     pub cpu_system_ns: u64,
+    /// The server that made the trials; `None` for our own backups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Box<TunedServer>>,
+}
+
+/// A server whose own backups were tuned, and the answer in its words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TunedServer {
+    /// Its address, without the password.
+    pub server: String,
+    pub version: ServerVersion,
+    pub edition: String,
+    /// How many whole backups were made.
+    pub backups: u64,
+    /// How long the newest full backup before them took; `None` if there is none, or it may not be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub past_s: Option<u64>,
+    /// The answer as T-SQL.
+    pub statement: String,
+    /// The answer as parameters of the maintenance script; `None` if that cannot express it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
+    /// Files that the trials wrote and that no server deletes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files_left: Vec<String>,
 }
 
 /// A part of the way of a backup, measured without the others.
@@ -83,10 +109,11 @@ pub enum TunePart {
 pub struct TunedSetting {
     /// The targets that it wrote to, by their place in the list from 0; empty for `null:`.
     pub targets: Vec<usize>,
+    /// Of a server's own backup BUFFERCOUNT, MAXTRANSFERSIZE and BLOCKSIZE; 0 where the server chose.
     pub buffer_count: u32,
     pub transfer_bytes: u32,
     pub frame_bytes: u32,
-    /// As typed: `zstd:1`, `lz4`, `none`.
+    /// As typed: `zstd:1`, `lz4`, `none`; of a server `on`, `off`, `zstd:low`.
     pub compression: String,
     pub memory_bytes: u64,
     /// Of the source, the mean of all trials; `None` if it did not work.

@@ -12,6 +12,7 @@ mod max_rate;
 mod outcome;
 mod restore;
 mod sqlserver_backup;
+mod sqlserver_verify;
 mod sweep;
 mod verify;
 mod write;
@@ -22,7 +23,9 @@ use serde::{Deserialize, Serialize};
 
 pub use self::backup::BackupOutcome;
 pub use self::backup_drill::DrillOutcome;
-pub use self::backup_tune::{BackupTuneOutcome, PartAlone, TuneAnswer, TuneLimit, TunePart, TunedSetting};
+pub use self::backup_tune::{
+    BackupTuneOutcome, PartAlone, TuneAnswer, TuneLimit, TunePart, TunedServer, TunedSetting,
+};
 pub use self::backup_verify::{BackupVerifyOutcome, Newest};
 pub use self::copy::CopyOutcome;
 pub use self::fsync::FsyncOutcome;
@@ -34,6 +37,7 @@ pub use self::restore::{RestoreOutcome, RestoredTablespace};
 pub use self::sqlserver_backup::{
     BackupEnd, FileInBackup, HistoryEntry, ProgressPoint, ReadBack, SqlServerBackupOutcome,
 };
+pub use self::sqlserver_verify::{BackupHeader, SqlServerVerifyOutcome};
 pub use self::sweep::SweepOutcome;
 pub use self::verify::VerifyOutcome;
 pub use self::write::{PacedOutcome, SweetSpot};
@@ -71,6 +75,8 @@ pub enum RunBody {
     BackupDrill(Box<DrillOutcome>),
     /// `iostall backup run --sqlserver`.
     SqlServerBackup(Box<SqlServerBackupOutcome>),
+    /// `iostall backup verify --sqlserver`.
+    SqlServerVerify(Box<SqlServerVerifyOutcome>),
 }
 
 impl RunBody {
@@ -91,6 +97,7 @@ impl RunBody {
             Self::BackupTune(outcome) => &**outcome,
             Self::BackupDrill(outcome) => &**outcome,
             Self::SqlServerBackup(outcome) => &**outcome,
+            Self::SqlServerVerify(outcome) => &**outcome,
         }
     }
 
@@ -116,7 +123,8 @@ impl RunBody {
             | Self::BackupVerify(_)
             | Self::BackupTune(_)
             | Self::BackupDrill(_)
-            | Self::SqlServerBackup(_) => None,
+            | Self::SqlServerBackup(_)
+            | Self::SqlServerVerify(_) => None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! A BACKUP statement, option by option. What is `None` is left to the server.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// A BACKUP statement.
@@ -263,6 +265,21 @@ impl EncryptionAlgorithm {
             Self::Aes192 => "AES_192",
             Self::Aes256 => "AES_256",
             Self::TripleDes3Key => "TRIPLE_DES_3KEY",
+        }
+    }
+}
+
+/// As it is typed.
+impl fmt::Display for StatementCompression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let typed = |name: &str| name.to_ascii_lowercase().replace('_', "-");
+        match self {
+            Self::Off => f.pad("off"),
+            Self::On => f.pad("on"),
+            Self::Algorithm(algorithm, None) => f.pad(&typed(algorithm.name())),
+            Self::Algorithm(algorithm, Some(level)) => {
+                f.pad(&format!("{}:{}", typed(algorithm.name()), typed(level.name())))
+            }
         }
     }
 }

@@ -182,6 +182,7 @@ fn all() -> Vec<Run> {
         run(RunBody::BackupTune(Box::default())),
         run(RunBody::BackupDrill(Box::default())),
         run(RunBody::SqlServerBackup(Box::default())),
+        run(RunBody::SqlServerVerify(Box::default())),
     ]
 }
 
@@ -204,7 +205,8 @@ fn each_kind_has_its_word_and_only_loads_have_a_profile_engines_and_points() {
             "backup-verify",
             "backup-tune",
             "backup-drill",
-            "sql-server-backup"
+            "sql-server-backup",
+            "sql-server-verify"
         ]
     );
     let answers: Vec<(bool, usize, usize)> = all()

@@ -1,7 +1,9 @@
 //! The report of a search for the settings of backups.
 
 use iostall_measure::foreign::shell_word;
-use iostall_model::{BackupTuneOutcome, PartAlone, Run, TuneAnswer, TuneLimit, TunePart, TunedSetting};
+use iostall_model::{
+    BackupTuneOutcome, PartAlone, Run, TuneAnswer, TuneLimit, TunePart, TunedServer, TunedSetting,
+};
 
 use super::moved::NoSpans;
 use crate::fact::Fact;
@@ -59,7 +61,7 @@ fn answer(tune: &BackupTuneOutcome) -> String {
     let rate = |setting: Option<&TunedSetting>| maybe_throughput(setting.and_then(|one| one.bytes_per_s));
     let parts = match (&tune.answer, tune.best()) {
         (TuneAnswer::Better { ratio }, Some(best)) => vec![
-            Some(format!("{}: {} of the source", in_words(best), rate(Some(best)))),
+            Some(format!("{}: {} of the source", in_words(tune, best), rate(Some(best)))),
             Some(format!("{} as fast as the defaults", times(ratio))),
             room(tune, best),
         ],
@@ -90,7 +92,10 @@ fn times(ratio: &[f64; 3]) -> String {
     format!("{most_likely:.2} times ({low:.2} to {high:.2})")
 }
 
-fn in_words(setting: &TunedSetting) -> String {
+fn in_words(tune: &BackupTuneOutcome, setting: &TunedSetting) -> String {
+    if tune.server.is_some() {
+        return options(setting);
+    }
     let stripes = match setting.targets.len() {
         0 => String::new(),
         1 => "1 stripe, ".to_owned(),
@@ -103,6 +108,29 @@ fn in_words(setting: &TunedSetting) -> String {
         bytes(setting.frame_bytes.into()),
         shown(&setting.compression),
     )
+}
+
+/// In the words of a server's BACKUP. What is left to the server is not among them.
+fn options(setting: &TunedSetting) -> String {
+    let files = match setting.targets.len() {
+        1 => "1 file".to_owned(),
+        many => format!("{many} files"),
+    };
+    let buffers = (setting.buffer_count > 0).then(|| format!("BUFFERCOUNT {}", setting.buffer_count));
+    let size = |name: &str, value: u32| (value > 0).then(|| format!("{name} {}", bytes(value.into())));
+    let parts = [
+        Some(files),
+        buffers,
+        size("MAXTRANSFERSIZE", setting.transfer_bytes),
+        size("BLOCKSIZE", setting.frame_bytes),
+        Some(format!("compression {}", shown(&setting.compression))),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// A number of a setting; 0 is what a server chose.
+fn or_the_servers(value: u32, shown: impl Fn(u32) -> String) -> String {
+    if value == 0 { "server's".to_owned() } else { shown(value) }
 }
 
 /// What a change of the compression costs or saves.
@@ -171,7 +199,7 @@ fn tried(tune: &BackupTuneOutcome) -> Option<Table> {
         Column::numbers("stripes"),
         Column::numbers("buffers"),
         Column::numbers("transfer"),
-        Column::numbers("frame").droppable(2),
+        Column::numbers(if tune.server.is_some() { "block" } else { "frame" }).droppable(2),
         Column::words("compression"),
         Column::numbers("memory").droppable(1),
         Column::numbers("source"),
@@ -191,9 +219,9 @@ fn tried(tune: &BackupTuneOutcome) -> Option<Table> {
         table.row(vec![
             TableCell::from(name).severity(severity),
             TableCell::from(setting.targets.len().to_string()),
-            TableCell::from(setting.buffer_count.to_string()),
-            TableCell::from(bytes(setting.transfer_bytes.into())),
-            TableCell::from(bytes(setting.frame_bytes.into())),
+            TableCell::from(or_the_servers(setting.buffer_count, |count| count.to_string())),
+            TableCell::from(or_the_servers(setting.transfer_bytes, |size| bytes(size.into()))),
+            TableCell::from(or_the_servers(setting.frame_bytes, |size| bytes(size.into()))),
             TableCell::from(shown(&setting.compression)),
             TableCell::from(bytes(setting.memory_bytes)),
             TableCell::from(maybe_throughput(setting.bytes_per_s)).severity(severity),
@@ -248,12 +276,36 @@ fn facts(tune: &BackupTuneOutcome) -> Vec<Fact> {
         over => format!(" · {} settings with more were not tried", count(over)),
     };
     facts.push(Fact::new("memory", format!("up to {} of buffers{over}", bytes(tune.memory_bytes_max))));
+    if let Some(server) = &tune.server {
+        facts.extend(server_facts(server));
+        return facts;
+    }
     if tune.trial_bytes_max > 0 {
         let most = bytes(tune.trial_bytes_max);
         facts.push(Fact::new("written", format!("up to {most} at a time beside the stripes, and removed")));
     }
     let workers = tune.worker_count;
     facts.push(Fact::new("workers", workers.to_string()));
+    facts
+}
+
+/// Which server, what the trials were, and the answer in the words of those who run its backups.
+fn server_facts(server: &TunedServer) -> Vec<Fact> {
+    let one_line = |text: &str| {
+        let lines = text.lines().filter(|line| !line.starts_with("--"));
+        shown(&lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" "))
+    };
+    let name = format!("{}, SQL Server {}, {}", server.server, server.version, server.edition);
+    let mut facts = vec![Fact::new("server", shown(&name))];
+    let past = server
+        .past_s
+        .map(|seconds| format!("; the newest one before them took {}", duration(seconds as f64 * 1e9)));
+    let backups = format!("{} whole ones with COPY_ONLY{}", count(server.backups), past.unwrap_or_default());
+    facts.push(Fact::new("backups", backups));
+    facts.push(Fact::new("T-SQL", one_line(&server.statement)));
+    facts.extend(server.script.as_ref().map(|script| Fact::new("maintenance script", one_line(script))));
+    let left = server.files_left.iter();
+    facts.extend(left.map(|file| Fact::new("delete", format!("{}: the last trial is in it", shown(file)))));
     facts
 }
 
@@ -312,6 +364,41 @@ mod tests {
             "2 stripes, 40 buffers of 4 MiB, frames of 1 MiB, compression lz4: 812 MiB/s of the source; 1.24 times \
              (1.18 to 1.31) as fast as the defaults; stores 52.0 % of the source instead of 43.0 %; the CPU limits"
         );
+    }
+
+    /// The story: the report said "frames of 64 KiB" of a backup that SQL Server had made, which has none.
+    #[test]
+    fn a_servers_settings_have_its_own_words_and_the_answer_is_there_in_t_sql() {
+        let mut tuned = tuned(TuneAnswer::Better { ratio: [1.68, 1.71, 1.74] });
+        tuned.tried[0].targets = vec![0, 1, 2, 3];
+        tuned.tried[0].frame_bytes = 0;
+        tuned.tried[0].compression = "on".into();
+        tuned.server = Some(Box::new(TunedServer {
+            server: "sqlserver://db1:1433".into(),
+            backups: 240,
+            past_s: Some(90),
+            statement: "BACKUP DATABASE [sales]\nTO DISK = N'NUL'\nWITH COPY_ONLY;\n".into(),
+            script: Some(
+                "-- DatabaseBackup\nEXECUTE dbo.DatabaseBackup\n    @Databases = N'sales';\n".into(),
+            ),
+            files_left: vec![r"E:\t\1.bak".into()],
+            ..TunedServer::default()
+        }));
+        let said = answer(&tuned);
+        assert!(
+            said.starts_with("4 files, BUFFERCOUNT 40, MAXTRANSFERSIZE 4 MiB, compression on: 812 MiB/s"),
+            "{said}"
+        );
+        let facts: Vec<String> =
+            facts(&tuned).iter().map(|fact| format!("{}: {}", fact.label, fact.value)).collect();
+        for fact in [
+            "backups: 240 whole ones with COPY_ONLY; the newest one before them took 90.0 s",
+            "T-SQL: BACKUP DATABASE [sales] TO DISK = N'NUL' WITH COPY_ONLY;",
+            "maintenance script: EXECUTE dbo.DatabaseBackup @Databases = N'sales';",
+            r"delete: E:\t\1.bak: the last trial is in it",
+        ] {
+            assert!(facts.iter().any(|one| one == fact), "{fact}: {facts:?}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod moved;
 mod points;
 mod restore;
 mod sqlserver_backup;
+mod sqlserver_verify;
 mod striped;
 mod sweep;
 mod verify;
@@ -42,6 +43,7 @@ impl<'a> Report<'a> {
             RunBody::BackupTune(outcome) => backup_tune::report(run, outcome),
             RunBody::BackupDrill(outcome) => backup_drill::report(run, outcome),
             RunBody::SqlServerBackup(outcome) => sqlserver_backup::report(run, outcome),
+            RunBody::SqlServerVerify(outcome) => sqlserver_verify::report(run, outcome),
         }
     }
 }

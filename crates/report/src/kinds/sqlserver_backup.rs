@@ -5,12 +5,13 @@ use iostall_model::sqlserver_backup::BackupKind;
 use iostall_model::{BackupEnd, ProgressPoint, ReadBack, Run, SqlServerBackupOutcome};
 
 use super::moved::NoSpans;
+use super::sqlserver_verify::files;
 use super::striped::processed;
 use crate::fact::Fact;
 use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
 use crate::report::{Field, Report, Series};
 use crate::section::{Layout, Note, Section, Tile};
-use crate::table::{Column, Severity, Table, TableCell};
+use crate::table::Severity;
 
 /// In the order of a row's fields.
 const HEADER: [&str; 2] = ["at_s", "done_pct"];
@@ -122,7 +123,8 @@ fn card(backup: &SqlServerBackupOutcome) -> Vec<Tile> {
 }
 
 fn section(backup: &SqlServerBackupOutcome) -> Section {
-    let files = backup.read_back.as_ref().and_then(files);
+    let listed = backup.read_back.as_ref().map(|found| found.files.as_slice()).unwrap_or_default();
+    let files = (!listed.is_empty()).then(|| files(listed));
     Section {
         title: "Result".to_owned(),
         subtitle: line(backup),
@@ -162,25 +164,6 @@ fn facts(backup: &SqlServerBackupOutcome) -> Vec<Fact> {
         ));
     }
     facts
-}
-
-/// What a restore under another name has to place with MOVE.
-fn files(found: &ReadBack) -> Option<Table> {
-    if found.files.is_empty() {
-        return None;
-    }
-    let mut table = Table::new(
-        "Files in the backup",
-        vec![Column::words("logical name"), Column::words("file"), Column::numbers("size")],
-    );
-    for file in &found.files {
-        table.row(vec![
-            TableCell::from(shown(&file.logical_name)),
-            TableCell::from(shown(&file.physical_name)),
-            TableCell::from(bytes(file.bytes)),
-        ]);
-    }
-    Some(table)
 }
 
 fn notes(backup: &SqlServerBackupOutcome) -> Vec<Note> {

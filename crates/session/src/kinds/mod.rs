@@ -12,6 +12,7 @@ mod max_rate;
 mod points;
 mod restore;
 mod sqlserver_backup;
+mod sqlserver_verify;
 mod sweep;
 mod verify;
 mod write;
@@ -36,6 +37,7 @@ pub(crate) fn parts(run: &Run) -> Vec<Part> {
         RunBody::BackupTune(outcome) => backup_tune::parts(outcome),
         RunBody::BackupDrill(outcome) => backup_drill::parts(outcome),
         RunBody::SqlServerBackup(outcome) => sqlserver_backup::parts(outcome),
+        RunBody::SqlServerVerify(outcome) => sqlserver_verify::parts(outcome),
     }
 }
 
@@ -56,5 +58,6 @@ pub(crate) fn failures(run: &Run) -> Vec<String> {
         RunBody::BackupVerify(outcome) => backup_verify::failures(outcome),
         RunBody::BackupDrill(outcome) => backup_drill::failures(outcome),
         RunBody::SqlServerBackup(outcome) => sqlserver_backup::failures(outcome),
+        RunBody::SqlServerVerify(outcome) => sqlserver_verify::failures(outcome),
     }
 }

@@ -26,6 +26,8 @@ const LAST_SETTINGS: usize = 3;
 const KEPT_OF: usize = 4;
 /// How often each is measured in the last round.
 const TURNS: usize = 12;
+/// The same where a measurement takes as long as it takes; of fewer nothing can be said.
+const TURNS_MIN: usize = 4;
 /// A smaller advantage over the default is not worth a change.
 const ADVANTAGE_MIN: f64 = 0.02;
 /// How much the neighbours count beside a setting's own measurement in the first round.
@@ -92,6 +94,8 @@ pub struct Halving {
     rounds: usize,
     is_last: bool,
     spent_s: f64,
+    /// What one measurement takes at least, where it cannot be cut short.
+    whole_s: Option<f64>,
 }
 
 impl Halving {
@@ -131,9 +135,19 @@ impl Halving {
             round: 0,
             is_last: false,
             spent_s: 0.0,
+            whole_s: None,
         };
         search.begin_round();
         search
+    }
+
+    /// The same where each measurement runs to its end, which takes about `whole_s` seconds: the last round has fewer turns then,
+    /// rather than turns that are too short.
+    ///
+    /// # Panics
+    /// If `default` is none of the settings.
+    pub fn of_whole(neighbours: Vec<Vec<usize>>, default: usize, budget_s: f64, whole_s: f64) -> Self {
+        Self { whole_s: Some(whole_s.max(1e-9)), ..Self::new(neighbours, default, budget_s, whole_s) }
     }
 
     /// The next trial; `None` when the search is over.
@@ -143,15 +157,20 @@ impl Halving {
 
     /// Reports the rate of the trial from [`Halving::next`]; `None` if the setting does not work.
     pub fn update(&mut self, rate: Option<f64>) {
+        self.update_after(rate, self.seconds);
+    }
+
+    /// The same for a trial that took `seconds`, whatever it was to take.
+    pub fn update_after(&mut self, rate: Option<f64>, seconds: f64) {
         let Some(setting) = self.queue.pop_front() else { return };
         let log = rate.filter(|rate| *rate > 0.0).map_or(FAILED, f64::ln);
         let tried = &mut self.tried[setting];
-        tried.weighted += log * self.seconds;
-        tried.seconds += self.seconds;
+        tried.weighted += log * seconds;
+        tried.seconds += seconds;
         if self.is_last {
             tried.turns.push(log);
         }
-        self.spent_s += self.seconds;
+        self.spent_s += seconds;
         if self.queue.is_empty() && !self.is_last {
             self.end_round();
         }
@@ -212,9 +231,19 @@ impl Halving {
             return self.begin_round();
         }
         self.is_last = true;
-        self.seconds = (self.budget_s - self.spent_s) / (TURNS * self.left.len()) as f64;
+        let left_s = self.budget_s - self.spent_s;
+        let turns = self.whole_s.map_or(TURNS, |whole_s| {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "float casts saturate"
+            )]
+            let fit = (left_s / (whole_s * self.left.len() as f64)) as usize;
+            fit.clamp(TURNS_MIN, TURNS)
+        });
+        self.seconds = (left_s / (turns * self.left.len()) as f64).max(self.whole_s.unwrap_or(f64::MIN));
         // Back and forth, so that a drift of the machine meets all alike.
-        for turn in 0..TURNS {
+        for turn in 0..turns {
             let order: Vec<usize> = if turn.is_multiple_of(2) {
                 self.left.clone()
             } else {

@@ -1,6 +1,7 @@
 //! What goes wrong with a backup that a server makes itself.
 
 use iostall_connect::SourceError;
+use iostall_measure::{ByteCount, Nanos};
 use iostall_model::sqlserver_backup::Refusal;
 use thiserror::Error;
 
@@ -16,12 +17,35 @@ pub enum SqlServerBackupError {
     #[error("{source_name} is SQL Server {version}, and iostall drives backups of 2008 R2 and later")]
     TooOld { source_name: String, version: String },
     /// What the server said first, which is the cause; what it says last is only that the backup has ended.
-    #[error("{source_name} could not make the backup: {reason}")]
+    #[error("{source_name} answered: {reason}")]
     Failed { source_name: String, reason: String },
     #[error("stopped: {how}")]
     Stopped { how: String },
+    #[error("stopped: {how}")]
+    ReadingStopped { how: String },
     #[error("the connection to {source_name} broke, and the server may still be writing: {reason}")]
     Lost { source_name: String, reason: String },
+    /// Found before the first trial, or after it.
+    #[error(
+        "a whole backup of {database} takes about {one} ({}), and a search needs {trials} of them: {wanted} and not {budget}",
+        why
+    )]
+    TuneBudget { database: String, one: Nanos, why: &'static str, trials: u32, wanted: Nanos, budget: Nanos },
+    #[error(
+        "buffers of {} are too little for a backup with the options that were given: it takes {}",
+        ByteCount(*memory_bytes),
+        ByteCount(*wanted_bytes)
+    )]
+    TuneMemory { memory_bytes: u64, wanted_bytes: u64 },
+    /// A trial would overwrite something that is not its own.
+    #[error("{device} is there already, and trials overwrite their files: {reason}")]
+    TuneFile { device: String, reason: String },
+    #[error("nothing can be read back from {device}")]
+    NothingThere { device: String },
+    #[error("the files hold {backups} backups, and none of them is number {position}")]
+    NoSuchBackup { position: u64, backups: usize },
+    #[error("trials go to files of the server or to NUL, and not to {device}")]
+    TuneDevice { device: String },
 }
 
 fn sentences(refusals: &[Refusal]) -> String {
@@ -30,7 +54,10 @@ fn sentences(refusals: &[Refusal]) -> String {
 
 /// Numbers of errors, and what helps.
 const HINTS: [(&str, &str); 9] = [
-    ("(error 3201)", "the path is seen from the server: its service account must be able to write there"),
+    (
+        "(error 3201)",
+        "the path is seen from the server: its service account must be able to read and write there",
+    ),
     ("(error 3202)", "look at free space and at the event log of the server's host"),
     (
         "(error 3132)",
@@ -71,6 +98,22 @@ impl SqlServerBackupError {
                 "what was written is no backup; other backups in the same files are still good, unless --format or --init replaced \
                  them"
                     .to_owned()
+            }
+            Self::TuneBudget { .. } => {
+                "--budget gives it more time; a smaller database on the same disks, with the same kind of data, takes less".to_owned()
+            }
+            Self::TuneMemory { .. } => {
+                "--memory allows more; --buffer-count and --max-transfer-size take less".to_owned()
+            }
+            Self::TuneFile { .. } => {
+                "name a file that is not there, in the directory of the real backup: a trial never overwrites what it did not make"
+                    .to_owned()
+            }
+            Self::ReadingStopped { .. } => "nothing was changed, and nothing is known of the backup".to_owned(),
+            Self::NothingThere { .. } => "name the files of a backup".to_owned(),
+            Self::NoSuchBackup { .. } => "without --file it is the last one; --headers lists all".to_owned(),
+            Self::TuneDevice { .. } => {
+                "measure with --to NUL, and try the answer with backup run --to URL".to_owned()
             }
             Self::Lost { .. } => {
                 "look at sys.dm_exec_requests and msdb.dbo.backupset on the server before you start it again"

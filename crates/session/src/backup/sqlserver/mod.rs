@@ -6,7 +6,11 @@ mod forms;
 mod run;
 mod server;
 mod tsql;
+mod tune;
+mod verify;
 
 pub use error::SqlServerBackupError;
 pub use forms::{FormError, agent_job, maintenance_script, script};
 pub use run::{SqlServerBackup, SqlServerBackupRequest, run};
+pub use tune::{ServerTuneRequest, tune};
+pub use verify::{SqlServerVerifyRequest, verify};

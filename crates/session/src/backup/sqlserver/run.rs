@@ -247,7 +247,7 @@ impl Found<'_> {
 }
 
 /// What the server said first.
-fn cause(error: SourceError) -> String {
+pub(super) fn cause(error: SourceError) -> String {
     match error {
         SourceError::Query { reason, .. } | SourceError::Denied { reason, .. } => reason,
         other => other.to_string(),

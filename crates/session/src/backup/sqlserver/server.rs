@@ -156,14 +156,14 @@ pub(super) fn lists(rows: &[Columns], database: &str, position: u64) -> bool {
     rows.iter().any(is_it)
 }
 
-fn number(row: &Columns, name: &str) -> Option<u64> {
+pub(super) fn number(row: &Columns, name: &str) -> Option<u64> {
     row.iter().find_map(|(column, value)| match value {
         Value::Number(number) if column == name => Some(*number),
         _ => None,
     })
 }
 
-fn text(row: &Columns, name: &str) -> String {
+pub(super) fn text(row: &Columns, name: &str) -> String {
     let found = row.iter().find_map(|(column, value)| match value {
         Value::Text(text) if column == name => Some(text.clone()),
         _ => None,

@@ -58,6 +58,20 @@ pub(super) fn backup(statement: &BackupStatement) -> String {
     ended(format!("BACKUP {what} {database}\nTO {to}"), &options(statement))
 }
 
+/// A BACKUP with the time that it took by the server's clock, which counts milliseconds here and whole seconds in the history.
+pub(super) fn trial(statement: &BackupStatement) -> String {
+    format!(
+        "DECLARE @begun datetime2(3) = SYSUTCDATETIME();\n{}SELECT CONVERT(bigint, DATEDIFF(MILLISECOND, @begun, \
+         SYSUTCDATETIME())) AS elapsed_ms;\n",
+        backup(statement)
+    )
+}
+
+/// LABELONLY: which media set a file belongs to.
+pub(super) fn label(device: &BackupDevice) -> String {
+    format!("RESTORE LABELONLY\nFROM {};\n", devices(std::slice::from_ref(device)))
+}
+
 /// The RESTORE that checks what `statement` wrote, in the place `position` of its media set: a number, or a variable.
 pub(super) fn restore(check: RestoreCheck, statement: &BackupStatement, position: Option<&str>) -> String {
     let mut words = Vec::new();

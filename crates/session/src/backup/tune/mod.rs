@@ -1,17 +1,19 @@
 //! Finds the settings with which backups of a source onto some targets are fastest, by trying them.
 
-mod grid;
+pub(super) mod answer;
+mod axes;
+pub(super) mod grid;
 mod outcome;
 mod parts;
 mod request;
-mod search;
+pub(super) mod search;
 #[cfg(test)]
 mod simulated;
 mod tuner;
 
 use iostall_model::{Run, RunBody};
 
-use self::grid::Axes;
+use self::axes::Axes;
 use self::outcome::Found;
 use self::parts::Parts;
 use self::tuner::Tuner;

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use iostall_engine::files;
 use iostall_model::backup::BackupSettings;
 use iostall_model::{BackupTuneOutcome, TuneAnswer, TuneLimit, TunePart, TunedSetting};
-use iostall_stats::halving::Answer;
 
-use super::grid::{Grid, Setting};
+use super::answer::{answer, tried};
+use super::axes::Setting;
+use super::grid::Grid;
 use super::parts::Parts;
 use super::request::TuneRequest;
 use super::search::Searched;
@@ -24,7 +25,7 @@ pub(super) struct Found<'a> {
     pub(super) default: BackupSettings,
     /// The targets by their place, the fastest first.
     pub(super) order: &'a [usize],
-    pub(super) grid: &'a Grid,
+    pub(super) grid: &'a Grid<Setting>,
     pub(super) parts: &'a Parts,
     pub(super) left_out: Vec<String>,
     /// `None` if it ended before the search began.
@@ -34,7 +35,7 @@ pub(super) struct Found<'a> {
 impl Found<'_> {
     pub(super) fn outcome(&self, transfer: &Transfer) -> BackupTuneOutcome {
         let named = |path: &PathBuf| path.display().to_string();
-        let (answer, best) = self.answer();
+        let (answer, best) = answer(self.searched, self.grid);
         let cpu = transfer.cpu();
         let has_targets = !self.request.targets.is_empty();
         BackupTuneOutcome {
@@ -50,59 +51,25 @@ impl Found<'_> {
             over_memory: self.grid.over_memory(),
             left_out: self.left_out.clone(),
             alone: self.parts.alone.clone(),
-            tried: self.tried(best),
+            tried: tried(self.searched, self.grid, best, &|setting| self.described(setting)),
             answer,
             limit: self.limit(best),
             command: self.command(best, matches!(answer, TuneAnswer::Better { .. })),
             cpu_user_ns: cpu.user_ns,
             cpu_system_ns: cpu.system_ns,
+            server: None,
         }
     }
 
-    /// The answer, and the setting that it stands for.
-    fn answer(&self) -> (TuneAnswer, usize) {
-        let default = self.grid.default;
-        let Some(searched) = self.searched else { return (TuneAnswer::Undecided, default) };
-        match searched.halving.answer() {
-            Answer::Better { setting, ratio } => (TuneAnswer::Better { ratio }, setting),
-            Answer::NoDifference { best: Some((_, ratio)) } => (TuneAnswer::NoDifference { ratio }, default),
-            Answer::NoDifference { best: None } if self.grid.settings.len() == 1 => {
-                (TuneAnswer::NothingOpen, default)
-            }
-            Answer::NoDifference { best: None } => (TuneAnswer::Undecided, default),
+    fn described(&self, setting: &Setting) -> TunedSetting {
+        TunedSetting {
+            targets: targets_of(setting, self.order),
+            buffer_count: setting.buffers,
+            transfer_bytes: setting.transfer_bytes,
+            frame_bytes: setting.frame_bytes,
+            compression: setting.compression.to_string(),
+            ..TunedSetting::default()
         }
-    }
-
-    /// What was measured, the longest measured and then the fastest first.
-    fn tried(&self, best: usize) -> Vec<TunedSetting> {
-        let Some(searched) = self.searched else { return Vec::new() };
-        let mut tried = Vec::new();
-        for (number, (looks, known)) in searched.looks.iter().zip(searched.halving.tried()).enumerate() {
-            if looks.count == 0 {
-                continue;
-            }
-            let setting = &self.grid.settings[number];
-            let share = looks.stored_bytes as f64 / (looks.source_bytes as f64).max(1.0);
-            tried.push(TunedSetting {
-                targets: targets_of(setting, self.order),
-                buffer_count: setting.buffers,
-                transfer_bytes: setting.transfer_bytes,
-                frame_bytes: setting.frame_bytes,
-                compression: setting.compression.to_string(),
-                memory_bytes: self.grid.memory[number],
-                bytes_per_s: known.rate(),
-                stored_share: (looks.source_bytes > 0).then_some(share),
-                trials: looks.count,
-                seconds: known.seconds,
-                is_default: number == self.grid.default,
-                is_best: number == best,
-            });
-        }
-        let rate = |setting: &TunedSetting| setting.bytes_per_s.unwrap_or_default();
-        tried.sort_by(|one, other| {
-            other.trials.cmp(&one.trials).then_with(|| rate(other).total_cmp(&rate(one)))
-        });
-        tried
     }
 
     fn limit(&self, best: usize) -> Option<TuneLimit> {
@@ -184,7 +151,7 @@ mod tests {
     use iostall_measure::Nanos;
     use iostall_model::backup::Compression;
 
-    use super::super::grid::{Axes, Given};
+    use super::super::axes::{Axes, Given};
     use super::*;
 
     fn request(targets: &[&str], sources: &[&str]) -> TuneRequest {
@@ -220,7 +187,7 @@ mod tests {
             compression: Compression::Zstd(1),
         };
         let axes = Axes::new(&Given::default(), &default);
-        let grid = Grid::new(&axes, &usual, u64::MAX, &|_| Some(1)).unwrap();
+        let grid = axes.grid(&usual, u64::MAX, &|_| Some(1)).unwrap();
         let found = Found {
             request,
             source_bytes: 1,

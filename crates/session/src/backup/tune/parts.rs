@@ -5,7 +5,7 @@ use iostall_model::{PartAlone, TunePart};
 use iostall_stats::halving::{Alone, limiting};
 use iostall_transfer::backup::create::{CreateError, CreateOptions};
 
-use super::grid::Axes;
+use super::axes::Axes;
 use super::search::{LOOK_S_MIN, Seen};
 use super::tuner::Tuner;
 use crate::event::{Event, Observer};
@@ -172,7 +172,7 @@ fn stored_rate(seen: &Seen) -> f64 {
 mod tests {
     use iostall_model::backup::BackupSettings;
 
-    use super::super::grid::Given;
+    use super::super::axes::Given;
     use super::*;
 
     const MIB: f64 = 1_048_576.0;

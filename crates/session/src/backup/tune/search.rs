@@ -13,38 +13,45 @@ const FOLLOWS: f64 = 0.2;
 
 /// What a look at a setting showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Seen {
+pub(in crate::backup) struct Seen {
     /// Of the source; `None` if the setting does not work.
-    pub(super) bytes_per_s: Option<f64>,
-    pub(super) source_bytes: u64,
-    pub(super) stored_bytes: u64,
+    pub(in crate::backup) bytes_per_s: Option<f64>,
+    pub(in crate::backup) source_bytes: u64,
+    pub(in crate::backup) stored_bytes: u64,
+    /// How long it moved data, where it could not be told how long; `None` if it moved as long as it was to.
+    pub(in crate::backup) moved_s: Option<f64>,
 }
 
 /// All looks at one setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Looks {
-    pub(super) count: u32,
-    pub(super) source_bytes: u64,
-    pub(super) stored_bytes: u64,
+pub(in crate::backup) struct Looks {
+    pub(in crate::backup) count: u32,
+    pub(in crate::backup) source_bytes: u64,
+    pub(in crate::backup) stored_bytes: u64,
 }
 
 /// A search, and all looks.
-pub(super) struct Searched {
-    pub(super) halving: Halving,
-    pub(super) looks: Vec<Looks>,
+pub(in crate::backup) struct Searched {
+    pub(in crate::backup) halving: Halving,
+    pub(in crate::backup) looks: Vec<Looks>,
 }
 
-/// Searches `grid` for `budget_s` seconds of the clock `now_s`. `measure` looks at a setting for so many seconds; its error ends
-/// the search, which then has what was measured before. `on` is called after each look.
-pub(super) fn search<E>(
-    grid: &Grid,
+/// A search of `grid` whose looks are as long as they are to be.
+pub(super) fn halving<S>(grid: &Grid<S>, budget_s: f64) -> Halving {
+    Halving::new(grid.neighbours.clone(), grid.default, budget_s, LOOK_S_MIN)
+}
+
+/// Searches for `budget_s` seconds of the clock `now_s`. `measure` looks at a setting for so many seconds; its error ends the
+/// search, which then has what was measured before. `on` is called after each look.
+pub(in crate::backup) fn search<E>(
+    halving: Halving,
     budget_s: f64,
     now_s: &dyn Fn() -> f64,
     measure: &mut dyn FnMut(usize, f64) -> Result<Seen, E>,
     on: &mut dyn FnMut(&Searched),
 ) -> (Searched, Result<(), E>) {
-    let halving = Halving::new(grid.neighbours.clone(), grid.default, budget_s, LOOK_S_MIN);
-    let mut searched = Searched { halving, looks: vec![Looks::default(); grid.settings.len()] };
+    let looks = vec![Looks::default(); halving.tried().len()];
+    let mut searched = Searched { halving, looks };
     let begun_s = now_s();
     let mut ready_s = 0.0;
     while let Some(Look { setting, seconds }) = searched.halving.next() {
@@ -52,14 +59,14 @@ pub(super) fn search<E>(
         if before_s - begun_s > budget_s * OVERRUN {
             break;
         }
-        let moving_s = (seconds - ready_s).max(LOOK_S_MIN / 2.0);
-        let look = match measure(setting, moving_s) {
+        let wanted_s = (seconds - ready_s).max(LOOK_S_MIN / 2.0);
+        let look = match measure(setting, wanted_s) {
             Ok(look) => look,
             Err(error) => return (searched, Err(error)),
         };
-        let beside_s = (now_s() - before_s - moving_s).max(0.0);
+        let beside_s = (now_s() - before_s - look.moved_s.unwrap_or(wanted_s)).max(0.0);
         ready_s += (beside_s - ready_s) * FOLLOWS;
-        searched.halving.update(look.bytes_per_s);
+        searched.halving.update_after(look.bytes_per_s, look.moved_s.unwrap_or(seconds));
         let looks = &mut searched.looks[setting];
         looks.count += 1;
         looks.source_bytes += look.source_bytes;

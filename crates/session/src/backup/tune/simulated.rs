@@ -12,8 +12,9 @@ use iostall_stats::halving::Answer;
 use iostall_transfer::Progress;
 use iostall_transfer::pipeline::{Extent, Frame, Job, Pipeline, Placement, Sink, Source, Step};
 
-use super::grid::{Axes, Given, Grid, Setting};
-use super::search::{Searched, Seen, search};
+use super::axes::{Axes, Given, Setting};
+use super::grid::Grid;
+use super::search::{Searched, Seen, halving, search};
 
 /// Everything is small, because what is written to a simulated device stays in memory.
 const SCALE: u32 = 64;
@@ -153,7 +154,7 @@ fn memory(setting: &Setting) -> Option<u64> {
 }
 
 /// What is open: stripes, buffers and sizes. There are no workers on a simulated device, so compression is given.
-fn grid(stripes: usize, memory_max: u64) -> Grid {
+fn grid(stripes: usize, memory_max: u64) -> Grid<Setting> {
     let usual = default(stripes);
     let settings = BackupSettings {
         stripes: u16::try_from(stripes).unwrap(),
@@ -163,19 +164,19 @@ fn grid(stripes: usize, memory_max: u64) -> Grid {
         ..BackupSettings::default()
     };
     let given = Given { compression: Some(Compression::None), ..Given::default() };
-    Grid::new(&Axes::new(&given, &settings), &usual, memory_max, &memory).unwrap()
+    Axes::new(&given, &settings).grid(&usual, memory_max, &memory).unwrap()
 }
 
-fn searched(machine: &Machine, grid: &Grid) -> Searched {
+fn searched(machine: &Machine, grid: &Grid<Setting>) -> Searched {
     let now_s = || machine.clock.now_ns() as f64 / 1e9;
     let mut measure = |number: usize, seconds: f64| -> Result<Seen, Infallible> {
         let rate = machine.look(&grid.settings[number], seconds);
-        Ok(Seen { bytes_per_s: Some(rate), source_bytes: 1, stored_bytes: 1 })
+        Ok(Seen { bytes_per_s: Some(rate), source_bytes: 1, stored_bytes: 1, moved_s: None })
     };
-    search(grid, 120.0, &now_s, &mut measure, &mut |_| {}).0
+    search(halving(grid, 120.0), 120.0, &now_s, &mut measure, &mut |_| {}).0
 }
 
-fn chosen(searched: &Searched, grid: &Grid) -> usize {
+fn chosen(searched: &Searched, grid: &Grid<Setting>) -> usize {
     match searched.halving.answer() {
         Answer::Better { setting, .. } => setting,
         Answer::NoDifference { .. } => grid.default,
@@ -183,7 +184,7 @@ fn chosen(searched: &Searched, grid: &Grid) -> usize {
 }
 
 /// The share of the best of all settings that the answer reaches.
-fn share_of_best(machine: &Machine, grid: &Grid, answer: usize) -> f64 {
+fn share_of_best(machine: &Machine, grid: &Grid<Setting>, answer: usize) -> f64 {
     let rate = |setting: &Setting| machine.look(setting, LOOK_S_MAX);
     let best = grid.settings.iter().map(rate).fold(0.0, f64::max);
     rate(&grid.settings[answer]) / best
@@ -252,7 +253,7 @@ fn a_search_keeps_to_its_time_whatever_it_takes_to_make_ready() {
             machine.clock.advance_to(machine.clock.now_ns() + look_ns + ready_ns);
             Ok(Seen { bytes_per_s: Some(1e9), ..Seen::default() })
         };
-        let searched = search(&grid, 30.0, &now_s, &mut measure, &mut |_| {}).0;
+        let searched = search(halving(&grid, 30.0), 30.0, &now_s, &mut measure, &mut |_| {}).0;
         let took_s = (machine.clock.now_ns() - begun_ns) as f64 / 1e9;
         assert!(took_s < 40.0, "{took_s:.1} s of 30");
         assert!(searched.looks.iter().any(|looks| looks.count > 0));

@@ -14,9 +14,10 @@ use iostall_transfer::backup::create::{
     CreateError, CreateOptions, Feed, Sample, SourceRequest, Trial, TrialLimit, check_targets, prepare, trial,
 };
 
-use super::grid::{Axes, Given, Grid, Setting};
+use super::axes::{Axes, Given, Setting};
+use super::grid::Grid;
 use super::request::TuneRequest;
-use super::search::{Searched, Seen, search};
+use super::search::{Searched, Seen, halving, search};
 use crate::backup::database::DatabaseSource;
 use crate::error::SessionError;
 use crate::event::{Event, Observer, RunProgress, TunePlan};
@@ -112,7 +113,7 @@ impl<'r> Tuner<'r> {
     }
 
     /// All settings that fit into memory, and how much that is.
-    pub(super) fn grid(&self, axes: &Axes) -> Result<(Grid, u64), SessionError> {
+    pub(super) fn grid(&self, axes: &Axes) -> Result<(Grid<Setting>, u64), SessionError> {
         let memory_max = self.request.memory_bytes.unwrap_or_else(|| {
             memory_available_bytes().map_or(MEMORY_MAX, |free| (free / MEMORY_PART).min(MEMORY_MAX))
         });
@@ -124,28 +125,28 @@ impl<'r> Tuner<'r> {
             compression: self.default.compression,
         };
         let memory_of = |setting: &Setting| self.options(setting).memory_bytes().ok();
-        let grid =
-            Grid::new(axes, &default, memory_max, &memory_of).ok_or_else(|| SessionError::TuneMemory {
-                wanted_bytes: memory_of(&default).unwrap_or_default(),
-                memory_bytes: memory_max,
-            })?;
+        let grid = axes.grid(&default, memory_max, &memory_of).ok_or_else(|| SessionError::TuneMemory {
+            wanted_bytes: memory_of(&default).unwrap_or_default(),
+            memory_bytes: memory_max,
+        })?;
         Ok((grid, memory_max))
     }
 
     /// What is about to be done.
-    pub(super) fn plan(&self, grid: &Grid, memory_bytes_max: u64) -> TunePlan {
+    pub(super) fn plan(&self, grid: &Grid<Setting>, memory_bytes_max: u64) -> TunePlan {
         TunePlan {
             settings: grid.settings.len() as u64,
             over_memory: grid.over_memory(),
             budget: self.request.budget,
             memory_bytes_max,
             trial_bytes_max: if self.request.targets.is_empty() { 0 } else { self.trial_bytes },
+            whole: None,
         }
     }
 
     pub(super) fn search(
         &mut self,
-        grid: &Grid,
+        grid: &Grid<Setting>,
         transfer: &Transfer,
         observer: &dyn Observer,
     ) -> (Searched, Result<(), CreateError>) {
@@ -167,7 +168,7 @@ impl<'r> Tuner<'r> {
                 whole,
             });
         };
-        search(grid, left_s, &now_s, &mut measure, &mut on)
+        search(halving(grid, left_s), left_s, &now_s, &mut measure, &mut on)
     }
 
     /// Moves data for so many seconds: from memory, or from the next place of the source.
@@ -187,6 +188,7 @@ impl<'r> Tuner<'r> {
                 bytes_per_s: (bytes_per_s > 0.0).then_some(bytes_per_s),
                 source_bytes,
                 stored_bytes,
+                moved_s: None,
             }),
             // A setting that this machine cannot have is a bad one, and no reason to stop.
             Err(CreateError::Buffers { .. } | CreateError::Engine(_)) => Ok(Seen::default()),

@@ -179,6 +179,8 @@ fn listed() -> String {
         let plain = BackupStatement { devices: statement.devices.clone(), ..disk() };
         if statement == (BackupStatement { database: statement.database.clone(), ..plain }) {
             texts.extend(RestoreCheck::ALL.map(|check| restore(check, &statement, Some("2"))));
+            texts.extend(statement.devices.iter().map(label));
+            texts.push(trial(&BackupStatement { copy_only: true, ..statement.clone() }));
         }
         lines.extend(
             texts
