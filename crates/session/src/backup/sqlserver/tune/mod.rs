@@ -77,7 +77,7 @@ pub fn tune(
     };
     let mut trials = Trials::new(statement, follower, main, before.facts)?;
     let mut tuned = Tuned::new(request, &trials)?;
-    tuned.estimate(request, &trials.figures)?;
+    holds_by_estimate(request, &trials.figures)?;
     observer.on(&Event::TuneBegun(&tuned.plan(request, &trials.figures)));
     let ended = tuned.search(request, &mut trials, &transfer, observer);
     observer.on(&Event::ProgressEnded);
@@ -128,17 +128,6 @@ impl Tuned {
             SqlServerBackupError::TuneMemory { memory_bytes: memory_max, wanted_bytes }
         })?;
         Ok(Self { axes, grid, memory_max, left_out: Vec::new(), alone: Vec::new(), searched: None })
-    }
-
-    /// Refuses a budget that is too short by what is known before the first trial.
-    fn estimate(&self, request: &ServerTuneRequest, figures: &Figures) -> Result<(), SqlServerBackupError> {
-        let past = figures.past_s.filter(|seconds| *seconds > 0);
-        let (seconds, why) = match (past, figures.database_bytes) {
-            (Some(seconds), _) => (seconds as f64, "its newest full backup did"),
-            (None, Some(bytes)) => (bytes as f64 / FASTEST as f64, "at 4 GiB/s"),
-            (None, None) => return Ok(()),
-        };
-        holds(request, request.budget.seconds(), seconds, why)
     }
 
     fn plan(&self, request: &ServerTuneRequest, figures: &Figures) -> TunePlan {
@@ -203,6 +192,17 @@ impl Tuned {
         self.searched = Some(searched);
         ended
     }
+}
+
+/// Refuses a budget that is too short by what is known before the first trial.
+fn holds_by_estimate(request: &ServerTuneRequest, figures: &Figures) -> Result<(), SqlServerBackupError> {
+    let past = figures.past_s.filter(|seconds| *seconds > 0);
+    let (seconds, why) = match (past, figures.database_bytes) {
+        (Some(seconds), _) => (seconds as f64, "its newest full backup did"),
+        (None, Some(bytes)) => (bytes as f64 / FASTEST as f64, "at 4 GiB/s"),
+        (None, None) => return Ok(()),
+    };
+    holds(request, request.budget.seconds(), seconds, why)
 }
 
 /// Refuses a budget that holds too few backups of so many seconds.
