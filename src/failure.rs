@@ -70,8 +70,12 @@ pub(crate) fn hint_of(error: &anyhow::Error) -> Option<String> {
     if let Some(hinted) = error.downcast_ref::<Hinted>() {
         return Some(hinted.hint.clone());
     }
-    let kinds = || error.chain().filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
-    let too_large = || kinds().any(|kind| kind == io::ErrorKind::FileTooLarge).then(|| TOO_LARGE.to_owned());
+    let causes = || error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    let is_too_large = |cause: &io::Error| cause.kind() == io::ErrorKind::FileTooLarge;
+    let too_large = || causes().any(is_too_large).then(|| TOO_LARGE.to_owned());
+    if let Some(hint) = causes().find_map(iostall_remote::hint) {
+        return Some(hint.to_owned());
+    }
     error
         .downcast_ref()
         .and_then(SessionError::hint)

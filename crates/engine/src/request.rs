@@ -59,6 +59,13 @@ pub struct Completion {
 pub struct IoFailure(pub i32);
 
 impl IoFailure {
+    /// For engines whose files are not the kernel's: the request failed.
+    pub const BROKEN: Self = Self(libc::EIO);
+    /// More than a file can hold.
+    pub const TOO_LARGE: Self = Self(libc::EFBIG);
+    /// Nothing was there to carry it out.
+    pub const NO_RESOURCES: Self = Self(libc::ENOMEM);
+
     /// Its symbol (`EIO`), or `errno N` if it is uncommon.
     pub fn symbol(self) -> String {
         match self.0 {

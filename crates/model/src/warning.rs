@@ -102,6 +102,8 @@ pub enum WarningCode {
     PartialList,
     /// Only one key opens an encrypted backup.
     OneRecipient,
+    /// A store replaces objects although it is told not to.
+    StoreReplaces,
     /// Something in a tree has no content that could be backed up.
     LeftOut,
     /// There is a newer backup of the same source than the one that was used.
@@ -162,6 +164,7 @@ impl WarningCode {
             | Self::FloorMissed
             | Self::PartialList
             | Self::OneRecipient
+            | Self::StoreReplaces
             | Self::NewerBackup
             | Self::MissingGrant
             | Self::SettingOff

@@ -3,10 +3,11 @@
 use std::io;
 
 use iostall_engine::{
-    Buffer, BufferPool, Completion, Engine, EngineError, EngineReport, FileHandle, Pages, PsyncEngine,
-    Request, UringConfig, UringEngine, Wait,
+    Buffer, BufferPool, Completion, Engine, EngineError, EngineReport, FileHandle, NullEngine, Pages,
+    PsyncEngine, Request, UringConfig, UringEngine, Wait,
 };
-use iostall_measure::Unavailable;
+use iostall_measure::{MonotonicClock, Unavailable};
+use iostall_remote::{EngineFile, RemoteEngine};
 
 /// Buffers of one size from one pool, mapped once and used by one engine after another.
 pub(crate) struct BufferSet {
@@ -57,6 +58,20 @@ impl BufferSet {
             }
         }
     }
+
+    /// The same on files of which some may be objects.
+    pub(crate) fn engine_beside(&self, files: &[EngineFile<'_>]) -> Result<AnyEngine, EngineError> {
+        let local: Vec<_> = files.iter().filter_map(EngineFile::local).collect();
+        if local.len() == files.len() {
+            return self.engine(&local);
+        }
+        let local = if local.is_empty() {
+            AnyEngine::NoFiles(NullEngine::new(self.buffer_count + 1, 0))
+        } else {
+            self.engine(&local)?
+        };
+        Ok(AnyEngine::Remote(Box::new(RemoteEngine::new(local, MonotonicClock::new(), files))))
+    }
 }
 
 /// The engine in use.
@@ -67,6 +82,10 @@ pub(crate) enum AnyEngine {
         engine: PsyncEngine,
         instead_of: Unavailable,
     },
+    /// No file is of this machine.
+    NoFiles(NullEngine),
+    /// Some files are objects of a store.
+    Remote(Box<RemoteEngine<AnyEngine, MonotonicClock>>),
 }
 
 impl AnyEngine {
@@ -74,6 +93,8 @@ impl AnyEngine {
         match self {
             Self::Uring(engine) => engine.as_ref(),
             Self::Psync { engine, .. } => engine,
+            Self::NoFiles(engine) => engine,
+            Self::Remote(engine) => engine.as_ref(),
         }
     }
 
@@ -81,6 +102,8 @@ impl AnyEngine {
         match self {
             Self::Uring(engine) => engine.as_mut(),
             Self::Psync { engine, .. } => engine,
+            Self::NoFiles(engine) => engine,
+            Self::Remote(engine) => engine.as_mut(),
         }
     }
 }
@@ -88,8 +111,10 @@ impl AnyEngine {
 impl Engine for AnyEngine {
     fn report(&self) -> EngineReport {
         let mut report = self.inner().report();
-        if let Self::Psync { instead_of, .. } = self {
-            report.refused.push(instead_of.clone());
+        match self {
+            Self::Psync { instead_of, .. } => report.refused.push(instead_of.clone()),
+            Self::NoFiles(_) => report.name = "objects",
+            Self::Uring(_) | Self::Remote(_) => {}
         }
         report
     }

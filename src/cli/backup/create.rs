@@ -21,6 +21,7 @@ const STRIPES_MAX: usize = 64;
     iostall backup create --to /b1/shop.iob --to /b2/shop.iob /var/lib/shop\n  \
     iostall backup create --to /b1/shop.iob --compress zstd:3 --encrypt-to age1… --encrypt-to age1… /var/lib/shop\n  \
     iostall backup create --to /b1/disk.iob /dev/mapper/shop-snapshot    a block device\n  \
+    iostall backup create --to s3://backups/db1/shop.iob /var/lib/shop    keys from AWS_ACCESS_KEY_ID …\n  \
     mysqldump shop | iostall backup create --to /b1/shop.iob -           standard input\n  \
     iostall backup create --to null: --compress none /var/lib/shop       how fast can it be read?\n  \
     iostall backup create --to /b1/shop.iob --stats 10 --limit 200MB/s /var/lib/shop\n  \
@@ -33,7 +34,7 @@ pub(crate) struct CreateArgs {
     #[arg(value_name = "SOURCE", required = true)]
     pub(crate) sources: Vec<PathBuf>,
 
-    /// A new file for a stripe; repeat it for more, at most 64. `null:` writes nothing
+    /// A new file for a stripe, or s3://BUCKET/NAME; repeat it for more, at most 64. `null:` writes nothing
     #[arg(long, value_name = "FILE", required = true, help_heading = "What")]
     pub(crate) to: Vec<PathBuf>,
     /// zstd, zstd:LEVEL (-7 to 22), lz4 or none

@@ -23,7 +23,7 @@ use crate::cli::rate::bytes_per_second;
     something in it, are refused without --overwrite, which names it; so is a block device, which has no other name while it\n\
     is written.")]
 pub(crate) struct RestoreArgs {
-    /// The manifest, or a stripe beside it; stripes in other directories are named, too
+    /// The manifest, or a stripe beside it, as a path or as s3://BUCKET/NAME; stripes in other directories are named, too
     #[arg(value_name = "SET", required = true)]
     pub(crate) from: Vec<PathBuf>,
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use iostall_measure::ByteCount;
 use iostall_session::SessionError;
-use iostall_session::backup::create::{BackupSource, CreateRequest, create};
+use iostall_session::backup::create::{BackupSource, CreateRequest, create, scratch_for};
 use iostall_session::backup::database::DatabaseSource;
 
 use super::keys::key_error;
@@ -23,9 +23,9 @@ pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> 
     let files = args.sources.iter().chain(&targets).map(PathBuf::as_path);
     let outputs = output::check(&args.output, &taken(global).targets(files))?;
     let mut writer = run_writer(global, args.no_store, printer)?;
-    let scratch = targets.first().and_then(|target| target.parent()).unwrap_or(Path::new(""));
+    let scratch = scratch_for(&targets);
     let sources =
-        args.sources.iter().map(|source| named(source, scratch)).collect::<anyhow::Result<Vec<_>>>()?;
+        args.sources.iter().map(|source| named(source, &scratch)).collect::<anyhow::Result<Vec<_>>>()?;
     let transfer = begin_transfer(args.nice, printer)?;
     let transfer = give_way(transfer, &args.give_way, (&args.output.require, args.limit))?;
     let request = CreateRequest {

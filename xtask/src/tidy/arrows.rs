@@ -8,7 +8,7 @@ const ORDER: [&[&str]; 9] = [
     &["stats", "model"],
     &["host"],
     &["engine"],
-    &["connect"],
+    &["connect", "remote"],
     &["load", "diskspd", "transfer", "collect", "store", "notify"],
     &["session", "watch"],
     &["report"],

@@ -8,6 +8,7 @@ use iostall_host::System;
 use iostall_model::backup::{BackupSettings, Compression};
 use iostall_model::stripe::{BackupShape, StripeUse};
 use iostall_model::{BackupOutcome, Run, RunBody, Warning, WarningCode};
+use iostall_remote::is_object;
 use iostall_transfer::Progress;
 use iostall_transfer::backup::codec::Lock;
 use iostall_transfer::backup::create::{
@@ -75,6 +76,14 @@ impl Created {
     pub fn into_run(self) -> Run {
         let body = RunBody::Backup(Box::new(self.outcome));
         self.transfer.finish(self.name, self.targets, self.warnings, body)
+    }
+}
+
+/// Where a copy of a database that is made for a backup to `targets` has room: beside them, unless they are in a store.
+pub fn scratch_for(targets: &[PathBuf]) -> PathBuf {
+    match targets.first() {
+        Some(target) if is_object(target) => std::env::temp_dir(),
+        target => target.and_then(|target| target.parent()).unwrap_or(Path::new("")).to_owned(),
     }
 }
 
@@ -242,6 +251,14 @@ fn warnings(made: &Made, options: &CreateOptions) -> Vec<Warning> {
         let message = "only one key opens this backup: who loses that key loses the backup".to_owned();
         let warning = Warning::new(WarningCode::OneRecipient, message);
         warnings.push(warning.hint("name a second recipient with another --encrypt-to"));
+    }
+    if let Some(manifest) = &made.replacing_store {
+        let message = format!(
+            "the store replaces objects although it was told not to: another backup to {} would not be refused",
+            manifest.display()
+        );
+        let hint = "give each backup a name of its own, and let nothing else write there";
+        warnings.push(Warning::new(WarningCode::StoreReplaces, message).hint(hint));
     }
     if made.counts.skipped_specials > 0 {
         let message = format!(

@@ -13,6 +13,7 @@ pub mod format;
 pub mod fuzzing;
 pub mod manifest_file;
 pub mod pages;
+mod places;
 pub mod read;
 pub mod rebuild;
 pub mod restore;

@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 use iostall_engine::files;
 use iostall_measure::clock::utc_now;
 use iostall_model::backup::{Digest32, FileEntry, Manifest, SetId, StoredName, StripeRecord, Totals};
+use iostall_remote::{Object, is_object};
 use jiff::Timestamp;
 
 use super::codec::{Decoder, SetKeys, Unlock, unwrap};
 use super::create::remove_dead;
 use super::format::{FrameKind, StripeHeader, WrappedKeys, entry_lines};
 use super::manifest_file;
+use super::places::is_there;
 use super::read::{self, Damage, Fault, ReadError, Stripe};
 
 /// A manifest that was made again.
@@ -47,8 +49,7 @@ pub fn rebuild(
     }
     let manifest = found.into_manifest(&first.header, tool_version);
     let places = places(&stripes, to);
-    let (there, missing): (Vec<_>, Vec<_>) =
-        places.into_iter().partition(|place| place.symlink_metadata().is_ok());
+    let (there, missing): (Vec<_>, Vec<_>) = places.into_iter().partition(|place| is_there(place));
     let copy = copy_of(set, &there, unlock).filter(|_| !missing.is_empty());
     let (manifest, content) = if let Some(copy) = copy {
         copy
@@ -122,11 +123,15 @@ impl Found {
         }
         self.source_bytes += end.source_bytes;
         let stored = |path: &Path| StoredName(files::path_bytes(path).to_vec());
-        let directory = std::fs::canonicalize(&stripe.path).ok();
+        let place = if is_object(&stripe.path) {
+            Some(stripe.path.clone())
+        } else {
+            std::fs::canonicalize(&stripe.path).ok()
+        };
         self.records.push(StripeRecord {
             number: stripe.number(),
             name: stored(Path::new(stripe.path.file_name().unwrap_or_default())),
-            directory: directory.as_deref().and_then(Path::parent).map(stored),
+            directory: place.as_deref().and_then(Path::parent).map(stored),
             bytes: stripe.bytes,
             frames: end.frames,
             end_digest: Digest32(digest),
@@ -210,6 +215,11 @@ fn encode(
 
 fn write(set: SetId, content: &[u8], places: &[PathBuf]) -> Result<(), ReadError> {
     for place in places {
+        if is_object(place) {
+            let put = Object::at(place).and_then(|object| object.put_new(content));
+            put.map_err(ReadError::system("write", place))?;
+            continue;
+        }
         let mut temporary = OsString::from(".");
         temporary.push(place.file_name().unwrap_or_default());
         temporary.push(format!(".{set}.partial"));

@@ -9,6 +9,7 @@ use iostall_host::memory_available_bytes;
 use iostall_measure::Nanos;
 use iostall_measure::foreign::without_passwords;
 use iostall_model::backup::BackupSettings;
+use iostall_remote::is_object;
 use iostall_stats::halving::Tried;
 use iostall_transfer::backup::create::{
     CreateError, CreateOptions, Feed, Sample, SourceRequest, Trial, TrialLimit, check_targets, prepare, trial,
@@ -54,6 +55,10 @@ pub(super) struct Tuner<'r> {
 impl<'r> Tuner<'r> {
     pub(super) fn new(request: &'r TuneRequest, transfer: &Transfer) -> Result<Self, SessionError> {
         refuse_what_is_read_once(&request.sources)?;
+        if let Some(target) = request.targets.iter().find(|target| is_object(target)) {
+            let message = format!("{} is no file: tune tries targets on this machine", target.display());
+            return Err(CreateError::Settings(message).into());
+        }
         check_targets(&request.targets)?;
         let paths = request.sources.iter().cloned().map(SourceRequest::Path).collect();
         let sample = Sample::of(&prepare(paths, &request.targets, transfer.progress())?);

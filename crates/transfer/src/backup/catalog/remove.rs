@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::files::{rename_over, sync_directory};
 use iostall_model::backup::SetId;
+use iostall_remote::{Object, is_object};
 use thiserror::Error;
 
 use super::found::FoundSet;
-use super::scan::{Part, REMOVED, part_of};
+use super::scan::{Part, REMOVED, content_of, part_of};
 
 /// Why a set was not deleted, or not to its end.
 #[derive(Debug, Error)]
@@ -67,7 +68,15 @@ pub(super) fn steps(set: &FoundSet) -> Vec<Step> {
 impl Step {
     pub(super) fn take(&self) -> Result<(), RemoveError> {
         match self {
+            Self::Mark { manifest, mark } if is_object(manifest) => {
+                mark_object(manifest, mark).map_err(failed("mark as deleted", manifest))
+            }
             Self::Mark { manifest, mark } => rename_over(manifest, mark).map_err(failed("rename", manifest)),
+            // A store has answered when it is done.
+            Self::Sync(directory) if is_object(directory) => Ok(()),
+            Self::Delete(path) if is_object(path) => {
+                Object::at(path).and_then(|object| object.delete()).map_err(failed("delete", path))
+            }
             Self::Sync(directory) => sync_directory(directory).map_err(failed("sync", directory)),
             Self::Delete(path) => match std::fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("delete", path)(error)),
@@ -75,6 +84,15 @@ impl Step {
             },
         }
     }
+}
+
+/// Objects have no other names: the mark is a copy.
+fn mark_object(manifest: &Path, mark: &Path) -> io::Result<()> {
+    match Object::at(mark)?.put_new(&content_of(manifest)?) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    Object::at(manifest)?.delete()
 }
 
 /// The manifest beside the first stripe makes the set a backup, so it goes first.

@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files::path_bytes;
 use iostall_model::backup::SetId;
+use iostall_remote::is_object;
 use thiserror::Error;
 
 use super::found::{FoundSet, FoundStripe};
 use crate::backup::codec::Unlock;
 use crate::backup::format::{ManifestHeader, STRIPE_HEADER_BYTES_MIN, StripeHeader};
 use crate::backup::manifest_file;
+use crate::backup::places::{paths_in, read_part, reader, whole_object};
 
 /// The end of the name of a manifest whose set is being deleted.
 pub(super) const REMOVED: &str = ".removed";
@@ -45,6 +47,15 @@ pub fn scan(directories: &[PathBuf], unlock: Option<&Unlock>) -> Result<Vec<Foun
     let mut seen = Vec::new();
     for directory in directories {
         let failed = |source| ScanError::Directory { directory: directory.clone(), source };
+        if is_object(directory) {
+            if !seen.contains(directory) {
+                for path in paths_in(directory).map_err(failed)? {
+                    look_at(&path, unlock, &mut sets).map_err(|source| ScanError::File { path, source })?;
+                }
+                seen.push(directory.clone());
+            }
+            continue;
+        }
         let real = directory.canonicalize().map_err(failed)?;
         if seen.contains(&real) {
             continue;
@@ -103,8 +114,7 @@ fn read_manifest(path: &Path, unlock: Option<&Unlock>, set: &mut FoundSet) -> io
     if set.manifest.is_some() {
         return Ok(());
     }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MANIFEST_BYTES_MAX).read_to_end(&mut bytes)?;
+    let bytes = content_of(path)?;
     let is_encrypted = ManifestHeader::decode(&bytes).is_ok_and(|header| header.keys.is_some());
     set.is_encrypted |= is_encrypted;
     if is_encrypted && unlock.is_none() {
@@ -121,30 +131,42 @@ fn read_manifest(path: &Path, unlock: Option<&Unlock>, set: &mut FoundSet) -> io
     Ok(())
 }
 
-/// What the file at `path` is, by its content, and its length.
+/// A longer one than any manifest is cut off, which its checksum tells.
+pub(super) fn content_of(path: &Path) -> io::Result<Vec<u8>> {
+    if is_object(path) {
+        return Ok(whole_object(path, MANIFEST_BYTES_MAX)?.unwrap_or_default());
+    }
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(File::open(path)?, MANIFEST_BYTES_MAX), &mut bytes)?;
+    Ok(bytes)
+}
+
+/// What the file or object at `path` is, by its content, and its length.
 pub(super) fn part_of(path: &Path) -> io::Result<(Part, u64)> {
+    if is_object(path) {
+        let object = reader(path)?;
+        let part = part_by(|length| object.read(0, length as u64))?;
+        return Ok((part, object.bytes()));
+    }
     let facts = fs::symlink_metadata(path)?;
     // Opening a pipe would wait for its other end.
     if !facts.is_file() {
         return Ok((Part::Other, 0));
     }
-    let mut head = Vec::with_capacity(STRIPE_HEADER_BYTES_MIN);
-    let mut file = File::open(path)?;
-    file.by_ref().take(STRIPE_HEADER_BYTES_MIN as u64).read_to_end(&mut head)?;
-    if let Some(set) = ManifestHeader::set_of(&head) {
-        return Ok((Part::Manifest(set), facts.len()));
-    }
-    let Ok(block) = StripeHeader::block_bytes_of(&head) else { return Ok((Part::Other, facts.len())) };
-    read_to(&mut file, &mut head, u64::from(block))?;
-    let Ok(length) = StripeHeader::bytes_of(&head) else { return Ok((Part::Other, facts.len())) };
-    read_to(&mut file, &mut head, length)?;
-    let part = StripeHeader::decode(&head).map_or(Part::Other, |header| Part::Stripe(Box::new(header)));
-    Ok((part, facts.len()))
+    let file = File::open(path)?;
+    Ok((part_by(|length| read_part(&file, 0, length))?, facts.len()))
 }
 
-fn read_to(file: &mut File, head: &mut Vec<u8>, length: u64) -> io::Result<()> {
-    let more = length.saturating_sub(head.len() as u64);
-    file.by_ref().take(more).read_to_end(head).map(drop)
+/// By its first bytes, of which `start` reads as many as it is asked for.
+fn part_by(start: impl Fn(usize) -> io::Result<Vec<u8>>) -> io::Result<Part> {
+    let head = start(STRIPE_HEADER_BYTES_MIN)?;
+    if let Some(set) = ManifestHeader::set_of(&head) {
+        return Ok(Part::Manifest(set));
+    }
+    let Ok(block) = StripeHeader::block_bytes_of(&head) else { return Ok(Part::Other) };
+    let Ok(length) = StripeHeader::bytes_of(&start(block as usize)?) else { return Ok(Part::Other) };
+    let header = StripeHeader::decode(&start(usize::try_from(length).unwrap_or(usize::MAX))?);
+    Ok(header.map_or(Part::Other, |header| Part::Stripe(Box::new(header))))
 }
 
 fn ends_with(path: &Path, end: &str) -> bool {

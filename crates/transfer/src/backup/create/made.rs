@@ -15,6 +15,8 @@ pub struct Made {
     pub manifest: Manifest,
     /// Where it is; `None` for `null:`.
     pub manifest_path: Option<PathBuf>,
+    /// A manifest in a store that does not refuse to replace it: two backups to one name can harm each other there.
+    pub replacing_store: Option<PathBuf>,
     pub stripes: Vec<MadeStripe>,
     pub counts: Counts,
     /// Time for making stripes and manifest durable, nanoseconds.

@@ -21,6 +21,8 @@ mod shortage;
 mod small;
 mod source;
 mod stripe;
+mod target_file;
+mod target_object;
 mod targets;
 #[cfg(test)]
 mod tests;
@@ -36,7 +38,7 @@ pub use room::shortages;
 pub use run::{check, create};
 pub use sample::Sample;
 pub use shortage::Shortage;
+pub(super) use target_file::remove_dead;
 pub use targets::check as check_targets;
-pub(super) use targets::remove_dead;
 pub use tree::{SourceRequest, prepare};
 pub use trial::{Feed, Trial, TrialLimit, trial};

@@ -4,8 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use iostall_engine::files;
-use iostall_engine::{OpenTarget, random_bytes};
+use iostall_engine::{OpenTarget, files, random_bytes};
 use iostall_measure::clock::utc_now;
 use iostall_measure::platform::TargetKind;
 use iostall_measure::{Clock as _, MonotonicClock};
@@ -358,8 +357,8 @@ impl Backup<'_> {
         self.reasons.extend(target_reasons);
         let stripes = made::stripes(&self.writer);
         let engine = self.writer.engine.clone();
-        let manifest_path = if manifest.stripes.is_empty() {
-            None
+        let (manifest_path, replacing_store) = if manifest.stripes.is_empty() {
+            (None, None)
         } else {
             let file = manifest_file::encode(&manifest, keys)
                 .map_err(|error| CreateError::Stage(Box::new(error)))?;
@@ -371,6 +370,7 @@ impl Backup<'_> {
         Ok(Made {
             manifest,
             manifest_path,
+            replacing_store,
             stripes,
             counts: self.counts,
             sync_ns: clock.now_ns() - begun_ns,

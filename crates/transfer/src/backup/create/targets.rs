@@ -1,50 +1,46 @@
-//! The files of the stripes: made under temporary names, renamed when all of them are durable, and followed by the
-//! manifest. Before that, nothing looks like a backup.
+//! The stripes of a set on their way to their names, which they get when all of them are durable; the manifest follows. Before
+//! that, nothing looks like a backup.
 
-use std::fs::{File, TryLockError};
-use std::io::{self, Read as _, Write as _};
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use iostall_engine::files::{self, FileKind, UnfinishedFile, path_bytes, path_from_bytes};
+use iostall_engine::files::{self, FileKind, path_bytes, path_from_bytes};
 use iostall_engine::guard::{self, Destinations, WriteConsent};
-use iostall_engine::{Access, FileHandle, OpenOptions, OpenTarget, open_target};
-use iostall_measure::Caching;
+use iostall_engine::{FileHandle, OpenTarget};
 use iostall_model::backup::SetId;
+use iostall_remote::{EngineFile, is_object};
 
 use super::ahead::RoomFile;
 use super::error::CreateError;
+pub(super) use super::target_file::directory_of;
+use super::target_file::{
+    NAME_BYTES_MAX, PARTIAL_BYTES, TargetFile, begins_with_mark, remove_left_over, write_new,
+};
+use super::target_object::{TargetObject, is_there, put_manifest};
 use crate::backup::format::StripeHeader;
+use crate::backup::places::is_same_place;
 use crate::plan::PLAN_ALIGN;
 
 /// What follows the name of the first stripe in the name of the manifest.
 const MANIFEST_SUFFIX: &str = ".manifest";
-/// Longest name on common file systems, bytes.
-const NAME_BYTES_MAX: usize = 255;
-/// What a temporary name has beside the name: a point before it, and the set and `.partial` after it.
-const PARTIAL_BYTES: usize = 1 + 1 + 32 + PARTIAL_SUFFIX.len();
-const PARTIAL_SUFFIX: &str = ".partial";
-/// What a stripe and a manifest begin with.
-const MARKS: [&[u8]; 2] = [b"IOSTRIPE", b"IOSMANIF"];
-const MARK_BYTES: u64 = 8;
 
 /// All stripes of a set.
 pub(super) struct Targets {
     set: SetId,
-    stripes: Vec<TargetFile>,
+    stripes: Vec<Target>,
 }
 
-/// A stripe on its way to its name. It is removed unless it was completed.
-struct TargetFile {
-    target: PathBuf,
-    /// Where it is now.
-    at: PathBuf,
-    /// Through the page cache, and locked.
-    file: File,
-    /// What is written to.
-    open: OpenTarget,
-    header_bytes: u64,
-    listed: UnfinishedFile,
-    is_complete: bool,
+enum Target {
+    File(Box<TargetFile>),
+    Object(TargetObject),
+}
+
+/// A manifest that was written.
+pub(super) struct Published {
+    pub(super) path: PathBuf,
+    /// A store that would have replaced it, had one been there.
+    pub(super) replaces: Option<PathBuf>,
 }
 
 /// The manifest of the set whose first stripe is `stripe`.
@@ -58,7 +54,7 @@ pub(super) fn manifest_path(stripe: &Path) -> PathBuf {
 pub fn check(targets: &[PathBuf]) -> Result<(), CreateError> {
     let destinations = Destinations::new(&WriteConsent::none());
     for (index, target) in targets.iter().enumerate() {
-        if let Some(other) = targets[..index].iter().find(|other| guard::is_same_place(other, target)) {
+        if let Some(other) = targets[..index].iter().find(|other| is_same_place(other, target)) {
             return Err(CreateError::SameTarget { one: other.clone(), other: target.clone() });
         }
         let name = target.file_name().map_or(&[][..], |name| path_bytes(Path::new(name)));
@@ -70,9 +66,15 @@ pub fn check(targets: &[PathBuf]) -> Result<(), CreateError> {
             let message = format!("the name {} is longer than {most} bytes", target.display());
             return Err(CreateError::Settings(message));
         }
+        if is_object(target) != is_object(&targets[0]) {
+            let message = "some stripes are files and some are objects of a store".to_owned();
+            return Err(CreateError::Settings(message));
+        }
         refuse_existing(target, targets)?;
-        guard::check_new_file(target)?;
-        destinations.check_directory(directory_of(target))?;
+        if !is_object(target) {
+            guard::check_new_file(target)?;
+            destinations.check_directory(directory_of(target))?;
+        }
     }
     for path in manifests(targets) {
         refuse_existing(&path, targets)?;
@@ -88,7 +90,7 @@ fn manifests(targets: &[PathBuf]) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = vec![manifest];
     for target in &targets[1..] {
         let beside = target.with_file_name(&name);
-        if !paths.iter().any(|path| guard::is_same_place(directory_of(path), directory_of(&beside))) {
+        if !paths.iter().any(|path| is_same_place(directory_of(path), directory_of(&beside))) {
             paths.push(beside);
         }
     }
@@ -96,6 +98,15 @@ fn manifests(targets: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 fn refuse_existing(path: &Path, targets: &[PathBuf]) -> Result<(), CreateError> {
+    if is_object(path) {
+        let manifest = targets.first().map(|first| manifest_path(first)).unwrap_or_default();
+        let look = |path| is_there(path).map_err(CreateError::system("look at", path));
+        if !look(path)? {
+            return Ok(());
+        }
+        let left_over = if look(&manifest)? { None } else { Some(targets.to_vec()) };
+        return Err(CreateError::Exists { path: path.to_owned(), left_over });
+    }
     match files::stamp_of_link(path) {
         Ok(there) => {
             let manifest = targets.first().map(|first| manifest_path(first));
@@ -111,63 +122,50 @@ fn refuse_existing(path: &Path, targets: &[PathBuf]) -> Result<(), CreateError> 
     }
 }
 
-/// Whether a file begins like a part of a backup; also one that is too short to tell.
-fn begins_with_mark(path: &Path) -> io::Result<bool> {
-    let mut begin = Vec::new();
-    files::open_in_shared_directory(path)?.take(MARK_BYTES).read_to_end(&mut begin)?;
-    Ok(MARKS.iter().any(|mark| mark.starts_with(&begin)))
-}
+impl Target {
+    fn create(target: &Path, set: SetId, header: &StripeHeader) -> Result<Self, CreateError> {
+        if is_object(target) {
+            TargetObject::create(target, header).map(Self::Object)
+        } else {
+            TargetFile::create(target, set, header).map(|file| Self::File(Box::new(file)))
+        }
+    }
 
-pub(super) fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
+    fn path(&self) -> &Path {
+        match self {
+            Self::File(file) => &file.target,
+            Self::Object(object) => &object.target,
+        }
     }
-}
 
-fn partial_path(target: &Path, set: SetId) -> PathBuf {
-    let mut name = vec![b'.'];
-    name.extend_from_slice(path_bytes(Path::new(target.file_name().unwrap_or_default())));
-    name.extend_from_slice(format!(".{set}{PARTIAL_SUFFIX}").as_bytes());
-    target.with_file_name(path_from_bytes(name))
-}
+    /// Makes it durable as it is.
+    fn sync(&self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.file.sync_all(),
+            Self::Object(object) => object.upload.flush(),
+        }
+    }
 
-/// Removes what backups to `target` that were killed have left under temporary names; returns their bytes.
-fn remove_left_over(target: &Path) -> u64 {
-    let name = path_bytes(Path::new(target.file_name().unwrap_or_default()));
-    let is_partial = |found: &[u8]| {
-        let set = found
-            .strip_prefix(b".")
-            .and_then(|rest| rest.strip_prefix(name))
-            .and_then(|rest| rest.strip_prefix(b"."))
-            .and_then(|rest| rest.strip_suffix(PARTIAL_SUFFIX.as_bytes()));
-        set.is_some_and(|set| set.len() == 32 && set.iter().all(u8::is_ascii_hexdigit))
-    };
-    let Ok(entries) = std::fs::read_dir(directory_of(target)) else { return 0 };
-    let mut bytes = 0;
-    for entry in entries.flatten().filter(|entry| is_partial(path_bytes(Path::new(&entry.file_name())))) {
-        bytes += remove_dead(&entry.path()).unwrap_or(0);
+    fn name(&mut self, targets: &[PathBuf]) -> Result<(), CreateError> {
+        let named = match self {
+            Self::File(file) => file.rename(),
+            Self::Object(object) => object.name(),
+        };
+        named.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => match refuse_existing(self.path(), targets) {
+                Err(exists) => exists,
+                Ok(()) => CreateError::system("name", self.path())(error),
+            },
+            _ => CreateError::system("name", self.path())(error),
+        })
     }
-    bytes
-}
 
-/// Removes a stripe or a manifest under a temporary name unless a living process has it.
-pub(in crate::backup) fn remove_dead(path: &Path) -> io::Result<u64> {
-    let file = files::open_to_lock(path)?;
-    let there = files::stamp(&file)?;
-    if there.kind != FileKind::Regular || there.links != 1 {
-        return Ok(0);
+    fn complete(&mut self) {
+        match self {
+            Self::File(file) => file.complete(),
+            Self::Object(object) => object.complete(),
+        }
     }
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(0),
-        Err(TryLockError::Error(error)) => return Err(error),
-    }
-    if !begins_with_mark(path)? {
-        return Ok(0);
-    }
-    std::fs::remove_file(path)?;
-    Ok(there.allocated_bytes)
 }
 
 impl Targets {
@@ -178,7 +176,8 @@ impl Targets {
         targets: &[PathBuf],
         header: impl Fn(u16) -> StripeHeader,
     ) -> Result<(Self, u64), CreateError> {
-        let left_bytes = targets.iter().chain(&manifests(targets)).map(|path| remove_left_over(path)).sum();
+        let left = targets.iter().cloned().chain(manifests(targets)).filter(|path| !is_object(path));
+        let left_bytes = left.map(|path| remove_left_over(&path)).sum();
         Ok((Self::create_beside(set, targets, header)?, left_bytes))
     }
 
@@ -190,40 +189,66 @@ impl Targets {
     ) -> Result<Self, CreateError> {
         let mut made = Self { set, stripes: Vec::with_capacity(targets.len()) };
         for (number, target) in (0..).zip(targets) {
-            made.stripes.push(TargetFile::create(target, set, &header(number))?);
+            made.stripes.push(Target::create(target, set, &header(number))?);
         }
         Ok(made)
     }
 
-    pub(super) fn handles(&self) -> impl Iterator<Item = FileHandle<'_>> {
-        self.stripes.iter().map(|stripe| FileHandle::from(&stripe.open))
+    /// What an engine writes to.
+    pub(super) fn files(&self) -> impl Iterator<Item = EngineFile<'_>> {
+        self.stripes.iter().map(|stripe| match stripe {
+            Target::File(file) => FileHandle::from(&file.open).into(),
+            Target::Object(object) => EngineFile::Upload(object.upload.clone()),
+        })
     }
 
     /// What requests to each stripe must be multiples of, bytes.
     pub(super) fn aligns(&self) -> impl Iterator<Item = u32> {
-        self.stripes.iter().map(|stripe| align_of(&stripe.open))
+        self.stripes.iter().map(|stripe| match stripe {
+            Target::File(file) => align_of(&file.open),
+            Target::Object(_) => 1,
+        })
     }
 
     /// Why direct I/O is not in use.
     pub(super) fn reasons(&self) -> impl Iterator<Item = String> {
-        self.stripes.iter().filter_map(|stripe| reason(&stripe.target, &stripe.open))
+        self.local().filter_map(|file| reason(&file.target, &file.open))
+    }
+
+    fn local(&self) -> impl Iterator<Item = &TargetFile> {
+        self.stripes.iter().filter_map(|stripe| match stripe {
+            Target::File(file) => Some(&**file),
+            Target::Object(_) => None,
+        })
     }
 
     pub(super) fn path(&self, number: usize) -> Option<&Path> {
-        self.stripes.get(number).map(|stripe| stripe.target.as_path())
+        self.stripes.get(number).map(Target::path)
+    }
+
+    /// Why a store refused what was written to a stripe, if it is one of a store.
+    pub(super) fn refusal(&self, number: usize) -> Option<io::Error> {
+        match self.stripes.get(number)? {
+            Target::File(_) => None,
+            Target::Object(object) => object.upload.check().err(),
+        }
     }
 
     /// For each stripe, the length of its header, and the file if it is written through the page cache.
     pub(super) fn begins(&self) -> impl Iterator<Item = (u64, Option<File>)> {
-        self.stripes.iter().map(|stripe| {
-            let buffered = if files::is_direct(&stripe.open) { None } else { stripe.file.try_clone().ok() };
-            (stripe.header_bytes, buffered)
+        self.stripes.iter().map(|stripe| match stripe {
+            Target::File(file) => {
+                let buffered = if files::is_direct(&file.open) { None } else { file.file.try_clone().ok() };
+                (file.header_bytes, buffered)
+            }
+            Target::Object(object) => (object.header_bytes, None),
         })
     }
 
     /// For each stripe, what is needed to reserve room for it; `None` where the page cache does better.
     pub(super) fn rooms(&self) -> impl Iterator<Item = Option<RoomFile>> {
         self.stripes.iter().map(|stripe| {
+            let Target::File(stripe) = stripe else { return None };
             let file = files::is_direct(&stripe.open).then(|| stripe.file.try_clone().ok()).flatten()?;
             Some(RoomFile { file, directory: directory_of(&stripe.target).to_owned() })
         })
@@ -232,138 +257,55 @@ impl Targets {
     /// Gives each stripe its length, beyond which room may have been reserved, and makes all of them durable, at the same time.
     pub(super) fn sync(&self, lengths: &[u64]) -> Result<(), CreateError> {
         for (stripe, length) in self.stripes.iter().zip(lengths) {
-            let failed = || CreateError::system("set the length of", &stripe.at);
-            if stripe.file.metadata().map_err(failed())?.len() > *length {
-                stripe.file.set_len(*length).map_err(failed())?;
+            if let Target::File(file) = stripe {
+                file.set_length(*length)?;
             }
         }
         let results: Vec<io::Result<()>> = std::thread::scope(|scope| {
-            let syncs: Vec<_> =
-                self.stripes.iter().map(|stripe| scope.spawn(|| stripe.file.sync_all())).collect();
+            let syncs: Vec<_> = self.stripes.iter().map(|stripe| scope.spawn(|| stripe.sync())).collect();
             let join = |sync: std::thread::ScopedJoinHandle<'_, _>| {
                 sync.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             };
             syncs.into_iter().map(join).collect()
         });
         for (stripe, result) in self.stripes.iter().zip(results) {
-            result.map_err(CreateError::system("make durable", &stripe.at))?;
+            result.map_err(CreateError::system("make durable", stripe.path()))?;
         }
         Ok(())
     }
 
-    /// Gives the stripes their names and writes the manifest, in this order; returns where the manifest is. The stripes must be
-    /// durable.
-    pub(super) fn publish(mut self, manifest: &[u8]) -> Result<PathBuf, CreateError> {
-        let targets: Vec<PathBuf> = self.stripes.iter().map(|stripe| stripe.target.clone()).collect();
+    /// Gives the stripes their names and writes the manifest, in this order. The stripes must be durable.
+    pub(super) fn publish(mut self, manifest: &[u8]) -> Result<Published, CreateError> {
+        let targets: Vec<PathBuf> = self.stripes.iter().map(|stripe| stripe.path().to_owned()).collect();
         for stripe in &mut self.stripes {
-            stripe.rename(&targets)?;
+            stripe.name(&targets)?;
         }
-        for target in &targets {
-            let directory = directory_of(target);
+        for directory in self.local().map(|file| directory_of(&file.target)) {
             files::sync_directory(directory).map_err(CreateError::system("make durable", directory))?;
         }
         // From here on the stripes are worth keeping: the manifest can be made from them.
-        self.stripes.iter_mut().for_each(TargetFile::complete);
+        self.stripes.iter_mut().for_each(Target::complete);
         let mut paths = manifests(&targets);
         // The one that counts comes last.
         paths.reverse();
+        let mut replaces = None;
         for path in &paths {
-            write_new(path, self.set, manifest).map_err(|source| CreateError::Manifest {
+            let written = if is_object(path) {
+                put_manifest(path, manifest).map(|is_refused_twice| {
+                    if !is_refused_twice {
+                        replaces = Some(path.clone());
+                    }
+                })
+            } else {
+                write_new(path, self.set, manifest)
+            };
+            written.map_err(|source| CreateError::Manifest {
                 path: path.clone(),
                 stripes: targets.clone(),
                 source,
             })?;
         }
-        Ok(paths.pop().unwrap_or_default())
-    }
-}
-
-/// Writes a file under a temporary name, makes it durable, and gives it its name.
-fn write_new(path: &Path, set: SetId, bytes: &[u8]) -> io::Result<()> {
-    let partial = partial_path(path, set);
-    let mut file = files::create_new_private(&partial)?;
-    let listed = UnfinishedFile::at(&partial);
-    // Only says that somebody has it; where there are no locks, nothing can.
-    let _ = file.try_lock();
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| file.sync_all())
-        .and_then(|()| files::rename_new(&partial, path))
-        .and_then(|()| files::sync_directory(directory_of(path)));
-    listed.finish();
-    if written.is_err() {
-        // Already failing; the name says what it is.
-        let _ = std::fs::remove_file(&partial);
-    }
-    written
-}
-
-impl TargetFile {
-    fn create(target: &Path, set: SetId, header: &StripeHeader) -> Result<Self, CreateError> {
-        let at = partial_path(target, set);
-        let file = files::create_new_private(&at).map_err(CreateError::system("create", &at))?;
-        let listed = UnfinishedFile::at(&at);
-        let opened = Self::begin(&at, &file, header);
-        if opened.is_err() {
-            let _ = std::fs::remove_file(&at);
-        }
-        let open = opened?;
-        let target = target.to_owned();
-        Ok(Self { target, at, file, open, header_bytes: header.bytes(), listed, is_complete: false })
-    }
-
-    fn begin(at: &Path, file: &File, header: &StripeHeader) -> Result<OpenTarget, CreateError> {
-        let failed = |verb| CreateError::system(verb, at);
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::Error(error)) if files::has_no_locks(&error) => {}
-            Err(TryLockError::Error(error)) => return Err(failed("lock")(error)),
-            Err(TryLockError::WouldBlock) => return Err(failed("lock")(io::ErrorKind::WouldBlock.into())),
-        }
-        files::write_all_at(file, &header.encode(), 0).map_err(failed("write"))?;
-        let options =
-            OpenOptions { access: Access::Write, caching: Caching::Direct, ..OpenOptions::default() };
-        let open = open_target(at, &options)?;
-        let ours = files::stamp(file).map_err(failed("look at"))?;
-        let opened = files::stamp(&open).map_err(failed("look at"))?;
-        if opened.is_same_file(&ours) {
-            Ok(open)
-        } else {
-            Err(failed("open")(io::ErrorKind::NotFound.into()))
-        }
-    }
-
-    fn rename(&mut self, targets: &[PathBuf]) -> Result<(), CreateError> {
-        files::rename_new(&self.at, &self.target).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => match refuse_existing(&self.target, targets) {
-                Err(exists) => exists,
-                Ok(()) => CreateError::system("name", &self.target)(error),
-            },
-            _ => CreateError::system("name", &self.target)(error),
-        })?;
-        self.at.clone_from(&self.target);
-        self.listed.finish();
-        self.listed = UnfinishedFile::at(&self.target);
-        Ok(())
-    }
-
-    fn complete(&mut self) {
-        self.is_complete = true;
-        self.listed.finish();
-    }
-}
-
-impl Drop for TargetFile {
-    fn drop(&mut self) {
-        let is_ours = || {
-            let ours = files::stamp(&self.file).ok();
-            files::stamp_of_link(&self.at)
-                .is_ok_and(|there| ours.is_some_and(|ours| ours.is_same_file(&there)))
-        };
-        if !self.is_complete && is_ours() {
-            // Already failing; what stays is recognisable by its name.
-            let _ = std::fs::remove_file(&self.at);
-        }
+        Ok(Published { path: paths.pop().unwrap_or_default(), replaces })
     }
 }
 

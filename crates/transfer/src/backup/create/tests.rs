@@ -2,6 +2,7 @@
 
 mod files;
 mod killed;
+mod objects;
 mod read_back;
 mod refusals;
 mod simulated;

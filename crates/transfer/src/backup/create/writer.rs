@@ -7,6 +7,7 @@ use iostall_engine::files::path_bytes;
 use iostall_engine::{Engine, EngineReport, FileHandle, FileIndex, OpenTarget};
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::backup::{FileEntry, SetId, StoredName, StripeRecord};
+use iostall_remote::{EngineFile, is_object};
 
 use super::ahead::RoomAhead;
 use super::encode::{Content, EncodeJob, Encoder, Part};
@@ -14,7 +15,7 @@ use super::error::CreateError;
 use super::options::{CreateOptions, Shape};
 use super::source::{CountedSource, Fills, StreamReader};
 use super::stripe::Stripe;
-use super::targets::{Targets, align_of};
+use super::targets::{Published, Targets, align_of};
 use crate::backup::codec::{Compressor, Sealer};
 use crate::backup::format::{End, FormatError, FrameKind, put_entry_line, put_index};
 use crate::buffers::BufferSet;
@@ -96,7 +97,7 @@ impl<'a> SetWriter<'a> {
             Ok(Encoder::new(set, shape, compressor, sealer.clone()))
         };
         let encoders = (0..shape.fillers).map(encoder).collect::<Result<Vec<_>, CreateError>>()?;
-        let counters = progress.count_stripes(targets.iter().flat_map(Targets::handles).count());
+        let counters = progress.count_stripes(targets.iter().flat_map(Targets::files).count());
         let room = RoomAhead::start(targets.iter().flat_map(Targets::rooms).collect());
         let stripe = |((number, (header_bytes, buffered)), counter)| {
             Stripe::new(number, Some(FileIndex(number)), header_bytes, block_bytes, writes_max)
@@ -146,11 +147,12 @@ impl<'a> SetWriter<'a> {
             return Err(CreateError::Cancelled);
         }
         let job = Arc::new(EncodeJob { base: self.transfers, content });
-        let targets = self.targets.iter().flat_map(Targets::handles);
-        let handles: Vec<_> = targets.chain(files.iter().map(|file| FileHandle::from(*file))).collect();
+        let targets = self.targets.iter().flat_map(Targets::files);
+        let sources = files.iter().map(|file| EngineFile::from(FileHandle::from(*file)));
+        let handles: Vec<_> = targets.chain(sources).collect();
         let target_aligns = self.targets.iter().flat_map(Targets::aligns);
         let aligns: Vec<_> = target_aligns.chain(files.iter().map(|file| align_of(file))).collect();
-        let engine = self.buffers.engine(&handles)?;
+        let engine = self.buffers.engine_beside(&handles)?;
         if self.engine.is_none() {
             self.engine = Some(engine.report());
         }
@@ -208,9 +210,12 @@ impl<'a> SetWriter<'a> {
                 }
             }
             PipelineError::Write { file, .. } => {
-                let path = self.targets.as_ref().and_then(|targets| targets.path(file.0.into()));
-                match path {
-                    Some(path) => CreateError::Writing { path: path.to_owned(), cause },
+                let number = usize::from(file.0);
+                let target =
+                    self.targets.as_ref().and_then(|all| Some((all.path(number)?, all.refusal(number))));
+                match target {
+                    Some((path, Some(refusal))) => CreateError::system("write", path)(refusal),
+                    Some((path, None)) => CreateError::Writing { path: path.to_owned(), cause },
                     None => CreateError::Moving(cause),
                 }
             }
@@ -293,7 +298,7 @@ impl<'a> SetWriter<'a> {
         let record = |(number, stripe): (u16, &Stripe)| {
             let name = targets.path(number.into()).and_then(|path| path.file_name()).unwrap_or_default();
             let name = path_bytes(Path::new(name)).to_vec();
-            let place = targets.path(number.into()).and_then(|path| std::path::absolute(path).ok());
+            let place = targets.path(number.into()).and_then(whole_address);
             let directory =
                 place.as_deref().and_then(Path::parent).map(|path| StoredName(path_bytes(path).to_vec()));
             StripeRecord {
@@ -318,10 +323,16 @@ impl<'a> SetWriter<'a> {
         self.targets.iter().flat_map(Targets::reasons).collect()
     }
 
-    /// Gives everything its name; returns where the manifest is, if there is one.
-    pub(super) fn publish(self, manifest: &[u8]) -> Result<Option<PathBuf>, CreateError> {
-        self.targets.map(|targets| targets.publish(manifest)).transpose()
+    /// Gives everything its name; returns where the manifest is, and a manifest in a store that would have replaced it.
+    pub(super) fn publish(self, manifest: &[u8]) -> Result<(Option<PathBuf>, Option<PathBuf>), CreateError> {
+        let published = self.targets.map(|targets| targets.publish(manifest)).transpose()?;
+        Ok(published.map_or((None, None), |Published { path, replaces }| (Some(path), replaces)))
     }
+}
+
+/// From anywhere.
+fn whole_address(path: &Path) -> Option<PathBuf> {
+    if is_object(path) { Some(path.to_owned()) } else { std::path::absolute(path).ok() }
 }
 
 /// The frames of a stripe's index.

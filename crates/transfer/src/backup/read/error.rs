@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::{EngineError, OpenError};
 use iostall_measure::foreign::shell_path;
+use iostall_remote::is_object;
 use thiserror::Error;
 
 use super::damage::Damage;
@@ -83,6 +84,12 @@ impl ReadError {
             Self::ManifestExists { path } => {
                 let path = shell_path(path);
                 Some(format!("check it with `iostall backup verify {path}`; rename it if it is damaged"))
+            }
+            Self::System { path, source, .. }
+                if is_object(path) && source.kind() == io::ErrorKind::NotFound =>
+            {
+                let directory = path.parent().unwrap_or(path);
+                Some(format!("`iostall backup list {}` shows what is there", shell_path(directory)))
             }
             Self::Engine(error) => error.hint().map(str::to_owned),
             _ => None,

@@ -5,16 +5,19 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files::path_from_bytes;
-use iostall_engine::{Input, InputError, guard};
+use iostall_engine::{Input, InputError};
 use iostall_measure::ByteCount;
 use iostall_model::backup::{Manifest, SetId, StripeRecord};
+use iostall_remote::is_object;
 
 use super::damage::Damage;
 use super::error::ReadError;
-use super::stripe::{Stripe, read_start};
+use super::medium::read_start;
+use super::stripe::Stripe;
 use crate::backup::codec::Unlock;
 use crate::backup::format::{FormatError, MANIFEST_HEADER_BYTES};
 use crate::backup::manifest_file::{ManifestError, OpenedManifest, decode};
+use crate::backup::places::{is_same_place, is_there, paths_in, whole_object};
 
 /// Manifests of ten million files are smaller.
 const MANIFEST: Input = Input { what: "manifest", limit: ByteCount(1 << 30) };
@@ -73,9 +76,8 @@ pub(super) fn directory_of(path: &Path) -> PathBuf {
 
 /// The manifests in the directory of a stripe.
 fn manifests_beside(stripe: &Path) -> Vec<PathBuf> {
-    let Ok(names) = std::fs::read_dir(directory_of(stripe)) else { return Vec::new() };
-    let mut all: Vec<_> =
-        names.flatten().map(|entry| entry.path()).filter(|path| is_manifest_name(path)).collect();
+    let Ok(mut all) = paths_in(&directory_of(stripe)) else { return Vec::new() };
+    all.retain(|path| is_manifest_name(path));
     all.sort();
     all
 }
@@ -156,11 +158,15 @@ fn load(path: &Path, unlock: Option<&Unlock>) -> Result<OpenedManifest, Failed> 
 
 /// The whole file of a manifest.
 pub(crate) fn manifest_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
+    let too_long =
+        || ReadError::Damaged(vec![Damage::of_file(None, path, "the manifest is longer than any manifest")]);
+    if is_object(path) {
+        let whole = whole_object(path, MANIFEST.limit.bytes()).map_err(ReadError::system("read", path))?;
+        return whole.ok_or_else(too_long);
+    }
     MANIFEST.read(path).map_err(|error| match error {
         InputError::System { path, source, .. } => ReadError::System { verb: "read", path, source },
-        InputError::TooLong { .. } => {
-            ReadError::Damaged(vec![Damage::of_file(None, path, "the manifest is longer than any manifest")])
-        }
+        InputError::TooLong { .. } => too_long(),
         other => ReadError::System {
             verb: "read",
             path: path.to_owned(),
@@ -223,7 +229,7 @@ fn by_number(manifest: &Manifest, named: &Named) -> BTreeMap<u16, Result<Stripe,
 /// the same name, since stripes in several directories often have one.
 fn candidate(manifest: &Manifest, record: &StripeRecord, path: &Path) -> Option<Result<Stripe, Box<Damage>>> {
     let number = record.number;
-    if path.symlink_metadata().is_err() {
+    if !is_there(path) {
         return None;
     }
     let wrong = |message: String| Some(Err(Box::new(Damage::of_file(Some(number), path, message))));
@@ -243,7 +249,7 @@ fn candidate(manifest: &Manifest, record: &StripeRecord, path: &Path) -> Option<
         let is_its_place = record
             .directory
             .iter()
-            .any(|hint| guard::is_same_place(&path_from_bytes(hint.0.clone()), &directory_of(path)));
+            .any(|hint| is_same_place(&path_from_bytes(hint.0.clone()), &directory_of(path)));
         if !is_its_place && of_found.is_some_and(|found| found.name == record.name) {
             return None;
         }

@@ -3,6 +3,7 @@
 mod damage;
 mod error;
 mod find;
+mod medium;
 mod runs;
 mod set;
 mod stripe;

@@ -2,8 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use iostall_engine::{FileHandle, FileIndex};
+use iostall_engine::FileIndex;
 use iostall_measure::MonotonicClock;
+use iostall_remote::EngineFile;
 
 use super::error::ReadError;
 use super::set::OpenSet;
@@ -207,10 +208,10 @@ impl Source for RunSource<'_> {
 /// Carries out a job on these files.
 pub(crate) fn run_job(
     job: Job<'_>,
-    files: &[FileHandle<'_>],
+    files: &[EngineFile<'_>],
     buffers: &mut BufferSet,
 ) -> Result<Result<Moved, PipelineError>, ReadError> {
-    let engine = buffers.engine(files)?;
+    let engine = buffers.engine_beside(files)?;
     let mut pipeline = Pipeline::new(engine, MonotonicClock::new(), buffers.take());
     let done = pipeline.run(job);
     buffers

@@ -47,8 +47,11 @@ impl OpenStripe {
 impl OpenSet {
     /// A request to a stripe failed.
     pub(crate) fn unreadable(&self, file: FileIndex, offset: u64, cause: IoFailure) -> Damage {
+        let open = self.stripes.get(usize::from(file.0));
+        let of_store = open.and_then(|open| open.stripe.failure());
+        let cause = of_store.unwrap_or_else(|| cause.to_string());
         let message = format!("the stripe cannot be read: {cause}");
-        match self.stripes.get(usize::from(file.0)) {
+        match open {
             Some(open) => open.stripe.damage(Fault { offset, message }),
             None => Damage::of_file(None, &self.manifest_path, message),
         }

@@ -1,14 +1,12 @@
 //! One stripe: its header, its end, and where its frames stand.
 
-use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use iostall_engine::{FileHandle, OpenOptions, OpenTarget, files, open_target};
-use iostall_measure::Caching;
+use iostall_remote::EngineFile;
 
 use super::damage::Damage;
 use super::error::ReadError;
+use super::medium::Medium;
 use crate::backup::codec::{Decoder, FrameFault};
 use crate::backup::format::{
     End, FRAME_HEADER_BYTES, FormatError, FrameHeader, FrameKind, IndexRecord, STRIPE_HEADER_BYTES_MIN,
@@ -22,8 +20,7 @@ pub struct Stripe {
     pub header: StripeHeader,
     /// Length of the file.
     pub bytes: u64,
-    buffered: OpenTarget,
-    direct: OpenTarget,
+    medium: Medium,
 }
 
 /// What is wrong at an offset of a stripe.
@@ -58,34 +55,11 @@ pub struct Walked {
     pub headers_hash: Option<[u8; 32]>,
 }
 
-/// The first `length` bytes of `file` from `offset`, or fewer at its end.
-pub(crate) fn read_part(file: &File, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; length];
-    let mut filled = 0;
-    while filled < length {
-        match files::read_at(file, &mut bytes[filled..], offset + filled as u64)? {
-            0 => break,
-            read => filled += read,
-        }
-    }
-    bytes.truncate(filled);
-    Ok(bytes)
-}
-
-/// The first bytes of the regular file at `path`, at most `length`.
-pub(crate) fn read_start(path: &Path, length: usize) -> Result<Vec<u8>, ReadError> {
-    let options = OpenOptions { caching: Caching::Buffered, ..OpenOptions::default() };
-    let target = open_target(path, &options)?;
-    read_part(target.file(), 0, length).map_err(ReadError::system("read", path))
-}
-
 impl Stripe {
     /// Opens the file at `path`. An error is the system's; an `Err` inside says why the file is no stripe.
     pub fn open(path: &Path) -> Result<Result<Self, FormatError>, ReadError> {
-        let options = OpenOptions { caching: Caching::Buffered, ..OpenOptions::default() };
-        let buffered = open_target(path, &options)?;
-        let read =
-            |length: usize| read_part(buffered.file(), 0, length).map_err(ReadError::system("read", path));
+        let medium = Medium::open(path)?;
+        let read = |length: usize| medium.part(0, length).map_err(ReadError::system("read", path));
         let first = read(STRIPE_HEADER_BYTES_MIN)?;
         let block = match StripeHeader::block_bytes_of(&first) {
             Ok(block) => block as usize,
@@ -99,9 +73,8 @@ impl Stripe {
             Ok(header) => header,
             Err(error) => return Ok(Err(error)),
         };
-        let direct = open_target(&buffered.open_path(), &OpenOptions::default())?;
-        let bytes = buffered.size_bytes;
-        Ok(Ok(Self { path: path.to_owned(), header, bytes, buffered, direct }))
+        let bytes = medium.bytes();
+        Ok(Ok(Self { path: path.to_owned(), header, bytes, medium }))
     }
 
     /// From 0.
@@ -110,14 +83,19 @@ impl Stripe {
     }
 
     /// The file for an engine, and the alignment that its requests need.
-    pub(crate) fn handle(&self) -> (FileHandle<'_>, u32) {
-        let align = if files::is_direct(&self.direct) { self.header.block_bytes } else { 1 };
-        (FileHandle::from(self.direct.file()), align)
+    pub(crate) fn handle(&self) -> (EngineFile<'_>, u32) {
+        let align = if self.medium.is_direct() { self.header.block_bytes } else { 1 };
+        (self.medium.file(), align)
+    }
+
+    /// Why a store refused a request of an engine, if one did.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.medium.failure()
     }
 
     /// Why it is not read past the page cache.
     pub fn caching_reason(&self) -> Option<&str> {
-        self.direct.direct.as_ref()?.reason.as_deref()
+        self.medium.caching_reason()
     }
 
     /// For `map_err`: something is wrong with this stripe.
@@ -127,7 +105,7 @@ impl Stripe {
 
     fn part(&self, offset: u64, length: u64) -> Result<Vec<u8>, Fault> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        read_part(self.buffered.file(), offset, length).map_err(|error| Fault::new(offset, &error))
+        self.medium.part(offset, length).map_err(|error| Fault::new(offset, &error))
     }
 
     /// The end of the stripe and the BLAKE3 of its frame.

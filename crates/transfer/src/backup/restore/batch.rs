@@ -193,7 +193,7 @@ impl<'w> Writing<'w> {
             excess: None,
         };
         let of_stripes = self.set.stripes.iter().map(|open| open.stripe.handle());
-        let of_files = open.iter().map(|file| (FileHandle::from(file.direct.file()), file.align));
+        let of_files = open.iter().map(|file| (FileHandle::from(file.direct.file()).into(), file.align));
         let (handles, aligns): (Vec<_>, Vec<_>) = of_stripes.chain(of_files).unzip();
         let mut source = RunSource::new(runs, &self.counters);
         let job = Job {

@@ -1,0 +1,139 @@
+//! Errors of object stores, in the words of their servers.
+
+use std::error::Error;
+use std::io;
+
+use iostall_measure::foreign::said;
+use thiserror::Error;
+
+/// Why a request failed. It travels inside of an [`io::Error`], so that places that read files need to know nothing of it.
+#[derive(Clone, Debug, Error)]
+#[error("{reason}")]
+pub struct RemoteError {
+    reason: String,
+    hint: Option<&'static str>,
+}
+
+const OF_KEYS: &str = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, the region in AWS_REGION, and what \
+                       this account may do in the bucket";
+const OF_PLACE: &str = "check the name of the bucket, AWS_REGION, and AWS_ENDPOINT_URL, which names a store that is not Amazon's";
+const OF_NETWORK: &str = "check AWS_ENDPOINT_URL and the network; without AWS_ACCESS_KEY_ID the keys are asked of the cloud's own metadata service";
+pub(crate) const OF_HTTP: &str =
+    "name an https:// address in AWS_ENDPOINT_URL, or set AWS_ALLOW_HTTP=true to send everything unencrypted";
+pub(crate) const OF_ADDRESS: &str = "write s3://BUCKET/NAME";
+
+/// What the user can do about an error of this crate.
+pub fn hint(error: &io::Error) -> Option<&'static str> {
+    error.get_ref()?.downcast_ref::<RemoteError>()?.hint
+}
+
+/// An error that is not a server's.
+pub(crate) fn refused(reason: impl Into<String>, hint: Option<&'static str>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, RemoteError { reason: reason.into(), hint })
+}
+
+/// The same error once more, for another who must know.
+pub(crate) fn again(error: &io::Error) -> io::Error {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<RemoteError>()) {
+        Some(remote) => io::Error::new(error.kind(), remote.clone()),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
+}
+
+/// In the words of the server, without addresses and keys that may stand around them.
+pub(crate) fn of_store(error: &object_store::Error) -> io::Error {
+    use object_store::Error as Store;
+    let text = chain(error);
+    let status = status_of(&text);
+    let (kind, hint) = match error {
+        // A bucket that does not exist is another fault than an object that does not.
+        Store::NotFound { .. } if text.contains("NoSuchBucket") => (io::ErrorKind::Other, Some(OF_PLACE)),
+        Store::NotFound { .. } => (io::ErrorKind::NotFound, None),
+        Store::AlreadyExists { .. } | Store::Precondition { .. } => (io::ErrorKind::AlreadyExists, None),
+        Store::PermissionDenied { .. } | Store::Unauthenticated { .. } => {
+            (io::ErrorKind::PermissionDenied, Some(OF_KEYS))
+        }
+        // Redirections are answers of another region.
+        _ if status.starts_with('3') => (io::ErrorKind::Other, Some(OF_PLACE)),
+        _ if status.is_empty() => (io::ErrorKind::Other, Some(OF_NETWORK)),
+        _ => (io::ErrorKind::Other, None),
+    };
+    io::Error::new(kind, RemoteError { reason: reason(error, &text, &status, kind), hint })
+}
+
+fn reason(error: &object_store::Error, text: &str, status: &str, kind: io::ErrorKind) -> String {
+    let code = element(text, "Code");
+    let message = element(text, "Message");
+    match (code, message) {
+        (Some(code), Some(message)) => said(&format!("the store answered {status} {code}: {message}")),
+        (Some(code), None) => said(&format!("the store answered {status} {code}")),
+        _ if kind == io::ErrorKind::NotFound => "there is no such object".to_owned(),
+        _ if kind == io::ErrorKind::AlreadyExists => "it exists".to_owned(),
+        _ if !status.is_empty() => format!("the store answered {status}"),
+        _ => said(&innermost(error)),
+    }
+}
+
+/// What the innermost cause says: those around it repeat it, with the address of the request.
+fn innermost(error: &object_store::Error) -> String {
+    let mut last: &dyn Error = error;
+    while let Some(next) = last.source() {
+        last = next;
+    }
+    last.to_string()
+}
+
+fn chain(error: &object_store::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push('\n');
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}
+
+/// The status of an answer, such as `403 Forbidden`, if there was one.
+fn status_of(text: &str) -> String {
+    let after = text.split_once("status code: ").map_or("", |(_, after)| after);
+    after.split([':', '\n']).next().unwrap_or_default().trim().to_owned()
+}
+
+/// The text of the first element of this name in an answer in XML.
+pub(crate) fn element<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let (_, after) = text.split_once(&format!("<{name}>"))?;
+    after.split_once(&format!("</{name}>")).map(|(inside, _)| inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The answer to a wrong key repeats the key's id and what was signed, which belongs into no log.
+    #[test]
+    fn of_an_answer_only_code_and_message_are_repeated() {
+        let answer = "Server returned non-2xx status code: 403 Forbidden: <Error><Code>SignatureDoesNotMatch</Code>\
+                      <Message>The signature does not match</Message><AWSAccessKeyId>AKIDEXAMPLE</AWSAccessKeyId></Error>";
+        let error = object_store::Error::PermissionDenied { path: "a".to_owned(), source: answer.into() };
+        let error = of_store(&error);
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(
+            error.to_string(),
+            "the store answered 403 Forbidden SignatureDoesNotMatch: The signature does not match"
+        );
+        assert!(hint(&error).is_some_and(|hint| hint.contains("AWS_SECRET_ACCESS_KEY")));
+    }
+
+    #[test]
+    fn a_missing_object_and_a_missing_bucket_are_two_faults() {
+        let missing = |answer: &str| {
+            of_store(&object_store::Error::NotFound { path: "a".to_owned(), source: answer.into() })
+        };
+        assert_eq!(missing("").kind(), io::ErrorKind::NotFound);
+        let bucket =
+            missing("status code: 404 Not Found: <Code>NoSuchBucket</Code><Message>No bucket</Message>");
+        assert_eq!(bucket.kind(), io::ErrorKind::Other);
+        assert!(hint(&bucket).is_some_and(|hint| hint.contains("bucket")));
+    }
+}

@@ -1,0 +1,134 @@
+//! The HTTP of the store's library, through the client that the rest of the program uses: one TLS library, and no second
+//! client to compile.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use http_body_util::BodyExt as _;
+use object_store::ClientOptions;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
+    HttpService,
+};
+use rustls::crypto::aws_lc_rs;
+use ureq::http::header::{HeaderValue, IF_NONE_MATCH};
+use ureq::http::{Method, Request, request};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::{Agent, Body, Error, Proxy};
+
+/// The largest answer is a manifest, which is read at once.
+const ANSWER_BYTES_MAX: u64 = 2 << 30;
+/// Connections that are kept open for the next request.
+const IDLE_MAX: usize = 64;
+const CONNECT_LIMIT: Duration = Duration::from_secs(15);
+/// A store puts thousands of parts together before it answers.
+const ANSWER_LIMIT: Duration = Duration::from_secs(180);
+const BODY_LIMIT: Duration = Duration::from_secs(600);
+
+/// Makes clients for the library.
+#[derive(Debug)]
+pub(crate) struct Connector;
+
+impl HttpConnector for Connector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        Ok(HttpClient::new(Service { encrypted: agent(Proxy::try_from_env()), plain: agent(None) }))
+    }
+}
+
+/// Makes requests, one after another: a request blocks the thread that waits for it, which has nothing else to do.
+#[derive(Debug)]
+struct Service {
+    encrypted: Agent,
+    /// What is not encrypted stays on this network, and needs no proxy.
+    plain: Agent,
+}
+
+#[async_trait]
+impl HttpService for Service {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let (mut head, body) = request.into_parts();
+        let body = body.collect().await?.to_bytes();
+        if completes_an_upload(&head) {
+            // What has appeared under this name meanwhile is not replaced.
+            head.headers.insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
+        }
+        let agent = if head.uri.scheme_str() == Some("http") { &self.plain } else { &self.encrypted };
+        let has_body = matches!(head.method, Method::PUT | Method::POST);
+        let answer = if has_body {
+            agent.run(Request::from_parts(head, &body[..]))
+        } else {
+            agent.run(Request::from_parts(head, ()))
+        };
+        let (head, mut body) = answer.map_err(fault)?.into_parts();
+        let bytes = read(&mut body).map_err(fault)?;
+        Ok(HttpResponse::from_parts(head, HttpResponseBody::from(bytes)))
+    }
+}
+
+fn read(body: &mut Body) -> Result<Vec<u8>, Error> {
+    body.with_config().limit(ANSWER_BYTES_MAX).read_to_vec()
+}
+
+fn completes_an_upload(head: &request::Parts) -> bool {
+    let query = head.uri.query().unwrap_or_default();
+    head.method == Method::POST && query.split('&').any(|part| part.starts_with("uploadId="))
+}
+
+/// The kind decides whether the library tries again.
+fn fault(error: Error) -> HttpError {
+    let kind = match &error {
+        Error::Timeout(_) => HttpErrorKind::Timeout,
+        Error::HostNotFound | Error::ConnectionFailed => HttpErrorKind::Connect,
+        Error::Io(error) => match error.kind() {
+            io::ErrorKind::ConnectionRefused | io::ErrorKind::HostUnreachable => HttpErrorKind::Connect,
+            // A certificate that is not trusted.
+            io::ErrorKind::InvalidData => HttpErrorKind::Unknown,
+            _ => HttpErrorKind::Interrupted,
+        },
+        _ => HttpErrorKind::Unknown,
+    };
+    HttpError::new(kind, error)
+}
+
+fn agent(proxy: Option<Proxy>) -> Agent {
+    let found = rustls_native_certs::load_native_certs().certs;
+    let roots = found.iter().map(|certificate| Certificate::from_der(certificate).to_owned());
+    let tls = TlsConfig::builder()
+        .root_certs(RootCerts::from(roots))
+        .unversioned_rustls_crypto_provider(Arc::new(aws_lc_rs::default_provider()))
+        .build();
+    Agent::config_builder()
+        .timeout_connect(Some(CONNECT_LIMIT))
+        .timeout_recv_response(Some(ANSWER_LIMIT))
+        .timeout_send_body(Some(BODY_LIMIT))
+        .timeout_recv_body(Some(BODY_LIMIT))
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .max_idle_connections(IDLE_MAX)
+        .max_idle_connections_per_host(IDLE_MAX)
+        .proxy(proxy)
+        .user_agent(concat!("iostall/", env!("CARGO_PKG_VERSION")))
+        .tls_config(tls)
+        .build()
+        .new_agent()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(method: Method, uri: &str) -> request::Parts {
+        Request::builder().method(method).uri(uri).body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn only_the_request_that_completes_an_upload_is_made_conditional() {
+        assert!(completes_an_upload(&head(Method::POST, "http://h/b/k?uploadId=1")));
+        assert!(!completes_an_upload(&head(Method::POST, "http://h/b/k?uploads")));
+        assert!(!completes_an_upload(&head(Method::PUT, "http://h/b/k?partNumber=1&uploadId=1")));
+        assert!(!completes_an_upload(&head(Method::DELETE, "http://h/b/k?uploadId=1")));
+    }
+}

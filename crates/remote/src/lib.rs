@@ -1,0 +1,26 @@
+//! Object stores as places of backups: what is read is read in ranges, and what is written is uploaded in parts.
+//!
+//! ```text
+//! RemoteEngine ─┬─ files ────► the engine of this machine
+//!               ├─ reads ────► threads ──► GET with a range
+//!               └─ writes ───► Upload ──► parts ──► threads ──► PUT of a part … complete
+//! ```
+//!
+//! Inside it is asynchronous, because the library is; outside it blocks. An address is a path that begins with `s3://`.
+
+mod bucket;
+mod engine;
+mod error;
+mod http;
+#[cfg(any(test, feature = "memory"))]
+pub mod memory;
+mod object;
+mod reads;
+#[cfg(test)]
+mod tests;
+mod upload;
+
+pub use engine::{EngineFile, RemoteEngine};
+pub use error::{RemoteError, hint};
+pub use object::{Listed, Object, ObjectReader, is_object};
+pub use upload::{UPLOAD_BYTES_MAX, Upload};

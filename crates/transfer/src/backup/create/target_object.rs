@@ -1,0 +1,81 @@
+//! A stripe as an object: it is not there before it is complete, so it needs no other name until then.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use iostall_remote::{Object, Upload};
+
+use super::error::CreateError;
+use crate::backup::format::StripeHeader;
+
+/// A stripe on its way to a store. It is removed unless it was completed.
+pub(super) struct TargetObject {
+    pub(super) target: PathBuf,
+    object: Object,
+    pub(super) upload: Arc<Upload>,
+    pub(super) header_bytes: u64,
+    /// It has appeared in the store.
+    is_named: bool,
+    is_complete: bool,
+}
+
+impl TargetObject {
+    pub(super) fn create(target: &Path, header: &StripeHeader) -> Result<Self, CreateError> {
+        let failed = |source| CreateError::system("begin to write", target)(source);
+        let object = Object::at(target).map_err(failed)?;
+        let upload = object.upload().map_err(failed)?;
+        // It fits into the first part.
+        upload.take(0, &header.encode()).map_err(failed)?;
+        Ok(Self {
+            target: target.to_owned(),
+            object,
+            upload: Arc::new(upload),
+            header_bytes: header.bytes(),
+            is_named: false,
+            is_complete: false,
+        })
+    }
+
+    /// Makes it appear, unless something else has its name by now.
+    pub(super) fn name(&mut self) -> io::Result<()> {
+        // Where the store ignores the condition of the request that follows, this finds all but a race.
+        if self.object.exists()? {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        self.upload.complete()?;
+        self.is_named = true;
+        Ok(())
+    }
+
+    /// It is worth keeping.
+    pub(super) fn complete(&mut self) {
+        self.is_complete = true;
+    }
+}
+
+impl Drop for TargetObject {
+    fn drop(&mut self) {
+        if self.is_named && !self.is_complete {
+            // Already failing; without a manifest nobody takes it for a backup.
+            let _ = self.object.delete();
+        }
+    }
+}
+
+/// Whether anything is there.
+pub(super) fn is_there(path: &Path) -> io::Result<bool> {
+    Object::at(path)?.exists()
+}
+
+/// Puts a manifest, unless one is there. Returns whether the store would have refused another: not all honour that a request
+/// depends on it.
+pub(super) fn put_manifest(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    let object = Object::at(path)?;
+    if object.exists()? {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    object.put_new(bytes)?;
+    // The same bytes, so that a store that takes them does no harm.
+    Ok(object.put_new(bytes).is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists))
+}

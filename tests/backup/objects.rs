@@ -1,0 +1,333 @@
+//! Backups in an object store, on the server of PyPI's moto.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+
+use super::attacks::words_of;
+use crate::copy::content;
+use crate::copy_crash::draw;
+use crate::running::Running;
+use crate::support::{Ran, Workspace, skip, until};
+
+const MOTO: &str = "moto[server]==5.2.1";
+
+/// One installation at a time: tests share it.
+static FETCHING: Mutex<()> = Mutex::new(());
+
+/// The program of moto's server, kept under the target directory; `None` where it cannot be had.
+fn moto() -> Option<PathBuf> {
+    let _one = FETCHING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("moto-5.2.1");
+    let program = home.join("bin/moto_server");
+    if !home.join("complete").exists() {
+        let _ = fs::remove_dir_all(&home);
+        let run = |program: &Path, arguments: &[&str]| {
+            let output = Command::new(program).args(arguments).output().ok()?;
+            output.status.success().then_some(())
+        };
+        run(Path::new("python3"), &["-m", "venv", home.to_str()?])?;
+        run(&home.join("bin/pip"), &["install", "--quiet", MOTO])?;
+        fs::write(home.join("complete"), MOTO).ok()?;
+    }
+    Some(program)
+}
+
+/// A store with the bucket `backups`.
+struct Store {
+    server: Child,
+    port: u16,
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+impl Store {
+    fn start(here: &Workspace) -> Option<Self> {
+        let Some(moto) = moto() else {
+            skip("backup::objects", "moto cannot be installed");
+            return None;
+        };
+        let log = fs::File::create(here.path("moto.log")).unwrap();
+        let server = Command::new(moto)
+            .args(["-H", "127.0.0.1", "-p", "0"])
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("moto starts");
+        let port = until("the port of moto", || {
+            let log = fs::read_to_string(here.path("moto.log")).ok()?;
+            let (_, after) = log.split_once("http://127.0.0.1:")?;
+            after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+        });
+        let store = Self { server, port };
+        until("the bucket", || (store.request("PUT", "/backups", b"").0 == 200).then_some(()));
+        Some(store)
+    }
+
+    /// A request without a signature, which moto takes: status and body.
+    fn request(&self, method: &str, path: &str, body: &[u8]) -> (u16, Vec<u8>) {
+        self.request_with(method, path, "", body)
+    }
+
+    fn request_with(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> (u16, Vec<u8>) {
+        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) else { return (0, Vec::new()) };
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut answer = Vec::new();
+        let done = stream
+            .write_all(head.as_bytes())
+            .and_then(|()| stream.write_all(body))
+            .and_then(|()| stream.read_to_end(&mut answer));
+        if done.is_err() {
+            return (0, Vec::new());
+        }
+        let split = answer.windows(4).position(|part| part == b"\r\n\r\n").unwrap_or(answer.len());
+        let head = String::from_utf8_lossy(&answer[..split]).into_owned();
+        let status = head.split(' ').nth(1).and_then(|text| text.parse().ok()).unwrap_or(0);
+        (status, answer.split_off((split + 4).min(answer.len())))
+    }
+
+    /// A call to the store's administration, and its answer.
+    fn administer(&self, call: &str) -> String {
+        let headers = "Authorization: AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/iam/aws4_request, \
+                       SignedHeaders=host, Signature=0\r\nContent-Type: application/x-www-form-urlencoded\r\n";
+        let (status, body) =
+            self.request_with("POST", "/", headers, format!("{call}&Version=2010-05-08").as_bytes());
+        let text = String::from_utf8_lossy(&body).into_owned();
+        assert_eq!(status, 200, "{call}: {text}");
+        text
+    }
+
+    /// The names in the bucket.
+    fn names(&self) -> Vec<String> {
+        let (_, body) = self.request("GET", "/backups?list-type=2", b"");
+        let text = String::from_utf8_lossy(&body).into_owned();
+        let names = text.split("<Key>").skip(1).filter_map(|part| part.split("</Key>").next());
+        names.map(str::to_owned).collect()
+    }
+
+    /// How many uploads were begun and neither completed nor given up.
+    fn uploads(&self) -> usize {
+        let (_, body) = self.request("GET", "/backups?uploads", b"");
+        String::from_utf8_lossy(&body).matches("<UploadId>").count()
+    }
+
+    fn command(&self, here: &Workspace, arguments: &[&str]) -> Command {
+        let mut command = here.command(arguments);
+        command
+            .env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", self.port))
+            .env("AWS_ALLOW_HTTP", "true")
+            .env("AWS_ACCESS_KEY_ID", "AKIDOFTESTS")
+            .env("AWS_SECRET_ACCESS_KEY", "verysecretkey");
+        command
+    }
+
+    fn run(&self, here: &Workspace, arguments: &[&str]) -> Ran {
+        self.command(here, arguments).output().unwrap().into()
+    }
+}
+
+/// The text of the first element of this name.
+fn element(answer: &str, name: &str) -> String {
+    let after = answer.split_once(&format!("<{name}>")).map_or("", |(_, after)| after);
+    after.split('<').next().unwrap_or_default().to_owned()
+}
+
+/// A tree with small and large files, 40 MB together, which do not shrink much.
+fn source(here: &Workspace) {
+    fs::create_dir_all(here.path("shop/base")).unwrap();
+    fs::write(here.path("shop/large"), content(24 << 20)).unwrap();
+    fs::write(here.path("shop/base/second"), content(14 << 20)).unwrap();
+    for number in 0..40_usize {
+        fs::write(here.path(&format!("shop/base/{number}")), content(number * 1000)).unwrap();
+    }
+}
+
+const STRIPES: [&str; 4] = ["--to", "s3://backups/db1/shop.iob.1", "--to", "s3://backups/db1/shop.iob.2"];
+
+/// A backup had to go to a disk first, and from there with another program to the bucket.
+#[test]
+fn a_backup_goes_to_a_bucket_and_comes_back_from_it() {
+    let here = Workspace::new();
+    let Some(store) = Store::start(&here) else { return };
+    source(&here);
+    let create = [&["backup", "create", "--compress", "none"], &STRIPES[..], &["shop"]].concat();
+    let made = store.run(&here, &create).expect_status(0);
+    assert!(made.stdout.contains("s3://backups/db1/shop.iob.1.manifest"), "{}", made.stdout);
+    assert!(!made.stderr.contains("replaces objects"), "moto honours conditions: {}", made.stderr);
+    assert_eq!(
+        store.names(),
+        ["db1/shop.iob.1", "db1/shop.iob.1.manifest", "db1/shop.iob.2"],
+        "stripes and manifest, and nothing else"
+    );
+    assert_eq!(store.uploads(), 0);
+
+    let listed = store.run(&here, &["backup", "list", "--json", "s3://backups/db1"]).expect_status(0);
+    assert!(listed.stdout.contains("s3://backups/db1/shop.iob.2"), "{}", listed.stdout);
+    assert!(listed.stdout.contains("\"whole\""), "{}", listed.stdout);
+
+    for named in ["s3://backups/db1/shop.iob.1.manifest", "s3://backups/db1/shop.iob.2"] {
+        store.run(&here, &["backup", "verify", named]).expect_status(0);
+    }
+    store.run(&here, &["backup", "verify", "--headers", "s3://backups/db1/shop.iob.1"]).expect_status(0);
+    let restore = ["backup", "restore", "s3://backups/db1/shop.iob.1", "--to", "back"];
+    store.run(&here, &restore).expect_status(0);
+    here.run(&["verify", "--no-store", "shop", "back"]).expect_status(0);
+
+    // Neither the run nor any message has a secret.
+    let runs = here.run(&["runs", "show", "1", "--json", "run.json"]);
+    let said = format!("{}{}{}", made.stdout, made.stderr, words_of(&runs));
+    assert!(!said.contains("verysecretkey"), "{said}");
+    let store_file = fs::read(here.path("store.db")).unwrap();
+    assert!(!store_file.windows(13).any(|part| part == b"verysecretkey"));
+}
+
+/// What is in a bucket was replaced by a second backup of the same name, and both were lost.
+#[test]
+fn nothing_in_a_bucket_is_replaced() {
+    let here = Workspace::new();
+    let Some(store) = Store::start(&here) else { return };
+    fs::create_dir(here.path("shop")).unwrap();
+    fs::write(here.path("shop/a"), content(100_000)).unwrap();
+    let create = ["backup", "create", "--no-store", "--to", "s3://backups/a.iob", "shop"];
+    store.run(&here, &create).expect_status(0);
+    let again = store.run(&here, &create).expect_status(2);
+    assert!(again.stderr.contains("s3://backups/a.iob exists"), "{}", again.stderr);
+
+    // Each of these names appears while the backup is on its way.
+    for (number, name) in [(1, "late1.iob"), (2, "late2.iob.manifest")] {
+        let stripe = format!("s3://backups/late{number}.iob");
+        let mut late = store.command(&here, &["backup", "create", "--no-store", "--to", &stripe, "-"]);
+        let mut late =
+            late.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        until("the upload", || (store.uploads() == 1).then_some(()));
+        assert_eq!(store.request("PUT", &format!("/backups/{name}"), b"somebody else's").0, 200);
+        late.stdin.take().unwrap().write_all(b"a dump").unwrap();
+        let ended = Ran::from(late.wait_with_output().unwrap()).expect_status(2);
+        assert!(ended.stderr.contains("exists"), "{}", ended.stderr);
+        assert_eq!(store.request("GET", &format!("/backups/{name}"), b"").1, b"somebody else's");
+        assert_eq!(store.uploads(), 0, "what was not completed was given up");
+    }
+}
+
+/// The machine went down while a backup was uploaded.
+#[test]
+fn an_upload_that_is_killed_leaves_nothing_that_looks_like_a_backup() {
+    let here = Workspace::new();
+    let Some(store) = Store::start(&here) else { return };
+    source(&here);
+    let mut state = 7;
+    for kill in 0..6 {
+        let name = format!("s3://backups/k{kill}.iob");
+        let create = ["backup", "create", "--no-store", "--compress", "none", "--to", &name, "shop"];
+        let mut running = Running::new(&mut store.command(&here, &create));
+        // At any moment after the upload has begun; at the last ones there are names.
+        until("the upload, or its end", || (store.uploads() > 0 || running.has_ended()).then_some(()));
+        for _ in 0..draw(&mut state, 12) {
+            store.uploads();
+        }
+        if !running.has_ended() {
+            running.signal("KILL");
+        }
+        let was_done = running.ended().status == Some(0);
+        let manifest = format!("k{kill}.iob.manifest");
+        // What was on its way when the program was killed may still arrive.
+        let mut said = String::new();
+        let agree = (0..100).any(|_| {
+            let is_whole = store.names().contains(&manifest);
+            let verify = store.run(&here, &["backup", "verify", "--no-store", &name]);
+            let listed = store.run(&here, &["backup", "list", "--json", "s3://backups"]).expect_status(0);
+            said = format!("{:?} {}{}", store.names(), words_of(&verify), listed.stdout);
+            let is_good = verify.status == Some(0);
+            is_good == is_whole && listed.stdout.contains(&manifest) == is_whole && (is_whole || !was_done)
+        });
+        assert!(agree, "kill {kill}: {said}");
+    }
+}
+
+/// A store that cannot be reached, or that takes no such key, said nothing that helped.
+#[test]
+fn a_store_that_refuses_is_quoted_and_nothing_goes_unencrypted_by_itself() {
+    let here = Workspace::new();
+    let Some(store) = Store::start(&here) else { return };
+    fs::write(here.path("a"), b"content").unwrap();
+    let create = ["backup", "create", "--no-store", "--to", "s3://backups/a.iob", "a"];
+
+    let plain = Ran::from(store.command(&here, &create).env_remove("AWS_ALLOW_HTTP").output().unwrap());
+    assert!(plain.expect_status(2).stderr.contains("AWS_ALLOW_HTTP=true"));
+
+    let elsewhere = ["backup", "create", "--no-store", "--to", "s3://nowhere/a.iob", "a"];
+    let no_bucket = store.run(&here, &elsewhere).expect_status(2);
+    assert!(no_bucket.stderr.contains("NoSuchBucket"), "{}", no_bucket.stderr);
+
+    let missing = store.run(&here, &["backup", "verify", "--no-store", "s3://backups/none.iob"]);
+    let missing = missing.expect_status(2);
+    assert!(missing.stderr.contains("there is no such object"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("iostall backup list s3://backups"), "{}", missing.stderr);
+
+    // From here on moto checks signatures, and has one account.
+    store.administer("Action=CreateUser&UserName=dba");
+    let keys = store.administer("Action=CreateAccessKey&UserName=dba");
+    let (key, secret) = (element(&keys, "AccessKeyId"), element(&keys, "SecretAccessKey"));
+    let policy = "%7B%22Version%22%3A%222012-10-17%22%2C%22Statement%22%3A%5B%7B%22Effect%22%3A%22Allow%22%2C%22Action%22%3A%22s3%3A%2A%22%2C%22Resource%22%3A%22%2A%22%7D%5D%7D";
+    store.administer(&format!("Action=PutUserPolicy&UserName=dba&PolicyName=all&PolicyDocument={policy}"));
+    assert_eq!(store.request("POST", "/moto-api/reset-auth", b"0").0, 200);
+    for of_nobody in ["AKIDOFTESTS", &key] {
+        let mut wrong = store.command(&here, &create);
+        let refused = Ran::from(wrong.env("AWS_ACCESS_KEY_ID", of_nobody).output().unwrap()).expect_status(2);
+        assert!(refused.stderr.contains("the store answered 403"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("AWS_SECRET_ACCESS_KEY"), "{}", refused.stderr);
+        assert!(!refused.stderr.contains("verysecretkey"), "{}", refused.stderr);
+    }
+    let keys = [("AWS_ACCESS_KEY_ID", &key), ("AWS_SECRET_ACCESS_KEY", &secret)];
+    Ran::from(store.command(&here, &create).envs(keys).output().unwrap()).expect_status(0);
+}
+
+/// Half of a backup is none, wherever it lies.
+#[test]
+fn damage_in_a_bucket_is_found() {
+    let here = Workspace::new();
+    let Some(store) = Store::start(&here) else { return };
+    fs::create_dir(here.path("shop")).unwrap();
+    fs::write(here.path("shop/a"), content(300_000)).unwrap();
+    let create = ["backup", "create", "--no-store", "--to", "s3://backups/d.iob", "shop"];
+    store.run(&here, &create).expect_status(0);
+    let (_, mut bytes) = store.request("GET", "/backups/d.iob", b"");
+    bytes[5000] ^= 1;
+    assert_eq!(store.request("PUT", "/backups/d.iob", &bytes).0, 200);
+    let verify = ["backup", "verify", "--no-store", "s3://backups/d.iob"];
+    let changed = store.run(&here, &verify).expect_status(1);
+    assert!(changed.stdout.contains("s3://backups/d.iob"), "{}", changed.stdout);
+    assert_eq!(store.request("DELETE", "/backups/d.iob.manifest", b"").0, 204);
+    let lost = store.run(&here, &verify).expect_status(1);
+    assert!(lost.stdout.contains("iostall backup rebuild"), "{}", words_of(&lost));
+    bytes[5000] ^= 1;
+    assert_eq!(store.request("PUT", "/backups/d.iob", &bytes).0, 200);
+    store.run(&here, &["backup", "rebuild", "s3://backups/d.iob"]).expect_status(0);
+    store.run(&here, &verify).expect_status(0);
+}
+
+/// Old backups filled the bucket, because only directories were pruned.
+#[test]
+fn a_bucket_is_pruned_like_a_directory() {
+    let here = Workspace::new();
+    let Some(store) = Store::start(&here) else { return };
+    fs::write(here.path("a"), content(10_000)).unwrap();
+    for name in ["one", "two", "three"] {
+        let target = format!("s3://backups/p/{name}.iob");
+        store.run(&here, &["backup", "create", "--no-store", "--to", &target, "a"]).expect_status(0);
+    }
+    store.run(&here, &["backup", "prune", "--keep-last", "1", "s3://backups/p"]).expect_status(0);
+    assert_eq!(store.names(), ["p/three.iob", "p/three.iob.manifest"]);
+    store.run(&here, &["backup", "verify", "--no-store", "s3://backups/p/three.iob"]).expect_status(0);
+}
