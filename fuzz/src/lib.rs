@@ -20,7 +20,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self { name: "alerts", check: readers::toml::alerts, seeds: &["docs/alerts.toml"] },
         Self {
             name: "backup-content",
@@ -53,6 +53,11 @@ impl Reader {
         Self { name: "run", check: iostall_store::fuzzing::run, seeds: &["fuzz/corpus/run"] },
         Self { name: "sample-body", check: iostall_store::fuzzing::sample_body, seeds: &[] },
         Self { name: "source", check: readers::source::source, seeds: &["fuzz/corpus/source"] },
+        Self {
+            name: "xbstream",
+            check: iostall_transfer::backup::fuzzing::xbstream,
+            seeds: &["fuzz/corpus/xbstream"],
+        },
     ];
 
     /// The reader with this name.

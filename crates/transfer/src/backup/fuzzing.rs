@@ -11,6 +11,7 @@ use super::format::{
     put_index,
 };
 use super::manifest_file;
+use super::xbstream::{XbstreamPiece, XbstreamReader};
 
 const BLOCK: u32 = 4096;
 const FRAME: usize = 1 << 16;
@@ -116,4 +117,47 @@ pub fn manifest(input: &[u8]) {
         Ok(again) => assert_eq!(again.manifest, opened.manifest),
         Err(error) => panic!("its own file is refused: {error}"),
     }
+}
+
+/// The stream of mariadb-backup: files in order, with good names, and never more than the stream has.
+pub fn xbstream(input: &[u8]) {
+    let bytes = with_checksums(input);
+    let mut reader = XbstreamReader::new(&bytes[..]);
+    let (mut room, mut ends, mut total) = (vec![0; FRAME], Vec::<u64>::new(), 0);
+    while let Ok(Some(piece)) = reader.next(&mut room) {
+        match piece {
+            XbstreamPiece::Begins => {
+                assert!(reader.name(ends.len()).is_some_and(|name| !name.as_bytes().starts_with(b"/")));
+                ends.push(0);
+            }
+            XbstreamPiece::Content { file, offset, length } => {
+                assert!(offset >= ends[file] && length > 0);
+                ends[file] = offset + length as u64;
+                total += length;
+            }
+            XbstreamPiece::Ends { file, size_bytes } => assert!(size_bytes >= ends[file]),
+        }
+    }
+    assert!(total <= bytes.len());
+}
+
+/// The same chunks with the checksums that their contents have.
+fn with_checksums(input: &[u8]) -> Vec<u8> {
+    let (mut bytes, mut at) = (input.to_vec(), 0);
+    let number = |from: &[u8]| from.try_into().map_or(0, u64::from_le_bytes);
+    while let Some(head) = bytes.get(at..at + 14) {
+        let path = u32::from_le_bytes([head[10], head[11], head[12], head[13]]) as usize;
+        let kind = head[9];
+        at = at.saturating_add(14).saturating_add(path);
+        let Some(fields) = bytes.get(at..at.saturating_add(20)).filter(|_| kind == b'P') else {
+            at = at.saturating_add(if kind == b'S' { 8 } else { 0 });
+            continue;
+        };
+        let length = usize::try_from(number(&fields[..8])).unwrap_or(usize::MAX);
+        let Some(content) = bytes.get(at + 20..(at + 20).saturating_add(length)) else { break };
+        let sum = crc32fast::hash(content).to_le_bytes();
+        put(&mut bytes, at + 16, &sum);
+        at += 20 + length;
+    }
+    bytes
 }

@@ -18,6 +18,7 @@ pub mod read;
 pub mod rebuild;
 pub mod restore;
 pub mod verify;
+pub mod xbstream;
 
 #[cfg(test)]
 mod tests;

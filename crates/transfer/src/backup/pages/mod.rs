@@ -1,7 +1,9 @@
-//! PostgreSQL's pages and the files they are in: what a file's name says, and whether a page is as it was written.
+//! Pages of databases and the files they are in: what a file's name says, and whether a page is as it was written.
 
 mod checksum;
+mod innodb;
 mod relation_file;
 
 pub use checksum::{PageState, checksum, state_of};
+pub use innodb::{InnodbPage, InnodbSpace, Unverifiable};
 pub use relation_file::{Fork, RelationFile, blocks_in_words};
