@@ -8,6 +8,7 @@ use iostall_diskspd::CommandLineError;
 use iostall_diskspd::report::AskedError;
 use iostall_load::resource_limits::ResourceError;
 use iostall_session::SessionError;
+use iostall_session::backup::sqlserver::SqlServerBackupError;
 use iostall_session::diskspd::DiskspdTargetError;
 use iostall_session::output::OutputError;
 use iostall_session::paced::PaceError;
@@ -82,6 +83,7 @@ pub(crate) fn hint_of(error: &anyhow::Error) -> Option<String> {
         .or_else(|| error.downcast_ref().and_then(WatchError::hint))
         .or_else(|| error.downcast_ref().and_then(StoreError::hint))
         .or_else(|| error.downcast_ref().and_then(OutputError::hint))
+        .or_else(|| error.downcast_ref().map(SqlServerBackupError::hint))
         .or_else(|| error.downcast_ref().map(NotKept::hint))
         .or_else(|| error.downcast_ref().map(PaceError::hint))
         .or_else(|| error.downcast_ref().and_then(DiskspdTargetError::hint))

@@ -27,6 +27,7 @@ mod kinds;
 pub mod line;
 pub mod live;
 pub mod markdown;
+pub mod percent;
 mod percentiles;
 pub mod point;
 pub mod report;

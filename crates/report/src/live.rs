@@ -4,7 +4,6 @@ use std::path::Path;
 
 use iostall_measure::foreign::shown;
 use iostall_measure::{ByteCount, Nanos, Op, Percentile, as_typed};
-use iostall_model::figures::per_second;
 use iostall_model::give_way::Decision;
 use iostall_model::outcome::IntervalPoint;
 use iostall_model::sync::SyncStep;
@@ -15,62 +14,13 @@ use iostall_session::event::{
 };
 use jiff::Timestamp;
 
-use crate::format::{maybe_duration, maybe_number, number, throughput};
+use crate::format::{maybe_duration, maybe_number, throughput};
 use crate::zone::local;
-
-/// More stripes than these are shown by the slowest and the fastest.
-const STRIPES_LISTED: usize = 8;
 
 /// How much of a file is made.
 pub fn making(path: &Path, done: ByteCount, size: ByteCount) -> (f64, String) {
     let share = done.bytes() as f64 / (size.bytes() as f64).max(1.0);
     (share, format!("{:.0} % of {}  making {}", share * 100.0, as_typed(size.bytes() as f64), path.display()))
-}
-
-/// A part of a backup or a restore: from one line of `--stats` to the next.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StripedPart {
-    pub elapsed_ns: u64,
-    /// Of the source.
-    pub bytes: u64,
-    /// Of each stripe.
-    pub stripes: Vec<u64>,
-}
-
-impl StripedPart {
-    /// What came after `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let before = |at: usize| earlier.stripes.get(at).copied().unwrap_or(0);
-        Self {
-            elapsed_ns: self.elapsed_ns.saturating_sub(earlier.elapsed_ns),
-            bytes: self.bytes.saturating_sub(earlier.bytes),
-            stripes: (0..).zip(&self.stripes).map(|(at, bytes)| bytes.saturating_sub(before(at))).collect(),
-        }
-    }
-}
-
-/// `10 percent processed. 484 MiB/s; stripes 105, 104 MiB/s`, as `--stats` prints it: how fast this part of the work was.
-pub fn percent_processed(percent: u64, part: &StripedPart) -> String {
-    let mut line = format!("{percent} percent processed.");
-    let rate = |bytes: u64| per_second(bytes as f64 / 1_048_576.0, part.elapsed_ns);
-    let Some(source) = rate(part.bytes) else { return line };
-    line.push_str(&format!(" {} MiB/s", number(source)));
-    let rates: Vec<f64> = part.stripes.iter().copied().filter_map(rate).collect();
-    match &rates[..] {
-        [] => {}
-        [one] => line.push_str(&format!("; stripe {} MiB/s", number(*one))),
-        few if few.len() <= STRIPES_LISTED => {
-            let few: Vec<String> = few.iter().copied().map(number).collect();
-            line.push_str(&format!("; stripes {} MiB/s", few.join(", ")));
-        }
-        many => {
-            let least = many.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = many.iter().copied().fold(0.0, f64::max);
-            line.push_str(&format!("; {} stripes {} to {} MiB/s", many.len(), number(least), number(most)));
-        }
-    }
-    line
 }
 
 /// A transfer that gives way lost its source, or has it again.
@@ -279,23 +229,6 @@ mod tests {
     use iostall_model::outcome::IntervalOp;
 
     use super::*;
-
-    /// The story: `--stats 10` printed nothing but percentages, and that one disk of four had become slow was seen in the morning.
-    #[test]
-    fn a_line_of_stats_has_the_rates_since_the_line_before() {
-        let seen = |seconds: u64, bytes: u64, stripes: &[u64]| StripedPart {
-            elapsed_ns: seconds * 1_000_000_000,
-            bytes: bytes << 20,
-            stripes: stripes.iter().map(|bytes| bytes << 20).collect(),
-        };
-        let part = seen(12, 1500, &[310, 320]).since(&seen(10, 500, &[100, 300]));
-        assert_eq!(percent_processed(20, &part), "20 percent processed. 500 MiB/s; stripes 105, 10.0 MiB/s");
-        let first = seen(2, 100, &[40]).since(&StripedPart::default());
-        assert_eq!(percent_processed(10, &first), "10 percent processed. 50.0 MiB/s; stripe 20.0 MiB/s");
-        let many: Vec<u64> = (1..=64).collect();
-        assert!(percent_processed(30, &seen(1, 5, &many)).ends_with("; 64 stripes 1.00 to 64.0 MiB/s"));
-        assert_eq!(percent_processed(100, &StripedPart::default()), "100 percent processed.");
-    }
 
     #[test]
     fn the_live_line_adds_roles_up_and_leaves_sync_calls_out_of_the_rate() {

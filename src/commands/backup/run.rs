@@ -2,6 +2,7 @@
 
 use iostall_collect::{Address, Secret};
 use iostall_model::sqlserver_backup::{BackupStatement, refusals};
+use iostall_session::SessionError;
 use iostall_session::backup::database::server_of;
 use iostall_session::backup::sqlserver::{
     FormError, SqlServerBackupError, SqlServerBackupRequest, agent_job, maintenance_script, run as back_up,
@@ -22,7 +23,7 @@ pub(super) fn run(args: &BackupRunArgs, global: &GlobalArgs, printer: &Printer) 
     let (address, password) = server(&args.sqlserver, args.printed().is_none())?;
     let refusals = refusals(&statement, args.for_version.unwrap_or_default());
     if !refusals.is_empty() {
-        return Err(failed(SqlServerBackupError::Refused { refusals }));
+        return Err(SqlServerBackupError::Refused { refusals }.into());
     }
     if let Some(form) = args.printed() {
         printer.result(&printed(form, &statement, args.verify)?)?;
@@ -33,7 +34,7 @@ pub(super) fn run(args: &BackupRunArgs, global: &GlobalArgs, printer: &Printer) 
     let transfer = begin_transfer(None, printer)?;
     let request = SqlServerBackupRequest { address, password, statement, read_back: args.verify };
     let percent = Stats::new(args.set.stats, printer);
-    let mut made = back_up(&request, transfer, &percent).map_err(failed)?;
+    let mut made = back_up(&request, transfer, &percent)?;
     let ended = made.ended.take();
     let mut run = made.into_run();
     let status = match &ended {
@@ -44,7 +45,7 @@ pub(super) fn run(args: &BackupRunArgs, global: &GlobalArgs, printer: &Printer) 
     };
     match ended {
         None => percent.complete(),
-        Some(error) => printer.error(&failed(error)),
+        Some(error) => printer.error(&error.into()),
     }
     let mut delivery = Delivery::new(&outputs, &args.output, printer);
     if status == Status::CouldNot || (global.quiet && status == Status::Done) {
@@ -54,10 +55,7 @@ pub(super) fn run(args: &BackupRunArgs, global: &GlobalArgs, printer: &Printer) 
 }
 
 fn printed(form: FormChoice, statement: &BackupStatement, read_back: bool) -> anyhow::Result<String> {
-    let refused = |error: FormError| {
-        let hint = error.hint.clone();
-        hinted(error, hint)
-    };
+    let refused = |error: FormError| hinted(error.clone(), error.hint);
     match form {
         FormChoice::Tsql => Ok(script(statement, read_back)),
         FormChoice::MaintenanceScript => maintenance_script(statement, read_back).map_err(refused),
@@ -67,13 +65,5 @@ fn printed(form: FormChoice, statement: &BackupStatement, read_back: bool) -> an
 
 /// The server that a URL names, with its password where that is needed.
 pub(super) fn server(url: &str, is_asked: bool) -> anyhow::Result<(Address, Secret)> {
-    server_of(url, &Printer::ask_password, is_asked).map_err(|error| match error.hint() {
-        Some(hint) => hinted(error, hint),
-        None => error.into(),
-    })
-}
-
-pub(super) fn failed(error: SqlServerBackupError) -> anyhow::Error {
-    let hint = error.hint();
-    hinted(error, hint)
+    Ok(server_of(url, &Printer::ask_password, is_asked).map_err(SessionError::from)?)
 }

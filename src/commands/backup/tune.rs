@@ -8,7 +8,7 @@ use iostall_session::backup::tune::{TuneRequest, tune};
 
 use super::create::{size, stripes};
 use super::keys::key_error;
-use super::run::{failed, server};
+use super::run::server;
 use crate::cli::{GlobalArgs, TuneArgs};
 use crate::failure::Status;
 use crate::frame::{answer, begin_transfer};
@@ -56,7 +56,7 @@ fn of_server(args: &TuneArgs, url: &str, global: &GlobalArgs, printer: &Printer)
         budget: args.budget,
         memory_bytes: args.memory.map(ByteCount::bytes),
     };
-    let mut run = sqlserver::tune(&request, begin_transfer(None, printer)?, printer).map_err(failed)?;
+    let mut run = sqlserver::tune(&request, begin_transfer(None, printer)?, printer)?;
     let status = if run.interrupted { Status::Interrupted } else { answer(&run) };
     Ok(Delivery::new(&outputs, &args.output, printer).give(&mut run, &mut writer, status))
 }

@@ -8,7 +8,7 @@ use iostall_session::backup::verify::{BackupVerifyRequest, verify};
 
 use super::keys::key_error;
 use super::known::known;
-use super::run::{failed, server};
+use super::run::server;
 use crate::cli::{BackupVerifyArgs, GlobalArgs};
 use crate::failure::Status;
 use crate::frame::{answer, begin_transfer};
@@ -58,10 +58,10 @@ fn by_server(
     let request = SqlServerVerifyRequest { address, password, devices, position, headers_only };
     let mut run = match sqlserver::verify(&request, begin_transfer(None, printer)?, printer) {
         Err(error @ SqlServerBackupError::ReadingStopped { .. }) => {
-            printer.error(&failed(error));
+            printer.error(&error.into());
             return Ok(Status::Interrupted);
         }
-        verified => verified.map_err(failed)?,
+        verified => verified?,
     };
     let status = answer(&run);
     Ok(Delivery::new(&outputs, &args.output, printer).give(&mut run, &mut writer, status))

@@ -165,8 +165,8 @@ fn columns(row: tiberius::Row) -> Columns {
                 ColumnData::Numeric(Some(number)) if number.scale() == 0 => {
                     u64::try_from(number.value()).map_or(Value::Missing, Value::Number)
                 }
-                ColumnData::DateTime(Some(moment)) => {
-                    date_time(moment.days(), moment.seconds_fragments()).map_or(Value::Missing, Value::Text)
+                ColumnData::DateTime(Some(at)) => {
+                    date_time(at.days(), at.seconds_fragments()).map_or(Value::Missing, Value::Text)
                 }
                 _ => Value::Missing,
             };
@@ -179,10 +179,10 @@ fn columns(row: tiberius::Row) -> Columns {
 fn date_time(days: i32, fragments: u32) -> Option<String> {
     let midnight = jiff::civil::date(1900, 1, 1).at(0, 0, 0, 0);
     let span = jiff::Span::new().try_days(days);
-    let moment = span
+    let at = span
         .and_then(|span| span.try_seconds(i64::from(fragments / 300)))
         .and_then(|span| midnight.checked_add(span));
-    moment.ok().map(|moment| moment.to_string())
+    at.ok().map(|at| at.to_string())
 }
 
 /// A handle is a bit pattern, and `sample_ms` has only 32 bits before 2016. Any other negative number would be

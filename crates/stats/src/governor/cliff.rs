@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// The edge is known if the rate had grown by less than this share until it was found.
 const PRECISE: f64 = 1.3;
-/// From the moment at which waiting begins to the reading that shows it, lags: sessions report when a transaction ends, and those that wait
+/// From when waiting begins to the reading that shows it, lags: sessions report when a transaction ends, and those that wait
 /// end late.
 const FOUND_LAGS: u64 = 3;
 /// Growth towards a rate that was too much, doublings a second: little enough to know the edge when it is found.
@@ -26,7 +26,7 @@ const SAME: f64 = 0.15;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cliff {
     /// The time that it takes to find an edge, until now.
-    recent: VecDeque<Moment>,
+    recent: VecDeque<Past>,
     edge: Option<f64>,
     /// A rate that was too much; the edge is somewhere below.
     beyond: Option<f64>,
@@ -36,7 +36,7 @@ pub(super) struct Cliff {
 
 /// What was so at a reading.
 #[derive(Clone, Copy, Debug)]
-struct Moment {
+struct Past {
     at_ns: u64,
     rate: f64,
     /// The smoothed pressure.
@@ -46,9 +46,9 @@ struct Moment {
 impl Cliff {
     /// Notes the rate and the smoothed pressure at a reading.
     pub(super) fn note(&mut self, at_ns: u64, rate: f64, pressure: f64, lag_ns: u64) {
-        self.recent.push_back(Moment { at_ns, rate, pressure });
+        self.recent.push_back(Past { at_ns, rate, pressure });
         let kept_ns = lag_ns.saturating_mul(FOUND_LAGS);
-        let is_old = |moment: &Moment| at_ns.saturating_sub(moment.at_ns) >= kept_ns;
+        let is_old = |past: &Past| at_ns.saturating_sub(past.at_ns) >= kept_ns;
         // The last one that is as old as that stays.
         while self.recent.get(1).is_some_and(is_old) {
             self.recent.pop_front();
@@ -57,12 +57,12 @@ impl Cliff {
 
     /// The smoothed pressure before what is read now began.
     pub(super) fn pressure_before(&self) -> f64 {
-        self.recent.front().map_or(0.0, |moment| moment.pressure)
+        self.recent.front().map_or(0.0, |past| past.pressure)
     }
 
     /// Waiting leapt at `used` bytes a second. Returns what the storage can bear: the edge, or else the rate at which the waiting began.
     pub(super) fn found(&mut self, now_ns: u64, used: f64) -> f64 {
-        let earlier = self.recent.front().map_or(used, |moment| moment.rate.min(used));
+        let earlier = self.recent.front().map_or(used, |past| past.rate.min(used));
         if used > earlier * PRECISE {
             self.forget();
             self.beyond = Some(used);
@@ -78,7 +78,7 @@ impl Cliff {
         used
     }
 
-    /// The most that is allowed at this moment, because of an edge.
+    /// The most that is allowed now, because of an edge.
     pub(super) fn most(&self, now_ns: u64) -> f64 {
         self.edge.filter(|_| now_ns < self.until_ns).map_or(f64::INFINITY, |edge| edge * STAY_AT)
     }

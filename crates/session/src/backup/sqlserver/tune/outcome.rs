@@ -5,8 +5,9 @@ use iostall_model::{BackupTuneOutcome, TuneAnswer, TuneLimit, TunedServer, Tuned
 use iostall_stats::halving::{Alone, limiting};
 
 use super::axes::ServerSetting;
+use super::request::ServerTuneRequest;
 use super::trials::Trials;
-use super::{ServerTuneRequest, Tuned};
+use super::tuned::Tuned;
 use crate::backup::sqlserver::forms::maintenance_script;
 use crate::backup::sqlserver::server::Server;
 use crate::backup::sqlserver::tsql;

@@ -1,0 +1,16 @@
+//! What is asked of a tuner.
+
+use iostall_connect::{Address, Secret};
+use iostall_measure::Nanos;
+use iostall_model::sqlserver_backup::BackupStatement;
+
+/// What to tune. Options that the statement has are kept.
+pub struct ServerTuneRequest {
+    pub address: Address,
+    pub password: Secret,
+    /// The database; NUL, or the files that trials may write, and write over.
+    pub statement: BackupStatement,
+    pub budget: Nanos,
+    /// The most memory of the server for buffers.
+    pub memory_bytes: Option<u64>,
+}
