@@ -63,6 +63,11 @@ pub(crate) fn replaced_path(target: &Path) -> PathBuf {
     beside(target, "before")
 }
 
+/// Name of the new directory `tree` until it has its mark.
+pub(super) fn unmarked_path(tree: &Path) -> PathBuf {
+    beside(tree, "root")
+}
+
 /// Name of the mark in an unfinished tree.
 pub(super) fn mark_path(tree: &Path) -> PathBuf {
     beside(&tree.join("unfinished"), "tree")
@@ -71,8 +76,8 @@ pub(super) fn mark_path(tree: &Path) -> PathBuf {
 /// Whether a name belongs to an unfinished copy. Such files are skipped when a tree is copied.
 pub fn is_part_name(name: &OsStr) -> bool {
     let name = path_bytes(Path::new(name));
-    let suffixes: [&[u8]; 7] =
-        [b".part", b".journal", b".fresh", b".trial", b".tree", b".restore", b".before"];
+    let suffixes: [&[u8]; 8] =
+        [b".part", b".journal", b".fresh", b".trial", b".root", b".tree", b".restore", b".before"];
     let Some(stem) = suffixes.iter().find_map(|suffix| name.strip_suffix(*suffix)) else { return false };
     let Some(at) = stem.len().checked_sub(8 + b".iostall-".len()) else { return false };
     stem.first() == Some(&b'.')
@@ -94,6 +99,7 @@ mod tests {
                 new_journal_path,
                 trial_path,
                 mark_path,
+                unmarked_path,
                 restore_path,
                 replaced_path,
             ]

@@ -222,10 +222,10 @@ impl TreeCopier<'_, '_> {
 fn make_directory(entry: &Entry, is_root: bool) -> Result<(), CopyError> {
     // Writable for us until it is complete; its own mode is set at the end.
     let (source, target) = (&entry.source(), &entry.target());
+    if is_root {
+        return tree_mark::make(target, source);
+    }
     match files::create_new_directory_private(target) {
-        Ok(()) if is_root => {
-            tree_mark::set(target, source).map_err(CopyError::system("put a mark into", target))
-        }
         Ok(()) => Ok(()),
         // Check an existing one again: a link may have taken its place since the inventory.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => refuse_other_kind(source, target),

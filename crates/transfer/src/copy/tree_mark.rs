@@ -11,16 +11,71 @@ use std::path::{Path, PathBuf};
 use iostall_engine::files::{self, FileKind};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::beside::mark_path;
+use super::beside::{mark_path, unmarked_path};
+use super::error::CopyError;
 use super::part::is_open_to_others;
+use super::target::refuse_other_kind;
 use crate::hash::{from_hex, hex};
 
 const MAGIC: &str = "iostall-tree 1";
 /// Longer than the longest path in hexadecimal, bytes.
 const MARK_BYTES_MAX: u64 = 16 << 10;
 
-/// Marks the new directory `tree` as a copy of `source`.
-pub(super) fn set(tree: &Path, source: &Path) -> io::Result<()> {
+/// Makes the directory `tree`, with its mark from the start: the same command would go into one without. An existing directory is
+/// left as it is.
+pub(super) fn make(tree: &Path, source: &Path) -> Result<(), CopyError> {
+    if files::stamp_of_link(tree).is_ok() {
+        // A link may have taken its place since the inventory.
+        return refuse_other_kind(source, tree);
+    }
+    let new = unmarked_path(tree);
+    if files::stamp_of_link(&new).is_ok() {
+        // One that a killed copy left has nothing in it but its mark.
+        discard(&new).map_err(busy_or("remove", &new))?;
+    }
+    files::create_new_directory_private(&new).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => CopyError::Busy { path: tree.to_owned() },
+        _ => CopyError::system("create", tree)(error),
+    })?;
+    let named =
+        set(&new, source).map_err(busy_or("put a mark into", tree)).and_then(|()| name(&new, tree, source));
+    if named.is_err() {
+        // Already failing; the same command removes it.
+        let _ = discard(&new);
+    }
+    named
+}
+
+fn name(new: &Path, tree: &Path, source: &Path) -> Result<(), CopyError> {
+    match files::rename_new(new, tree) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let _ = discard(new);
+            refuse_other_kind(source, tree)
+        }
+        // A file system that cannot rename without replacing: in the way could only be an empty directory.
+        Err(_) => fs::rename(new, tree).map_err(busy_or("create", tree)),
+    }
+}
+
+/// Removes a directory that has not got its name.
+fn discard(new: &Path) -> io::Result<()> {
+    remove(new)?;
+    fs::remove_dir(new)
+}
+
+/// Another copy to the same place, at the same time, has removed the directory or put its mark into it.
+fn busy_or<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::Error) -> CopyError + 'a {
+    move |error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty => {
+            CopyError::Busy { path: path.to_owned() }
+        }
+        _ => CopyError::system(action, path)(error),
+    }
+}
+
+/// Marks the directory `tree` as a copy of `source`.
+fn set(tree: &Path, source: &Path) -> io::Result<()> {
     let mut line = format!("{MAGIC} source={}", hex(files::path_bytes(&fs::canonicalize(source)?)));
     let sum = xxh3_64(line.as_bytes());
     // Writing into a String cannot fail.
@@ -96,6 +151,29 @@ mod tests {
         remove(&tree).unwrap();
         remove(&tree).unwrap();
         assert_eq!(fs::read_dir(&tree).unwrap().count(), 0);
+    }
+
+    /// Killed between making the directory and marking it, a copy left one into which the same command copied the tree.
+    #[test]
+    fn a_tree_has_its_mark_when_it_has_its_name_and_what_a_killed_copy_left_is_no_obstacle() {
+        let dir = tempfile::tempdir().unwrap();
+        let (source, tree) = (dir.path().join("source"), dir.path().join("tree"));
+        fs::create_dir(&source).unwrap();
+        for is_marked in [false, true] {
+            fs::create_dir(unmarked_path(&tree)).unwrap();
+            if is_marked {
+                set(&unmarked_path(&tree), &source).unwrap();
+            }
+            make(&tree, &source).unwrap();
+            assert!(is_of(&tree, &source) && !unmarked_path(&tree).exists());
+            // It is there now.
+            make(&tree, &source).unwrap();
+            fs::remove_dir_all(&tree).unwrap();
+        }
+        fs::create_dir(unmarked_path(&tree)).unwrap();
+        fs::write(unmarked_path(&tree).join("of somebody"), b"else").unwrap();
+        assert!(matches!(make(&tree, &source), Err(CopyError::Busy { .. })));
+        assert!(unmarked_path(&tree).join("of somebody").exists());
     }
 
     #[test]
