@@ -13,7 +13,7 @@
 //! - Below the aim the rate *grows*: doubling within [`Tuning::lag_ns`] far from the knee, by a few percent a second close to it, and again
 //!   faster beyond it, because then the load of the users has changed. The growth is scaled by the room that is left, so
 //!   that it slows down before the limit, not at it.
-//! - Where waiting begins all at once, as on a volume with a limit, the rate stays below that [edge](cliff) for minutes.
+//! - Where waiting begins all at once, as on a volume with a limit, the rate stays below that edge for minutes.
 //! - After a cut it waits until the cut can be seen: what a database reports is late.
 //! - A rate that is not used does not grow (anti-windup): otherwise an hour of small files would be followed by a large one at any speed.
 
