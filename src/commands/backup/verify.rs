@@ -19,7 +19,7 @@ use crate::store::{run_writer, taken};
 /// Checks and reports.
 pub(super) fn run(args: &BackupVerifyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     if let Some(url) = &args.sqlserver {
-        return asked(args, url, global, printer);
+        return ask(args, url, global, printer);
     }
     let unlock = args.unlock.unlock().map_err(key_error)?;
     let inputs = args.from.iter().map(PathBuf::as_path);
@@ -44,12 +44,7 @@ pub(super) fn run(args: &BackupVerifyArgs, global: &GlobalArgs, printer: &Printe
 }
 
 /// The same for a server's own backup, which the server reads.
-fn asked(
-    args: &BackupVerifyArgs,
-    url: &str,
-    global: &GlobalArgs,
-    printer: &Printer,
-) -> anyhow::Result<Status> {
+fn ask(args: &BackupVerifyArgs, url: &str, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let (address, password) = server(url, true)?;
     let outputs = output::check(&args.output, &taken(global))?;
     let mut writer = run_writer(global, args.no_store, printer)?;
