@@ -16,11 +16,13 @@ const CAREFUL_GROWTH: f64 = 0.1;
 /// How long the rate stays below an edge, seconds; each time that it is found at the same place, twice as long …
 const STAY_S: f64 = 60.0;
 /// … up to this.
-const STAY_S_MAX: f64 = 960.0;
+const STAY_S_MAX: f64 = 240.0;
 /// The share of the edge at which it stays.
 const STAY_AT: f64 = 0.95;
-/// Within this share of each other two edges are one.
-const SAME: f64 = 0.15;
+/// From this share of an edge on, waiting that leaps has found the same one again. Below, it has another cause, or the users' load has grown.
+const AGAIN_FROM: f64 = 0.97;
+/// Up to this share.
+const AGAIN_TO: f64 = 1.15;
 
 /// The edge that was found last, and the rates just before now.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +71,7 @@ impl Cliff {
             return earlier;
         }
         let used = (used * earlier).sqrt();
-        let is_known = self.edge.is_some_and(|edge| (used / edge - 1.0).abs() < SAME);
+        let is_known = self.edge.is_some_and(|edge| (AGAIN_FROM..AGAIN_TO).contains(&(used / edge)));
         self.stay_s = if is_known { (self.stay_s * 2.0).min(STAY_S_MAX) } else { STAY_S };
         (self.edge, self.beyond) = (Some(used), None);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "minutes")]
