@@ -20,6 +20,8 @@ const OF_PLACE: &str = "check the name of the bucket, AWS_REGION, and AWS_ENDPOI
 const OF_NETWORK: &str = "check AWS_ENDPOINT_URL and the network; without AWS_ACCESS_KEY_ID the keys are asked of the cloud's own metadata service";
 pub(crate) const OF_HTTP: &str =
     "name an https:// address in AWS_ENDPOINT_URL, or set AWS_ALLOW_HTTP=true to send everything unencrypted";
+pub(crate) const OF_OTHERS: &str =
+    "name a store that speaks S3 as s3://BUCKET/NAME, with its address in AWS_ENDPOINT_URL";
 pub(crate) const OF_ADDRESS: &str = "write s3://BUCKET/NAME";
 
 /// What the user can do about an error of this crate.
@@ -51,6 +53,10 @@ pub(crate) fn of_store(error: &object_store::Error) -> io::Error {
         Store::NotFound { .. } => (io::ErrorKind::NotFound, None),
         Store::AlreadyExists { .. } | Store::Precondition { .. } => (io::ErrorKind::AlreadyExists, None),
         Store::PermissionDenied { .. } | Store::Unauthenticated { .. } => {
+            (io::ErrorKind::PermissionDenied, Some(OF_KEYS))
+        }
+        // Without a key the cloud's own service is asked for one, and its refusal has no kind.
+        _ if status.starts_with("401") || status.starts_with("403") => {
             (io::ErrorKind::PermissionDenied, Some(OF_KEYS))
         }
         // Redirections are answers of another region.
@@ -123,6 +129,15 @@ mod tests {
             "the store answered 403 Forbidden SignatureDoesNotMatch: The signature does not match"
         );
         assert!(hint(&error).is_some_and(|hint| hint.contains("AWS_SECRET_ACCESS_KEY")));
+    }
+
+    /// Without any key, the answer was "403 Forbidden" and nothing to do about it.
+    #[test]
+    fn a_refusal_of_any_kind_says_which_keys_to_check() {
+        let answer = "Server returned non-2xx status code: 403 Forbidden: no";
+        let error = of_store(&object_store::Error::Generic { store: "S3", source: answer.into() });
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        assert!(hint(&error).is_some_and(|hint| hint.contains("AWS_ACCESS_KEY_ID")));
     }
 
     #[test]

@@ -9,14 +9,20 @@ use object_store::path::Path as Key;
 use object_store::{ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
 
 use crate::bucket::{Bucket, wait};
-use crate::error::{OF_ADDRESS, refused};
+use crate::error::{OF_ADDRESS, OF_OTHERS, refused};
 use crate::upload::Upload;
 
 const SCHEME: &str = "s3://";
+/// Of stores that do not speak S3. They are no directories of this machine either.
+const OTHERS: [&str; 4] = ["az://", "abfs://", "abfss://", "gs://"];
 
 /// Whether a path is the address of an object.
 pub fn is_object(path: &Path) -> bool {
-    path.to_str().is_some_and(|text| text.starts_with(SCHEME))
+    is_of_other_store(path) || path.to_str().is_some_and(|text| text.starts_with(SCHEME))
+}
+
+fn is_of_other_store(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| OTHERS.iter().any(|scheme| text.starts_with(scheme)))
 }
 
 /// An object that may be there, or the beginning of the names of others.
@@ -44,6 +50,9 @@ impl fmt::Debug for Object {
 impl Object {
     /// The object at an address such as `s3://bucket/directory/name`. Asks no server.
     pub fn at(path: &Path) -> io::Result<Self> {
+        if is_of_other_store(path) {
+            return Err(refused("iostall does not speak the language of this store", Some(OF_OTHERS)));
+        }
         let wrong = || refused(format!("{} is no address of an object", path.display()), Some(OF_ADDRESS));
         let rest = path.to_str().and_then(|text| text.strip_prefix(SCHEME)).ok_or_else(wrong)?;
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));

@@ -9,7 +9,7 @@ use iostall_engine::{
 };
 use iostall_measure::MonotonicClock;
 
-use crate::{EngineFile, Object, RemoteEngine, is_object, memory};
+use crate::{EngineFile, Object, RemoteEngine, hint, is_object, memory};
 
 fn object(address: &str) -> Object {
     Object::at(Path::new(address)).unwrap()
@@ -134,4 +134,15 @@ fn an_engine_writes_and_reads_objects_beside_files() {
         let at = [39, 0, 17].into_iter().find(|at| buffer[..] == bytes[at * EACH..(at + 1) * EACH]);
         assert!(at.is_some());
     }
+}
+
+/// `--to az://…` was taken for a directory of this machine, with the hint to make it.
+#[test]
+fn an_address_of_a_store_that_does_not_speak_s3_is_refused_and_no_directory() {
+    for address in ["az://container/x", "gs://bucket/x", "abfss://c@account/x"] {
+        assert!(is_object(Path::new(address)));
+        let error = Object::at(Path::new(address)).unwrap_err();
+        assert!(hint(&error).is_some_and(|hint| hint.contains("s3://BUCKET/NAME")), "{error}");
+    }
+    assert!(!is_object(Path::new("az:/x")));
 }
