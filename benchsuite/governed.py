@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A copy that gives way beside open-loop pgbench: what users wait, and what is copied meanwhile.
 
-    cargo build --release && benchsuite/governed.py [--seconds 120] [--search-seconds 45] [--search-from 2] [--rate 150]
-        [--limit-ms 0] [--rounds 1] [--iostall FILE]
+    cargo build --release && benchsuite/governed.py [--seconds 180] [--mib 5120] [--search-seconds 45] [--search-from 2]
+        [--rate 150] [--mbps 40] [--limit-ms 0] [--rounds 1] [--iostall FILE]
 
 A PostgreSQL of its own (Debian's) on ext4 on a loop device whose reads and writes a control group limits in number and bytes, for the
 server, its users and the copies alike. pgbench commits at a fixed rate, whether the server keeps up or not (`--rate`), so a wait is counted from
@@ -11,7 +11,8 @@ when a transaction was due. Beside it run, each for `--seconds`, in an order tha
     nothing; cp; ionice -c3 cp; iostall copy; iostall copy --limit, at the best constant limit; iostall copy --yield-to
 
 The best constant limit is searched: the highest of a ladder with which users waited no longer than 1.1 times the limit (95th percentile of
-each second) in 95 of 100 seconds. The limit is 2.5 times what users wait with nothing beside them, or `--limit-ms`.
+each second) in 95 of 100 seconds. The limit is 5 ms, or 2.5 times what users wait with nothing beside them if that is more, or `--limit-ms`.
+Each copy has to find out anew what the disk can bear, so the file must be large enough for one copy to last (`--mib`).
 
 With control groups of version 1 the kernel writes back cp's pages outside the group, which makes cp look faster, and gentler, than on a slow disk.
 What must hold: with --yield-to, 95 of 100 seconds within 1.1 times the limit, and at least 0.8 of what the best constant limit copied. Needs
@@ -38,6 +39,7 @@ POSTGRES = Path("/usr/lib/postgresql/15/bin")
 NOBODY = 65534
 QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 MIB = 1 << 20
+LIMIT_MS = 5.0
 LADDER = [2, 4, 6, 8, 10, 12, 15, 18, 22, 26, 30, 35, 40, 45]
 ORDER = "\\set n random(1, 100000)\nUPDATE orders SET note = note || 'x' WHERE id = :n;\n"
 
@@ -253,22 +255,22 @@ def table(rows, limit_ms, kept):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=int, default=120)
+    parser.add_argument("--seconds", type=int, default=180)
     parser.add_argument("--rate", type=int, default=150, help="transactions a second")
     parser.add_argument("--limit-ms", type=float, default=0.0)
     parser.add_argument("--search-seconds", type=int, default=45, help="for each step of the search for the best constant limit")
     parser.add_argument("--search-from", type=int, default=LADDER[0], choices=LADDER, metavar="MB", help="lowest constant limit that is tried, MB/s")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--mib", type=int, default=1024, help="size of the copied file")
+    parser.add_argument("--mib", type=int, default=5120, help="size of the copied file")
     parser.add_argument("--iops", type=int, default=1000)
-    parser.add_argument("--mbps", type=int, default=80)
+    parser.add_argument("--mbps", type=int, default=40)
     parser.add_argument("--iostall", default=str(HERE.parent / "target" / "release" / "iostall"))
     parser.add_argument("--directory", default="/dev/shm")
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=options.directory)))
         place.chmod(0o755)
-        disk = Disk(place, 2 + options.mib * 3 // 1024)
+        disk = Disk(place, 3 + options.mib * 2 // 1024)
         stack.callback(disk.close)
         group = Group(disk.number, options.iops, options.mbps * 1_000_000)
         stack.callback(group.close)
@@ -276,7 +278,7 @@ def main():
         stack.callback(bench.server.close)
         if not options.limit_ms:
             alone, _ = bench.trial("nothing", options.search_seconds)
-            bench.limit_ms = round(2.5 * statistics.median(alone), 1)
+            bench.limit_ms = max(LIMIT_MS, round(2.5 * statistics.median(alone), 1))
         best = bench.best_limit()
         kinds = ["nothing", "cp", "ionice -c3 cp", "iostall copy", f"iostall copy --limit {best}", "iostall copy --yield-to"]
         rows = {kind: ([], 0.0) for kind in kinds}

@@ -51,6 +51,8 @@ const CUT_AT_EDGE: f64 = 0.4;
 const LAGS_AT_EDGE: u64 = 1;
 /// Within these shares of the knee the rate grows slowly.
 const NEAR_KNEE: (f64, f64) = (0.95, 1.10);
+/// Growth while no knee is known, doublings in a lag: what is moved beyond an edge until that shows must be done first, while users wait.
+const FIRST_GROWTH: f64 = 0.4;
 /// Growth near the knee, doublings a second.
 const SLOW_GROWTH: f64 = 0.04;
 /// Beyond this share of the knee, the knee is forgotten.
@@ -258,10 +260,11 @@ impl Governor {
         }
         let lag_s = (self.tuning.lag_ns as f64 / 1e9).max(0.2);
         let share = self.knee.map_or(0.0, |knee| self.rate / knee);
-        let doublings_a_second = match share {
-            share if share < NEAR_KNEE.0 => 1.0 / lag_s,
-            share if share < NEAR_KNEE.1 => SLOW_GROWTH,
-            _ => 0.25 / lag_s,
+        let doublings_a_second = match self.knee {
+            None => FIRST_GROWTH / lag_s,
+            Some(_) if share < NEAR_KNEE.0 => 1.0 / lag_s,
+            Some(_) if share < NEAR_KNEE.1 => SLOW_GROWTH,
+            Some(_) => 0.25 / lag_s,
         };
         let is_far = self.knee.is_some() && share < NEAR_KNEE.0;
         let doublings_a_second = if is_far {

@@ -5,18 +5,18 @@ use super::*;
 
 /// A transfer that never comes near what the users may wait ran for minutes at the rate at which it had begun.
 #[test]
-fn where_the_limit_is_never_near_it_runs_at_full_speed_within_seconds() {
+fn where_the_limit_is_never_near_it_runs_at_full_speed_within_twenty_seconds() {
     for seed in 0..50 {
         let world = World {
             device: 2_000.0 * MB,
             transfer_max: 1_000.0 * MB,
             users: Users::Steady(0.05),
             idle_pressure: 0.02,
-            whole_s: 30.0,
+            whole_s: 40.0,
             ..World::default()
         };
         let lived = world.governed(seed);
-        assert!(lived.rate_from(10) > 0.95 * world.transfer_max, "seed {seed}: {:?}", lived.moved);
+        assert!(lived.rate_from(20) > 0.95 * world.transfer_max, "seed {seed}: {:?}", lived.moved);
         assert!(lived.kept_share() > 0.99, "seed {seed}");
     }
 }
