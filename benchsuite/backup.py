@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""iostall backup beside fio, tar with zstd, pg_basebackup, pgBackRest and restic, on a data directory of PostgreSQL.
+"""iostall backup beside fio, tar with zstd, pg_basebackup, pgBackRest, restic and rustic, on a data directory of PostgreSQL.
 
     cargo build --release && benchsuite/backup.py [--gib 2] [--rounds 12] [--directory DIR] [--fio PROGRAM] [--only CASE]
 
@@ -8,7 +8,7 @@ measure nothing); the ratio is checked before anything is measured. Each row is 
 intervals.py says, on the same files, each followed by a sync whose time counts; the page cache is dropped before each run, so that both
 read from the device. Targets lie on the same file system. The peer's version and what protects its copy stand in the row. --only measures
 the cases whose names begin so again and keeps the other rows of the file. Needs root (dropping caches, the server's user), zstd, and
-for their rows pgbackrest, restic and xxhsum. Writes results/backup.md.
+for their rows pgbackrest, restic, rustic (the crate rustic-rs) and xxhsum. Writes results/backup.md.
 """
 
 import argparse
@@ -267,21 +267,49 @@ class Bench:
         for path in [one, packed, out]:
             path.unlink(missing_ok=True)
 
-    def beside_restic(self):
-        version = version_of(["restic", "version"])
-        if version is None:
-            return
-        repository = self.work / "restic"
-        environment = f"RESTIC_PASSWORD=bench RESTIC_REPOSITORY={repository} RESTIC_CACHE_DIR={self.work / 'restic-cache'} GOMAXPROCS=2"
+    def restored_beside(self, name, peer_name, protection, stored, command, place):
+        """The same copy read back, by `command` into `place`; `stored` makes the copy."""
+        mine = self.work / "restored-iostall"
 
         def peer():
-            shutil.rmtree(repository, ignore_errors=True)
-            subprocess.run(f"{environment} restic init -q", shell=True, check=True, capture_output=True)
-            return rate(f"{environment} restic backup -q {self.data}", self.bytes, self.work, [])
+            stored()
+            return lambda: rate(command, self.bytes, self.work, [place])
 
-        self.row("backup, zstd, beside a store of chunks", version.split(" compiled")[0], "SHA-256 and AES-256 of each chunk",
-                 lambda: peer, lambda: self.create(self.data, "--compress", "zstd:1"), 1.0)
+        def ours():
+            self.create(self.data, "--compress", "zstd:1")()
+            return lambda: rate(self.iostall("restore", self.stripes[0], "--to", mine), self.bytes, self.work, [mine])
+
+        self.row(f"restore, beside {name}", peer_name, protection, peer, ours, 1.0)
+        for path in [place, mine]:
+            shutil.rmtree(path, ignore_errors=True)
+
+    def beside_chunks(self, tool, version, init, restore):
+        """A tool that keeps chunks of content in a repository, encrypted."""
+        if version is None:
+            return
+        repository, place = self.work / tool, self.work / f"restored-{tool}"
+        name = tool.upper()
+        environment = (f"{name}_PASSWORD=bench {name}_REPOSITORY={repository} {name}_CACHE_DIR={self.work / f'{tool}-cache'} "
+                       f"HOME={self.work} GOMAXPROCS=2")
+        protection = "SHA-256 and AES-256 of each chunk"
+
+        def stored():
+            shutil.rmtree(repository, ignore_errors=True)
+            subprocess.run(f"{environment} {tool} {init}", shell=True, check=True, capture_output=True)
+            return rate(f"{environment} {tool} backup {self.data}", self.bytes, self.work, [])
+
+        self.row(f"backup, zstd, beside the chunks of {tool}", version, protection,
+                 lambda: stored, lambda: self.create(self.data, "--compress", "zstd:1"), 1.0)
+        self.restored_beside(f"the chunks of {tool}", version, protection, stored, f"{environment} {tool} {restore} {place}", place)
         shutil.rmtree(repository, ignore_errors=True)
+
+    def beside_restic(self):
+        """Restic chooses the level of zstd by itself."""
+        version = version_of(["restic", "version"])
+        self.beside_chunks("restic", version and version.split(" compiled")[0], "init -q", "restore -q latest --target")
+
+    def beside_rustic(self):
+        self.beside_chunks("rustic", version_of(["rustic", "--version"]), "init --set-compression 1", f"restore latest:{self.data}")
 
     def beside_pgbackrest(self):
         version = version_of(["pgbackrest", "version"])
@@ -289,18 +317,22 @@ class Bench:
             return
         repository, logs = self.work / "pgbackrest", self.work / "pgbackrest-log"
         common = (f"--stanza=bench --pg1-path={self.data} --repo1-path={repository} --log-path={logs} --lock-path={self.work / 'lock'} "
-                  "--log-level-console=error --log-level-file=off --no-online")
+                  "--log-level-console=error --log-level-file=off")
 
         def peer():
             shutil.rmtree(repository, ignore_errors=True)
             for path in [repository, logs]:
                 path.mkdir(exist_ok=True)
-            subprocess.run(f"pgbackrest {common} stanza-create", shell=True, check=True, capture_output=True)
-            return rate(f"pgbackrest {common} --type=full --compress-type=zst --compress-level=1 --process-max=2 backup",
+            subprocess.run(f"pgbackrest {common} --no-online stanza-create", shell=True, check=True, capture_output=True)
+            return rate(f"pgbackrest {common} --no-online --type=full --compress-type=zst --compress-level=1 --process-max=2 backup",
                         self.bytes, self.work, [])
 
-        self.row("backup, zstd 1, beside a repository of PostgreSQL", version + ", 2 processes", "SHA-1 of each file, page checksums",
+        protection = "SHA-1 of each file, page checksums"
+        self.row("backup, zstd 1, beside a repository of PostgreSQL", version + ", 2 processes", protection,
                  lambda: peer, lambda: self.create(self.data, "--compress", "zstd:1"), 1.0)
+        place = self.work / "restored-pgbackrest"
+        self.restored_beside("a repository of PostgreSQL", version + ", 2 processes", protection, peer,
+                             f"mkdir {place} && chmod 700 {place} && pgbackrest {common.replace(str(self.data), str(place))} --process-max=2 restore", place)
         shutil.rmtree(repository, ignore_errors=True)
 
     def live(self, server):
@@ -323,6 +355,7 @@ class Bench:
         self.restore_one_file()
         self.beside_pgbackrest()
         self.beside_restic()
+        self.beside_rustic()
 
 
 def kept_rows(measured_again):
