@@ -94,14 +94,16 @@ impl Governed {
         let limit = limit_bytes_per_s.unwrap_or(u64::MAX);
         let floor = floor_bytes_per_s.clamp(1, limit);
         let (interval_ns, lag_ns) = pace_of(&before);
+        let rate = Arc::new(RateLimit::adjustable(1, 1));
         let governor = Governor::new(Tuning {
             floor: floor as f64,
             ceiling: limit as f64,
             start: floor as f64 * START_FLOORS,
             in_flight_max: IN_FLIGHT_MAX,
+            request_bytes: rate.request_bytes_max(),
             lag_ns,
         });
-        let rate = Arc::new(RateLimit::adjustable(whole(governor.rate()), governor.in_flight()));
+        rate.set(whole(governor.rate()), governor.in_flight());
         let now_ns = clock.now_ns();
         let mut log = Log::new(&name, &figures, floor, now_ns);
         log.set_interval(interval_ns);

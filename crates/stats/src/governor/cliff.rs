@@ -13,6 +13,8 @@ const PRECISE: f64 = 1.3;
 const FOUND_LAGS: u64 = 3;
 /// Growth towards a rate that was too much, doublings a second: little enough to know the edge when it is found.
 const CAREFUL_GROWTH: f64 = 0.1;
+/// The share that a transfer may have of what a used up storage carried for it: users got less than they wanted meanwhile.
+const WITHOUT_USERS: f64 = 0.97;
 /// How long the rate stays below an edge, seconds; each time that it is found at the same place, twice as long …
 const STAY_S: f64 = 60.0;
 /// … up to this.
@@ -62,15 +64,17 @@ impl Cliff {
         self.recent.front().map_or(0.0, |past| past.pressure)
     }
 
-    /// Waiting leapt at `used` bytes a second. Returns what the storage can bear: the edge, or else the rate at which the waiting began.
-    pub(super) fn found(&mut self, now_ns: u64, used: f64) -> f64 {
+    /// Waiting leapt at `used` bytes a second, and just before the storage carried no more than `carried`. Returns what it can bear: the edge, or
+    /// else the rate at which the waiting began.
+    pub(super) fn found(&mut self, now_ns: u64, used: f64, carried: Option<f64>) -> f64 {
         let earlier = self.recent.front().map_or(used, |past| past.rate.min(used));
-        if used > earlier * PRECISE {
+        let is_precise = used <= earlier * PRECISE;
+        let edge = is_precise.then(|| (used * earlier).sqrt());
+        let Some(used) = carried.map(|carried| carried * WITHOUT_USERS).or(edge) else {
             self.forget();
             self.beyond = Some(used);
             return earlier;
-        }
-        let used = (used * earlier).sqrt();
+        };
         let is_known = self.edge.is_some_and(|edge| (AGAIN_FROM..AGAIN_TO).contains(&(used / edge)));
         self.stay_s = if is_known { (self.stay_s * 2.0).min(STAY_S_MAX) } else { STAY_S };
         (self.edge, self.beyond) = (Some(used), None);

@@ -14,16 +14,19 @@
 //!   faster beyond it, because then the load of the users has changed. The growth is scaled by the room that is left, so
 //!   that it slows down before the limit, not at it.
 //! - Where waiting begins all at once, as on a volume with a limit, the rate stays below that edge for minutes.
+//! - Where the transfer moves less than it may, the storage may be used up: it waits below that until users have reported.
 //! - After a cut it waits until the cut can be seen: what a database reports is late.
 //! - A rate that is not used does not grow (anti-windup): otherwise an hour of small files would be followed by a large one at any speed.
 
 mod cliff;
+mod shortfall;
 #[cfg(test)]
 mod simulated;
 #[cfg(test)]
 mod tests;
 
 use self::cliff::Cliff;
+use self::shortfall::Shortfall;
 
 /// The least and the most pressure that it aims at. Below 1, because requests vary around what is reported: the more the readings
 /// vary, the further below.
@@ -57,6 +60,10 @@ const FIRST_GROWTH: f64 = 0.4;
 const SLOW_GROWTH: f64 = 0.04;
 /// Beyond this share of the knee, the knee is forgotten.
 const KNEE_FORGOTTEN: f64 = 1.5;
+/// What is left of what the storage carried while it is waited whether users noticed, so that it is no longer used up.
+const BELOW_CARRIED: f64 = 0.97;
+/// For how many lags what it carried is remembered as the possible edge.
+const CARRIED_LAGS: u64 = 3;
 /// A rate counts as used if this share of it was moved.
 const USED: f64 = 0.8;
 /// How many times what is moved the rate may stay.
@@ -79,6 +86,8 @@ pub struct Tuning {
     pub start: f64,
     /// The most requests in flight on each side.
     pub in_flight_max: u32,
+    /// The largest request, bytes.
+    pub request_bytes: u32,
     /// How late the readings show a change, nanoseconds.
     pub lag_ns: u64,
 }
@@ -118,6 +127,9 @@ pub struct Governor {
     deviation: f64,
     knee: Option<f64>,
     cliff: Cliff,
+    shortfall: Shortfall,
+    /// When the transfer moved less than it might, and what, bytes a second.
+    carried: Option<(u64, f64)>,
     /// After a cut at an edge, until it grows again: what is read then is the work left over, and no measure of the rate.
     is_draining: bool,
     /// Until when the last cut cannot be seen yet.
@@ -141,6 +153,8 @@ impl Governor {
             deviation: DEVIATION_AT_FIRST,
             knee: None,
             cliff: Cliff::default(),
+            shortfall: Shortfall::default(),
+            carried: None,
             is_draining: false,
             settled_at_ns: 0,
             nobody_since_ns: None,
@@ -174,6 +188,7 @@ impl Governor {
         if reading != Reading::Idle {
             self.nobody_since_ns = None;
         }
+        self.shortfall.note(seconds, self.rate, moved);
         match reading {
             Reading::Silent => self.blind(),
             Reading::Idle => self.nobody(now_ns, seconds, moved),
@@ -238,7 +253,7 @@ impl Governor {
         let aim = self.aim();
         let left = if is_sudden { CUT_AT_EDGE } else { (aim / pressure).clamp(CUT.0, CUT.1) };
         if !self.is_draining {
-            self.knee = Some(if is_sudden { self.cliff.found(now_ns, used) } else { used });
+            self.knee = Some(if is_sudden { self.edge(now_ns, used) } else { used });
             self.is_draining = is_sudden;
         }
         self.rate = (used * left).max(self.tuning.floor);
@@ -247,10 +262,32 @@ impl Governor {
         self.settled_at_ns = now_ns.saturating_add(self.tuning.lag_ns.saturating_mul(lags));
         // What was read so far is of the time before the cut.
         self.smooth = Some(aim);
+        self.shortfall.restart(self.rate);
         Reaction::Slower
     }
 
+    /// What the storage can bear, after `used` bytes a second were too much all at once.
+    fn edge(&mut self, now_ns: u64, used: f64) -> f64 {
+        let since_ns = self.tuning.lag_ns.saturating_mul(CARRIED_LAGS);
+        let carried = self.carried.take().filter(|(at_ns, _)| now_ns.saturating_sub(*at_ns) < since_ns);
+        self.cliff.found(now_ns, used, carried.map(|(_, carried)| carried))
+    }
+
+    /// Stays below what the storage carried until users would have reported, and then tries with another request in flight.
+    fn wait_below(&mut self, now_ns: u64, carried: f64) -> Reaction {
+        self.carried = Some((now_ns, carried));
+        self.rate = (carried * BELOW_CARRIED).max(self.tuning.floor);
+        self.in_flight += 1.0;
+        self.settled_at_ns = now_ns.saturating_add(self.tuning.lag_ns);
+        self.shortfall.restart(self.rate);
+        Reaction::Hold
+    }
+
     fn grow(&mut self, now_ns: u64, room: f64, seconds: f64, moved: f64) -> Reaction {
+        let is_in_flight_left = self.in_flight < f64::from(self.tuning.in_flight_max);
+        if is_in_flight_left && let Some(carried) = self.shortfall.carried(self.tuning.request_bytes.into()) {
+            return self.wait_below(now_ns, carried);
+        }
         if moved < self.rate * USED {
             return self.unused(moved);
         }

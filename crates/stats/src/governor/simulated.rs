@@ -51,6 +51,9 @@ pub(super) struct World {
     /// What a request waits longer for each second of work that the device is late, as a share of what is allowed; with it the waiting time does
     /// not depend on the load until that is more than the device can do, as on a volume with a limit.
     pub(super) late_pressure: Option<f64>,
+    /// What users wait as a share of what is allowed while a volume with a limit is used up and the transfer, with few requests in flight, waits
+    /// itself; at any other time they wait as on an idle device.
+    pub(super) used_up_pressure: Option<f64>,
     /// Deviation of the logarithm of each reading.
     pub(super) noise: f64,
     /// How late the database reports, seconds: what is read is the mean of that time.
@@ -68,6 +71,7 @@ impl Default for World {
             users: Users::Steady(0.3),
             idle_pressure: 0.15,
             late_pressure: None,
+            used_up_pressure: None,
             noise: 0.15,
             lag_s: 1.0,
             whole_s: 120.0,
@@ -104,15 +108,24 @@ impl World {
     pub(super) fn tuning(&self) -> Tuning {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few seconds")]
         let lag_ns = (self.lag_s * 1e9) as u64;
-        Tuning { floor: 4.0 * MB, ceiling: 1e12, start: 16.0 * MB, in_flight_max: 8, lag_ns }
+        Tuning {
+            floor: 4.0 * MB,
+            ceiling: 1e12,
+            start: 16.0 * MB,
+            in_flight_max: 8,
+            request_bytes: 256 << 10,
+            lag_ns,
+        }
     }
 
     /// The waiting time at a load, as a share of what is allowed: that of a queue, up to where it is full. `late_s` is the work that the device has
     /// not done yet.
     fn pressure(&self, load: f64, late_s: f64) -> f64 {
-        match self.late_pressure {
-            Some(late_pressure) => self.idle_pressure + late_s * late_pressure,
-            None => self.idle_pressure / (1.0 - load.min(1.0)).max(0.01),
+        match (self.late_pressure, self.used_up_pressure) {
+            (Some(late_pressure), _) => self.idle_pressure + late_s * late_pressure,
+            (None, Some(used_up)) if load >= 0.999 => used_up,
+            (None, Some(_)) => self.idle_pressure,
+            (None, None) => self.idle_pressure / (1.0 - load.min(1.0)).max(0.01),
         }
     }
 
@@ -136,7 +149,11 @@ impl World {
             let reach = 1.0 - 0.5_f64.powi(i32::try_from(in_flight).unwrap_or(8));
             let left = self.device * (1.0 - users * 0.9);
             // A volume with a limit takes what comes, later.
-            let reachable = if self.late_pressure.is_some() { self.device } else { left * reach };
+            let reachable = match (self.late_pressure, self.used_up_pressure) {
+                (Some(_), _) => self.device,
+                (None, Some(_)) => self.device * (1.0 - users),
+                (None, None) => left * reach,
+            };
             let moved = allowed.min(self.transfer_max).min(reachable);
             let load = users + moved / self.device;
             late_s = (late_s + (load - 1.0) * TICK_S).max(0.0);
@@ -144,7 +161,8 @@ impl World {
             let noisy = true_pressure * (draws.draw() * self.noise).exp();
             recent.push(noisy);
             // Who waits for a volume with a limit reports it only afterwards.
-            let hidden = if self.late_pressure.is_some() { late } else { 0 };
+            let has_limit = self.late_pressure.is_some() || self.used_up_pressure.is_some();
+            let hidden = if has_limit { late } else { 0 };
             let until = recent.len().saturating_sub(hidden).max(1);
             let window = &recent[until.saturating_sub(late)..until];
             let is_silent = self.silent.is_some_and(|(from, to)| (from..to).contains(&at_s));
