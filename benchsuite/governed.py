@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """A copy that gives way beside open-loop pgbench: what users wait, and what is copied meanwhile.
 
-    cargo build --release && benchsuite/governed.py [--seconds 180] [--mib 5120] [--search-seconds 45] [--search-from 2]
+    cargo build --release && benchsuite/governed.py [--seconds 180] [--mib 6144] [--search-seconds 45] [--search-from 2]
         [--rate 150] [--mbps 40] [--limit-ms 0] [--rounds 1] [--iostall FILE]
 
 A PostgreSQL of its own (Debian's) on ext4 on a loop device whose reads and writes a control group limits in number and bytes, for the
 server, its users and the copies alike. pgbench commits at a fixed rate, whether the server keeps up or not (`--rate`), so a wait is counted from
-when a transaction was due. Beside it run, each for `--seconds`, in an order that changes with each round:
+when a transaction was due. Beside it run, the last two for `--seconds` and the others for `--search-seconds`, in an order that changes with each round:
 
     nothing; cp; ionice -c3 cp; iostall copy; iostall copy --limit, at the best constant limit; iostall copy --yield-to
 
@@ -261,7 +261,7 @@ def main():
     parser.add_argument("--search-seconds", type=int, default=45, help="for each step of the search for the best constant limit")
     parser.add_argument("--search-from", type=int, default=LADDER[0], choices=LADDER, metavar="MB", help="lowest constant limit that is tried, MB/s")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--mib", type=int, default=5120, help="size of the copied file")
+    parser.add_argument("--mib", type=int, default=6144, help="size of the copied file")
     parser.add_argument("--iops", type=int, default=1000)
     parser.add_argument("--mbps", type=int, default=40)
     parser.add_argument("--iostall", default=str(HERE.parent / "target" / "release" / "iostall"))
@@ -286,7 +286,7 @@ def main():
             order = kinds[:]
             random.Random(number).shuffle(order)
             for kind in order:
-                waits, moved = bench.trial(kind, options.seconds)
+                waits, moved = bench.trial(kind, options.seconds if kind in kinds[-2:] else options.search_seconds)
                 rows[kind] = (rows[kind][0] + waits, rows[kind][1] + moved / options.rounds)
         governed, constant = rows[kinds[-1]], rows[kinds[-2]]
         share, kept = governed[1] / max(constant[1], 1.0), bench.kept(governed[0])
@@ -294,7 +294,8 @@ def main():
         text = [
             "# A copy that gives way, beside open-loop pgbench", "",
             f"{date.today()}, {os.cpu_count()} CPUs. A loop device limited to {options.iops} reads and as many writes a second, {options.mbps} MB/s "
-            f"each way; {options.rate} transactions a second; {options.rounds} × {options.seconds} s each. Limit: {bench.limit_ms} ms.", "",
+            f"each way; {options.rate} transactions a second; {options.rounds} × {options.seconds} s for the last two, "
+            f"{options.search_seconds} s for the others. Limit: {bench.limit_ms} ms.", "",
             *table(rows, bench.limit_ms, bench.kept), "",
             f"With --yield-to {kept:.1%} of the seconds were within 1.1 × the limit, and it copied **{share:.2f}** of what the best constant limit "
             f"copied ({best} MB/s, found by a search that nobody does in the night): {'holds' if holds else '**does not hold**'}.", "",
