@@ -31,7 +31,7 @@ mod trial;
 mod writer;
 
 pub use error::CreateError;
-pub use item::{Inspect, Item, Live, LiveEnd, OnChange, PreparedSource, What, metadata_of};
+pub use item::{Inspect, Item, Live, LiveEnd, OnChange, PagesSeen, PreparedSource, What, metadata_of};
 pub use made::{Counts, Made, MadeStripe};
 pub use options::CreateOptions;
 pub use room::shortages;
