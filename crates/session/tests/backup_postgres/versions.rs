@@ -108,7 +108,8 @@ fn under_load(version: u32) {
     copy.stop();
     let pages: u64 = ["base", "global"].iter().map(|part| read_pages(&copy.data().join(part))).sum();
     assert!(pages > 1_000, "{pages}");
-    if [15, 18].contains(&version) {
+    // The packages of the other versions do not have the tool.
+    if version == 15 {
         check_pages(&copy);
     }
 
