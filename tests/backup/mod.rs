@@ -13,6 +13,8 @@ mod objects;
 mod plan;
 mod relations;
 mod restore;
+mod restore_full;
+mod restore_tune;
 mod sqlserver;
 mod sqlserver_tune;
 mod sqlserver_verify;

@@ -36,6 +36,13 @@ fn frame_of(stripe: &[u8], file: u64) -> Option<(usize, u64, u64)> {
     })
 }
 
+/// As a report shows it, with separators.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev();
+    groups.map(|group| std::str::from_utf8(group).unwrap()).collect::<Vec<_>>().join(",")
+}
+
 /// The story: a verify said that byte 1,183,744 of a stripe was wrong, and nobody could tell which table that was.
 #[test]
 fn a_damaged_page_and_a_damaged_frame_are_named_with_relation_and_block() {
@@ -52,9 +59,19 @@ fn a_damaged_page_and_a_damaged_frame_are_named_with_relation_and_block() {
     table.write_all_at(b"rot", 17 * PAGE + 5000).unwrap();
     let url = server.url("postgres", &here.secret("password", "right\n"));
     let create = ["backup", "create", "--frame", "64K", "--to", "b1/pg.iob", "--to", "b2/pg.iob", &url];
-    let ran = here.run(&create).expect_status(0);
+    // What was read is whole in the backup, so this is no failure of it.
+    let ran = here.run(&[&create[..], &["--json", "b.json"]].concat()).expect_status(0);
     let page = format!("{relation} block 17 has a wrong checksum");
     assert!(words_of(&ran).contains(&page), "{}{}", ran.stdout, ran.stderr);
+    let run = here.json("b.json");
+    let (checked, bad) = (run["backup"]["pages_checked"].as_u64().unwrap(), &run["backup"]["bad_pages"]);
+    assert!((18..100_000).contains(&checked), "{checked}");
+    assert!(bad[0].as_str().unwrap().starts_with(&page) && bad.as_array().unwrap().len() == 1, "{bad}");
+    let warned: Vec<&Value> =
+        run["warnings"].as_array().unwrap().iter().filter(|one| one["code"] == "wrong-pages").collect();
+    assert!(warned.len() == 1 && warned[0]["message"].as_str().unwrap().starts_with(&page), "{run}");
+    let in_words = format!("{} checked, 1 wrong", grouped(checked));
+    assert!(words_of(&ran).contains(&in_words), "{in_words}: {}", ran.stdout);
     // Whoever relies on the backup hears it too.
     let stripes = ["b1/pg.iob", "b2/pg.iob"];
     let verify = [&["backup", "verify"][..], &stripes].concat();

@@ -11,8 +11,9 @@ use crate::support::{Ran, Workspace, binary, until};
 const SHORT: [&str; 4] = ["backup", "tune", "--budget", "5s"];
 
 /// The command line in a report, as a person would mark it with the mouse.
-fn printed(ran: &Ran) -> String {
-    let lines = ran.stdout.lines().skip_while(|line| !line.starts_with("  iostall backup create"));
+pub(super) fn printed(ran: &Ran) -> String {
+    let is_command = |line: &str| line.starts_with("  iostall backup ");
+    let lines = ran.stdout.lines().skip_while(|line| !is_command(line));
     let mut text = String::new();
     for line in lines {
         text.push_str(line);

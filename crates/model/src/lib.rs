@@ -60,8 +60,8 @@ pub use kinds::{
     BackupVerifyOutcome, CopyOutcome, DrillOutcome, EarlierCells, FileInBackup, FsyncOutcome, HistoryEntry,
     LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest, Outcome, PacedOutcome, PartAlone,
     ProgressPoint, ReadBack, RestoreOutcome, RestoredTablespace, RunBody, SqlServerBackupOutcome,
-    SqlServerVerifyOutcome, SweepOutcome, TuneAnswer, TuneLimit, TunePart, TunedServer, TunedSetting,
-    VerifyOutcome,
+    SqlServerVerifyOutcome, SweepOutcome, TuneAnswer, TuneLimit, TunePart, TunedRestore, TunedServer,
+    TunedSetting, VerifyOutcome,
 };
 pub use level::Level;
 pub use measured::{IntervalFigures, Measured};

@@ -102,6 +102,8 @@ pub enum WarningCode {
     PartialList,
     /// Only one key opens an encrypted backup.
     OneRecipient,
+    /// Pages of a database have a wrong checksum, and are in the backup as they were read.
+    WrongPages,
     /// A store replaces objects although it is told not to.
     StoreReplaces,
     /// Something in a tree has no content that could be backed up.
@@ -164,6 +166,7 @@ impl WarningCode {
             | Self::FloorMissed
             | Self::PartialList
             | Self::OneRecipient
+            | Self::WrongPages
             | Self::StoreReplaces
             | Self::NewerBackup
             | Self::MissingGrant

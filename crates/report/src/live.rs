@@ -45,7 +45,8 @@ pub fn tune_begun(plan: &TunePlan) -> String {
     let writes = match (plan.trial_bytes_max, plan.whole) {
         (0, None) => "writes nothing".to_owned(),
         (bytes, None) => {
-            format!("writes up to {} at a time beside the stripes, and removes it", ByteCount(bytes))
+            let place = if plan.is_restore { "below --to" } else { "beside the stripes" };
+            format!("writes up to {} at a time {place}, and removes it", ByteCount(bytes))
         }
         (0, Some(whole)) => format!("{}, to NUL", whole_backups(whole)),
         (_, Some(whole)) => {
@@ -74,9 +75,9 @@ fn whole_backups(whole: WholeBackup) -> String {
 /// `zstd:1 alone: 612 MiB/s of the source`.
 pub fn part_alone(alone: &PartAlone) -> String {
     let name = match alone.part {
-        TunePart::Source => "the source".to_owned(),
+        TunePart::Source if alone.name.is_empty() => "the source".to_owned(),
         TunePart::Cpu => format!("the CPU with {}", shown(&alone.name)),
-        TunePart::Target => shown(&alone.name),
+        TunePart::Source | TunePart::Target => shown(&alone.name),
         TunePart::Targets => "all targets together".to_owned(),
     };
     format!("{name} alone: {}", throughput(alone.bytes_per_s))

@@ -97,7 +97,7 @@ pub enum SessionError {
     )]
     TuneSpace { directory: PathBuf, free_bytes: u64, wanted_bytes: u64 },
     #[error(
-        "the buffers of a backup as it is take {}, and {} is the most for them",
+        "the buffers take {} as it is, and {} is the most for them",
         ByteCount(*wanted_bytes), ByteCount(*memory_bytes)
     )]
     TuneMemory { wanted_bytes: u64, memory_bytes: u64 },
@@ -281,7 +281,9 @@ impl SessionError {
             }
             Self::TuneEmpty { .. } => "name files with data",
             Self::TuneSpace { .. } => "free space there, or name another target",
-            Self::TuneMemory { .. } => "--memory allows more; --buffers and --transfer take less",
+            Self::TuneMemory { .. } => {
+                "--memory allows more; a smaller --transfer, --buffers or --depth takes less"
+            }
             _ => return None,
         })
     }

@@ -117,6 +117,8 @@ pub struct TunePlan {
     pub trial_bytes_max: u64,
     /// What a trial is, where it is a whole backup that a server makes.
     pub whole: Option<WholeBackup>,
+    /// Whether restores are tried, which write to a place of their own.
+    pub is_restore: bool,
 }
 
 /// A backup of which a server can make no part alone.

@@ -47,18 +47,22 @@ impl PassphraseArgs {
         let descriptor = self.passphrase_fd.map(PassphraseSource::Descriptor);
         file.or(descriptor).or(self.passphrase.then_some(PassphraseSource::Terminal))
     }
+
+    fn words(&self) -> Vec<String> {
+        let file = self.passphrase_file.iter().map(|file| file.to_string_lossy().into_owned());
+        let file = file.flat_map(|file| ["--passphrase-file".to_owned(), file]);
+        let descriptor = self.passphrase_fd.iter();
+        let descriptor = descriptor.flat_map(|fd| ["--passphrase-fd".to_owned(), fd.to_string()]);
+        let ask = self.passphrase.then(|| "--passphrase".to_owned());
+        file.chain(descriptor).chain(ask).collect()
+    }
 }
 
 impl LockArgs {
     /// The same options, as words of another command line.
     pub(crate) fn words(&self) -> Vec<String> {
         let keys = self.encrypt_to.iter().flat_map(|key| ["--encrypt-to".to_owned(), key.clone()]);
-        let PassphraseArgs { passphrase_file, passphrase_fd, passphrase } = &self.passphrase;
-        let file = passphrase_file.iter().map(|file| file.to_string_lossy().into_owned());
-        let file = file.flat_map(|file| ["--passphrase-file".to_owned(), file]);
-        let descriptor = passphrase_fd.iter().flat_map(|fd| ["--passphrase-fd".to_owned(), fd.to_string()]);
-        let ask = passphrase.then(|| "--passphrase".to_owned());
-        keys.chain(file).chain(descriptor).chain(ask).collect()
+        keys.chain(self.passphrase.words()).collect()
     }
 
     /// `None` where the backup is not encrypted.
@@ -76,6 +80,13 @@ impl LockArgs {
 }
 
 impl UnlockArgs {
+    /// The same options, as words of another command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let files = self.key_file.iter().map(|file| file.to_string_lossy().into_owned());
+        let files = files.flat_map(|file| ["--key-file".to_owned(), file]);
+        files.chain(self.passphrase.words()).collect()
+    }
+
     /// `None` where no key was named.
     pub(crate) fn unlock(&self) -> Result<Option<Unlock>, KeyError> {
         let files = (!self.key_file.is_empty()).then(|| Unlock::KeyFiles(self.key_file.clone()));

@@ -2,11 +2,17 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
+use iostall_measure::ByteCount;
 use iostall_model::backup::SetId;
+use iostall_session::backup::restore::RestoreRequest;
 use iostall_session::backup::tablespaces::TablespaceMove;
+use iostall_transfer::backup::codec::Unlock;
+use iostall_transfer::backup::read::ReadChoice;
 
+use super::create::power_of_two;
 use super::keys::UnlockArgs;
+use super::restore_tune::RestoreTuneArgs;
 use crate::cli::copy::NiceChoice;
 use crate::cli::give_way::GiveWayArgs;
 use crate::cli::load::{OutputArgs, SafetyArgs};
@@ -14,8 +20,10 @@ use crate::cli::rate::bytes_per_second;
 
 /// What to restore, and where.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "Examples:\n  \
     iostall backup restore /b1/shop.iob.manifest --to /scratch/shop\n  \
+    iostall backup restore tune /b1/shop.iob --to /scratch                                 the fastest settings\n  \
     iostall backup restore /b1/shop.iob --to /scratch/orders.ibd --only data/orders.ibd     one file\n  \
     iostall backup restore /b1/shop.iob --to /scratch/shop --key-file ~/.config/age/dba.key\n  \
     iostall backup restore /b1/disk.iob --to /dev/vg0/new --overwrite /dev/vg0/new         an image onto a device\n\n\
@@ -23,13 +31,16 @@ use crate::cli::rate::bytes_per_second;
     something in it, are refused without --overwrite, which names it; so is a block device, which has no other name while it\n\
     is written.")]
 pub(crate) struct RestoreArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<RestoreCommand>,
+
     /// The manifest, or a stripe beside it, as a path or as s3://BUCKET/NAME; stripes in other directories are named, too
     #[arg(value_name = "SET", required = true)]
     pub(crate) from: Vec<PathBuf>,
 
     /// Where to: a new name, an empty directory, or a block device for one file
     #[arg(long, value_name = "PLACE", required = true, help_heading = "What")]
-    pub(crate) to: PathBuf,
+    pub(crate) to: Option<PathBuf>,
     /// Restore only this file or directory of the backup; may be repeated
     #[arg(long, value_name = "PATH", help_heading = "What")]
     pub(crate) only: Vec<PathBuf>,
@@ -45,12 +56,8 @@ pub(crate) struct RestoreArgs {
     #[command(flatten)]
     pub(crate) unlock: UnlockArgs,
 
-    /// Requests in flight on the stripes together [default: 16]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "How")]
-    pub(crate) depth: Option<u32>,
-    /// Threads that check, decrypt and decompress [default: the number of CPUs]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "How")]
-    pub(crate) workers: Option<u32>,
+    #[command(flatten)]
+    pub(crate) choice: ReadChoiceArgs,
     /// Maximum rate in bytes a second, such as 200MB/s
     #[arg(long, value_name = "RATE", value_parser = bytes_per_second, help_heading = "How")]
     pub(crate) limit: Option<u64>,
@@ -68,6 +75,54 @@ pub(crate) struct RestoreArgs {
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,
+}
+
+impl RestoreArgs {
+    /// What is to be done, with these keys.
+    pub(crate) fn request(&self, unlock: Option<Unlock>) -> RestoreRequest {
+        RestoreRequest {
+            from: self.from.clone(),
+            // Without the verb `tune` there is one.
+            to: self.to.clone().unwrap_or_default(),
+            only: self.only.clone(),
+            expect: self.expect,
+            unlock,
+            consent: self.safety.consent(),
+            choice: self.choice.choice(),
+            limit: self.limit,
+            tablespaces: self.tablespace.clone(),
+        }
+    }
+}
+
+/// What restore does beside restoring.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RestoreCommand {
+    /// Find the settings with which restores are fastest, by trying them, and what limits them
+    Tune(Box<RestoreTuneArgs>),
+}
+
+/// How much is read, decoded and written at once.
+#[derive(Debug, Args)]
+pub(crate) struct ReadChoiceArgs {
+    /// Reads in flight on the stripes together, and as many writes [default: 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "How")]
+    pub(crate) depth: Option<u32>,
+    /// Bytes per request, a power of two: as many whole frames as fit, and at least one [default: 4M]
+    #[arg(long, value_name = "SIZE", value_parser = power_of_two, help_heading = "How")]
+    pub(crate) transfer: Option<ByteCount>,
+    /// Threads that check, decrypt and decompress [default: the number of CPUs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "How")]
+    pub(crate) workers: Option<u32>,
+}
+
+impl ReadChoiceArgs {
+    /// As a request has it.
+    pub(crate) fn choice(&self) -> ReadChoice {
+        // It is at most 64M.
+        let transfer_bytes = self.transfer.and_then(|size| u32::try_from(size.bytes()).ok());
+        ReadChoice { depth: self.depth, workers: self.workers, transfer_bytes }
+    }
 }
 
 fn tablespace(text: &str) -> Result<TablespaceMove, String> {

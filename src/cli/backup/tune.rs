@@ -6,6 +6,8 @@ use clap::Args;
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::backup::Compression;
 use iostall_model::sqlserver_backup::{BackupDevice, BackupStatement, ErrorOptions};
+use iostall_session::backup::tune::TuneRequest;
+use iostall_transfer::backup::codec::Lock;
 
 use super::create::power_of_two;
 use super::keys::LockArgs;
@@ -92,6 +94,25 @@ pub(crate) struct TuneArgs {
 }
 
 impl TuneArgs {
+    /// What is to be tried on these targets, with these keys.
+    pub(crate) fn request(&self, targets: Vec<PathBuf>, lock: Option<Lock>) -> TuneRequest {
+        // Sizes are at most 64M.
+        let size = |size: ByteCount| u32::try_from(size.bytes()).unwrap_or(u32::MAX);
+        TuneRequest {
+            sources: self.sources.clone(),
+            targets,
+            compression: self.compress,
+            frame_bytes: self.frame.map(size),
+            transfer_bytes: self.transfer.map(size),
+            buffers: self.buffers,
+            workers: self.workers,
+            lock,
+            budget: self.budget,
+            memory_bytes: self.memory.map(ByteCount::bytes),
+            kept: self.lock.words(),
+        }
+    }
+
     /// What a server is to back up; its options are kept.
     pub(crate) fn statement(&self) -> BackupStatement {
         let named = self.to.iter().map(|path| BackupDevice::of(&path.to_string_lossy()));
@@ -107,7 +128,7 @@ impl TuneArgs {
     }
 }
 
-fn budget(text: &str) -> Result<Nanos, String> {
+pub(super) fn budget(text: &str) -> Result<Nanos, String> {
     let budget: Nanos = text.parse().map_err(|error| format!("{error}"))?;
     if (BUDGET_MIN..=BUDGET_MAX).contains(&budget) { Ok(budget) } else { Err("from 5s to 24h".to_owned()) }
 }

@@ -65,7 +65,7 @@ pub(super) fn stripes(to: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     named_stripes(to).map_err(|error| hinted(anyhow::anyhow!(error), hint))
 }
 
-pub(super) fn size(size: ByteCount) -> u32 {
+fn size(size: ByteCount) -> u32 {
     u32::try_from(size.bytes()).unwrap_or(u32::MAX)
 }
 

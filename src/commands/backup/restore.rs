@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use iostall_session::backup::restore::{RestoreRequest, restore};
+use iostall_session::backup::restore::restore;
 
 use super::keys::key_error;
 use super::known::known;
 use super::stats::Stats;
-use crate::cli::{GlobalArgs, RestoreArgs};
+use crate::cli::{GlobalArgs, RestoreArgs, RestoreCommand};
 use crate::failure::{Status, hinted};
 use crate::frame::{answer, begin_transfer, give_way};
 use crate::output::{self, Delivery, Shown};
@@ -16,24 +16,15 @@ use crate::store::{run_writer, taken};
 
 /// Restores and reports.
 pub(super) fn run(args: &RestoreArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let unlock = args.unlock.unlock().map_err(key_error)?;
-    let files = args.from.iter().chain([&args.to]).map(PathBuf::as_path);
+    if let Some(RestoreCommand::Tune(args)) = &args.command {
+        return super::tune::of_restore(args, global, printer);
+    }
+    let request = args.request(args.unlock.unlock().map_err(key_error)?);
+    let files = request.from.iter().chain([&request.to]).map(PathBuf::as_path);
     let outputs = output::check(&args.output, &taken(global).targets(files))?;
     let mut writer = run_writer(global, args.no_store, printer)?;
     let transfer = begin_transfer(args.nice, printer)?;
     let transfer = give_way(transfer, &args.give_way, (&args.output.require, args.limit))?;
-    let request = RestoreRequest {
-        from: args.from.clone(),
-        to: args.to.clone(),
-        only: args.only.clone(),
-        expect: args.expect,
-        unlock,
-        consent: args.safety.consent(),
-        workers: args.workers,
-        depth: args.depth,
-        limit: args.limit,
-        tablespaces: args.tablespace.clone(),
-    };
     let percent = Stats::new(args.stats, printer);
     let mut done = restore(&request, &known(global, printer), transfer, &percent)?;
     let ended = done.ended.take();

@@ -3,13 +3,16 @@
 use std::path::PathBuf;
 
 use iostall_measure::ByteCount;
+use iostall_model::Run;
 use iostall_session::backup::sqlserver::{self, ServerTuneRequest};
-use iostall_session::backup::tune::{TuneRequest, tune};
+use iostall_session::backup::tune::tune;
+use iostall_session::backup::tune_restore;
+use iostall_session::run_writer::RunWriter;
 
-use super::create::{size, stripes};
+use super::create::stripes;
 use super::keys::key_error;
 use super::run::server;
-use crate::cli::{GlobalArgs, TuneArgs};
+use crate::cli::{GlobalArgs, RestoreTuneArgs, TuneArgs};
 use crate::failure::Status;
 use crate::frame::{answer, begin_transfer};
 use crate::output::{self, Delivery};
@@ -22,26 +25,12 @@ pub(super) fn run(args: &TuneArgs, global: &GlobalArgs, printer: &Printer) -> an
         return of_server(args, url, global, printer);
     }
     let targets = stripes(&args.to)?;
-    let lock = args.lock.lock().map_err(key_error)?;
-    let files = args.sources.iter().chain(&targets).map(PathBuf::as_path);
+    let request = args.request(targets, args.lock.lock().map_err(key_error)?);
+    let files = request.sources.iter().chain(&request.targets).map(PathBuf::as_path);
     let outputs = output::check(&args.output, &taken(global).targets(files))?;
     let mut writer = run_writer(global, args.no_store, printer)?;
-    let request = TuneRequest {
-        sources: args.sources.clone(),
-        targets,
-        compression: args.compress,
-        frame_bytes: args.frame.map(size),
-        transfer_bytes: args.transfer.map(size),
-        buffers: args.buffers,
-        workers: args.workers,
-        lock,
-        budget: args.budget,
-        memory_bytes: args.memory.map(ByteCount::bytes),
-        kept: args.lock.words(),
-    };
-    let mut run = tune(&request, begin_transfer(None, printer)?, printer)?;
-    let status = if run.interrupted { Status::Interrupted } else { answer(&run) };
-    Ok(Delivery::new(&outputs, &args.output, printer).give(&mut run, &mut writer, status))
+    let run = tune(&request, begin_transfer(None, printer)?, printer)?;
+    Ok(give(run, Delivery::new(&outputs, &args.output, printer), &mut writer))
 }
 
 /// The same for the BACKUP of a server.
@@ -56,7 +45,25 @@ fn of_server(args: &TuneArgs, url: &str, global: &GlobalArgs, printer: &Printer)
         budget: args.budget,
         memory_bytes: args.memory.map(ByteCount::bytes),
     };
-    let mut run = sqlserver::tune(&request, begin_transfer(None, printer)?, printer)?;
+    let run = sqlserver::tune(&request, begin_transfer(None, printer)?, printer)?;
+    Ok(give(run, Delivery::new(&outputs, &args.output, printer), &mut writer))
+}
+
+/// The same for restores of a set.
+pub(super) fn of_restore(
+    args: &RestoreTuneArgs,
+    global: &GlobalArgs,
+    printer: &Printer,
+) -> anyhow::Result<Status> {
+    let request = args.request(args.unlock.unlock().map_err(key_error)?);
+    let outputs =
+        output::check(&args.output, &taken(global).targets(request.from.iter().map(PathBuf::as_path)))?;
+    let mut writer = run_writer(global, args.no_store, printer)?;
+    let run = tune_restore::tune(&request, begin_transfer(None, printer)?, printer)?;
+    Ok(give(run, Delivery::new(&outputs, &args.output, printer), &mut writer))
+}
+
+fn give(mut run: Run, delivery: Delivery<'_>, writer: &mut RunWriter) -> Status {
     let status = if run.interrupted { Status::Interrupted } else { answer(&run) };
-    Ok(Delivery::new(&outputs, &args.output, printer).give(&mut run, &mut writer, status))
+    delivery.give(&mut run, writer, status)
 }

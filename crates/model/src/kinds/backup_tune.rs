@@ -52,6 +52,17 @@ pub struct BackupTuneOutcome {
     /// The server that made the trials; `None` for our own backups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<Box<TunedServer>>,
+    /// The set whose restore was tuned; `None` for backups. Its sources are the stripes, its target is the place of the trials,
+    /// and rates are those of the content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restore: Option<Box<TunedRestore>>,
+}
+
+/// A set whose restore was tuned.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TunedRestore {
+    /// Its id, in hexadecimal digits.
+    pub set: String,
 }
 
 /// A server whose own backups were tuned, and the answer in its words.
@@ -113,6 +124,12 @@ pub struct TunedSetting {
     pub buffer_count: u32,
     pub transfer_bytes: u32,
     pub frame_bytes: u32,
+    /// Of a restore: reads in flight on all stripes together, and as many writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// Of a restore: threads that decode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
     /// As typed: `zstd:1`, `lz4`, `none`; of a server `on`, `off`, `zstd:low`.
     pub compression: String,
     pub memory_bytes: u64,

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use self::backup::BackupOutcome;
 pub use self::backup_drill::DrillOutcome;
 pub use self::backup_tune::{
-    BackupTuneOutcome, PartAlone, TuneAnswer, TuneLimit, TunePart, TunedServer, TunedSetting,
+    BackupTuneOutcome, PartAlone, TuneAnswer, TuneLimit, TunePart, TunedRestore, TunedServer, TunedSetting,
 };
 pub use self::backup_verify::{BackupVerifyOutcome, Newest};
 pub use self::copy::CopyOutcome;

@@ -47,6 +47,9 @@ pub struct RestoreOutcome {
     pub stripes: Vec<StripeUse>,
     pub reads_max: u32,
     pub worker_count: u32,
+    /// Most bytes of content in one request; `None` in runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer_bytes: Option<u32>,
     /// From the first byte until everything was durable, nanoseconds.
     pub elapsed_ns: u64,
     /// Of this, the final sync calls, nanoseconds.

@@ -1,9 +1,7 @@
 //! The report of a search for the settings of backups.
 
 use iostall_measure::foreign::shell_word;
-use iostall_model::{
-    BackupTuneOutcome, PartAlone, Run, TuneAnswer, TuneLimit, TunePart, TunedServer, TunedSetting,
-};
+use iostall_model::{BackupTuneOutcome, Run, TuneAnswer, TuneLimit, TunePart, TunedServer, TunedSetting};
 
 use super::moved::NoSpans;
 use crate::fact::Fact;
@@ -16,7 +14,7 @@ use crate::table::{Column, Severity, Table, TableCell};
 const LISTED: usize = 20;
 
 /// In the order of a row's fields.
-const HEADER: [&str; 11] = [
+const HEADER: [&str; 13] = [
     "stripes",
     "buffers",
     "transfer_bytes",
@@ -28,6 +26,8 @@ const HEADER: [&str; 11] = [
     "trials",
     "is_default",
     "is_best",
+    "depth",
+    "workers",
 ];
 
 pub(super) fn report<'a>(run: &'a Run, tune: &'a BackupTuneOutcome) -> Report<'a> {
@@ -61,29 +61,39 @@ fn answer(tune: &BackupTuneOutcome) -> String {
     let rate = |setting: Option<&TunedSetting>| maybe_throughput(setting.and_then(|one| one.bytes_per_s));
     let parts = match (&tune.answer, tune.best()) {
         (TuneAnswer::Better { ratio }, Some(best)) => vec![
-            Some(format!("{}: {} of the source", in_words(tune, best), rate(Some(best)))),
+            Some(format!("{}: {} {}", in_words(tune, best), rate(Some(best)), of_what(tune))),
             Some(format!("{} as fast as the defaults", times(ratio))),
             room(tune, best),
         ],
         (TuneAnswer::NoDifference { ratio }, best) => vec![
-            Some(format!("no difference: keep the defaults, {} of the source", rate(best))),
+            Some(format!("no difference: keep the defaults, {} {}", rate(best), of_what(tune))),
             Some(format!("the best other setting is {} as fast", times(ratio))),
         ],
         (TuneAnswer::NothingOpen, best) => {
-            vec![Some(format!("every setting was given: {} of the source", rate(best)))]
+            vec![Some(format!("every setting was given: {} {}", rate(best), of_what(tune)))]
         }
         (TuneAnswer::Undecided | TuneAnswer::Better { .. }, _) => {
             vec![Some("NOT DECIDED: nothing was compared with the defaults, so keep them".to_owned())]
         }
     };
     let limit = tune.limit.map(|limit| match limit {
+        TuneLimit::Source if tune.restore.is_some() => "reading the stripes limits",
         TuneLimit::Source => "the source limits",
+        TuneLimit::Target if tune.restore.is_some() => "the destination limits",
+        TuneLimit::SharedDevice if tune.restore.is_some() => {
+            "stripes and destination share a device, which limits"
+        }
         TuneLimit::Cpu => "the CPU limits",
         TuneLimit::Target => "the target limits",
         TuneLimit::Memory => "the memory for buffers limits",
         TuneLimit::SharedDevice => "source and target share a device, which limits",
     });
     parts.into_iter().flatten().chain(limit.map(str::to_owned)).collect::<Vec<_>>().join("; ")
+}
+
+/// What a rate is of.
+fn of_what(tune: &BackupTuneOutcome) -> &'static str {
+    if tune.restore.is_some() { "restored" } else { "of the source" }
 }
 
 /// `1.24 times (1.18 to 1.31)`.
@@ -95,6 +105,12 @@ fn times(ratio: &[f64; 3]) -> String {
 fn in_words(tune: &BackupTuneOutcome, setting: &TunedSetting) -> String {
     if tune.server.is_some() {
         return options(setting);
+    }
+    if let (Some(depth), Some(workers)) = (setting.depth, setting.workers) {
+        let size = bytes(setting.transfer_bytes.into());
+        let requests = if depth == 1 { "request" } else { "requests" };
+        let threads = if workers == 1 { "worker" } else { "workers" };
+        return format!("{depth} {requests} of up to {size} in flight each way, {workers} {threads}");
     }
     let stripes = match setting.targets.len() {
         0 => String::new(),
@@ -152,13 +168,17 @@ fn card(tune: &BackupTuneOutcome) -> Vec<Tile> {
     };
     let compression = best.map_or_else(|| NONE.to_owned(), |best| shown(&best.compression));
     let tried = tune.tried.len() as u64;
+    let (source, cpu) = match tune.restore {
+        Some(_) => ("stripes alone", "decompression and checksums"),
+        None => ("source alone", "compression and checksums"),
+    };
     vec![
-        Tile::plain("best", of(best), "of the source"),
-        Tile::plain("defaults", of(default), "of the source"),
+        Tile::plain("best", of(best), of_what(tune)),
+        Tile::plain("defaults", of(default), of_what(tune)),
         Tile::plain("gained", gained, "as a multiple of the defaults"),
         Tile::plain("compression", compression, ""),
-        Tile::plain("source alone", maybe_throughput(rate(TunePart::Source)), "read"),
-        Tile::plain("CPU alone", maybe_throughput(rate(TunePart::Cpu)), "compression and checksums"),
+        Tile::plain(source, maybe_throughput(rate(TunePart::Source)), "read"),
+        Tile::plain("CPU alone", maybe_throughput(rate(TunePart::Cpu)), cpu),
         Tile::plain("tried", count(tried), format!("of {} settings", count(tune.settings))),
         Tile::plain("time", duration(tune.elapsed_ns as f64), ""),
     ]
@@ -169,8 +189,8 @@ fn section(tune: &BackupTuneOutcome) -> Section {
         title: "Result".to_owned(),
         subtitle: headline(tune),
         notes: notes(tune),
-        results: tried(tune),
-        tables: alone(&tune.alone).into_iter().collect(),
+        results: if tune.restore.is_some() { restores_tried(tune) } else { tried(tune) },
+        tables: alone(tune).into_iter().collect(),
         facts: facts(tune),
         command: tune.command.iter().map(|word| shell_word(word)).collect(),
         ..Section::default()
@@ -207,15 +227,7 @@ fn tried(tune: &BackupTuneOutcome) -> Option<Table> {
         Column::numbers("measured").droppable(0),
     ];
     let mut table = Table::new("Settings", columns);
-    let listed = tune.tried.iter().enumerate();
-    for (_, setting) in listed.filter(|(place, one)| *place < LISTED || one.is_default || one.is_best) {
-        let name = match (setting.is_best, setting.is_default) {
-            (true, true) => "defaults: keep",
-            (true, false) => "best",
-            (false, true) => "defaults",
-            (false, false) => "",
-        };
-        let severity = if setting.is_best { Severity::Good } else { Severity::Plain };
+    for (name, severity, setting) in listed(tune) {
         table.row(vec![
             TableCell::from(name).severity(severity),
             TableCell::from(setting.targets.len().to_string()),
@@ -229,24 +241,81 @@ fn tried(tune: &BackupTuneOutcome) -> Option<Table> {
             TableCell::from(format!("{} times", count(setting.trials.into()))),
         ]);
     }
-    let more = tune.tried.len().saturating_sub(LISTED) as u64;
-    if more > 0 {
+    note_more(tune, &mut table);
+    Some(table)
+}
+
+/// The same for restores, whose set has its frames and its compression already.
+fn restores_tried(tune: &BackupTuneOutcome) -> Option<Table> {
+    if tune.tried.is_empty() {
+        return None;
+    }
+    let columns = vec![
+        Column::words("setting"),
+        Column::numbers("in flight"),
+        Column::numbers("transfer"),
+        Column::numbers("workers"),
+        Column::numbers("buffers").droppable(2),
+        Column::numbers("memory").droppable(1),
+        Column::numbers("restored"),
+        Column::numbers("measured").droppable(0),
+    ];
+    let mut table = Table::new("Settings", columns);
+    for (name, severity, setting) in listed(tune) {
+        let number = |number: Option<u32>| number.map_or_else(|| NONE.to_owned(), |one| one.to_string());
+        table.row(vec![
+            TableCell::from(name).severity(severity),
+            TableCell::from(number(setting.depth)),
+            TableCell::from(bytes(setting.transfer_bytes.into())),
+            TableCell::from(number(setting.workers)),
+            TableCell::from(setting.buffer_count.to_string()),
+            TableCell::from(bytes(setting.memory_bytes)),
+            TableCell::from(maybe_throughput(setting.bytes_per_s)).severity(severity),
+            TableCell::from(format!("{} times", count(setting.trials.into()))),
+        ]);
+    }
+    note_more(tune, &mut table);
+    Some(table)
+}
+
+/// The settings that a table has, each with what it is.
+fn listed(
+    tune: &BackupTuneOutcome,
+) -> impl Iterator<Item = (&'static str, Severity, &TunedSetting)> + use<'_> {
+    let all = tune.tried.iter().enumerate();
+    let listed = all.filter(|(place, one)| *place < LISTED || one.is_default || one.is_best);
+    listed.map(|(_, setting)| {
+        let name = match (setting.is_best, setting.is_default) {
+            (true, true) => "defaults: keep",
+            (true, false) => "best",
+            (false, true) => "defaults",
+            (false, false) => "",
+        };
+        (name, if setting.is_best { Severity::Good } else { Severity::Plain }, setting)
+    })
+}
+
+fn note_more(tune: &BackupTuneOutcome, table: &mut Table) {
+    if tune.tried.len() > LISTED {
         table.note(&format!(
             "{} settings were tried in all, which JSON and CSV list.",
             count(tune.tried.len() as u64)
         ));
     }
-    Some(table)
 }
 
-fn alone(parts: &[PartAlone]) -> Option<Table> {
-    if parts.is_empty() {
+fn alone(tune: &BackupTuneOutcome) -> Option<Table> {
+    if tune.alone.is_empty() {
         return None;
     }
     let columns = vec![Column::words("part"), Column::numbers("alone"), Column::words("of what")];
     let mut table = Table::new("Each part alone", columns);
-    for one in parts {
+    for one in &tune.alone {
         let (name, of_what) = match one.part {
+            TunePart::Source if tune.restore.is_some() => (shown(&one.name), "read, not decoded"),
+            TunePart::Cpu if tune.restore.is_some() => {
+                (format!("CPU, {}", shown(&one.name)), "decoded from memory")
+            }
             TunePart::Source => ("source".to_owned(), "read, not stored"),
             TunePart::Cpu => (format!("CPU, {}", shown(&one.name)), "of the source, from memory"),
             TunePart::Target => (shown(&one.name), "written from memory"),
@@ -268,6 +337,7 @@ fn alone(parts: &[PartAlone]) -> Option<Table> {
 fn facts(tune: &BackupTuneOutcome) -> Vec<Fact> {
     let sources = tune.sources.iter().map(|source| Fact::new("source", shown(source)));
     let mut facts: Vec<Fact> = sources.collect();
+    facts.extend(tune.restore.as_ref().map(|restore| Fact::new("set", shown(&restore.set))));
     facts.push(Fact::new("size", bytes(tune.source_bytes)));
     let budget = duration(tune.budget_ns as f64);
     facts.push(Fact::new("time", format!("{} of {budget}", duration(tune.elapsed_ns as f64))));
@@ -282,7 +352,13 @@ fn facts(tune: &BackupTuneOutcome) -> Vec<Fact> {
     }
     if tune.trial_bytes_max > 0 {
         let most = bytes(tune.trial_bytes_max);
-        facts.push(Fact::new("written", format!("up to {most} at a time beside the stripes, and removed")));
+        let place = match &tune.restore {
+            Some(_) => {
+                format!("below {}", tune.targets.first().map(|place| shown(place)).unwrap_or_default())
+            }
+            None => "beside the stripes".to_owned(),
+        };
+        facts.push(Fact::new("written", format!("up to {most} at a time {place}, and removed")));
     }
     let workers = tune.worker_count;
     facts.push(Fact::new("workers", workers.to_string()));
@@ -323,6 +399,8 @@ fn series(tune: &BackupTuneOutcome) -> Series<'_> {
             u64::from(one.trials).into(),
             u64::from(one.is_default).into(),
             u64::from(one.is_best).into(),
+            one.depth.map(u64::from).into(),
+            one.workers.map(u64::from).into(),
         ]
     };
     Series { header: &HEADER, rows: Box::new(tune.tried.iter().map(row)) }
@@ -330,6 +408,8 @@ fn series(tune: &BackupTuneOutcome) -> Series<'_> {
 
 #[cfg(test)]
 mod tests {
+    use iostall_model::TunedRestore;
+
     use super::*;
 
     fn setting(is_best: bool, mib: f64, compression: &str, share: f64) -> TunedSetting {
@@ -399,6 +479,30 @@ mod tests {
         ] {
             assert!(facts.iter().any(|one| one == fact), "{fact}: {facts:?}");
         }
+    }
+
+    /// The story: the report of a restore spoke of a source, which was on a server that had burnt down.
+    #[test]
+    fn settings_of_a_restore_have_its_own_words() {
+        let best = TunedSetting { depth: Some(16), workers: Some(1), ..setting(true, 812.0, "zstd:1", 0.43) };
+        let usual =
+            TunedSetting { depth: Some(8), workers: Some(2), ..setting(false, 655.0, "zstd:1", 0.43) };
+        let tuned = BackupTuneOutcome {
+            tried: vec![best, usual],
+            targets: vec!["/scratch".into()],
+            trial_bytes_max: 1 << 30,
+            limit: Some(TuneLimit::Target),
+            restore: Some(Box::new(TunedRestore { set: "0f1e".into() })),
+            ..tuned(TuneAnswer::Better { ratio: [1.18, 1.24, 1.31] })
+        };
+        assert_eq!(
+            answer(&tuned),
+            "16 requests of up to 4 MiB in flight each way, 1 worker: 812 MiB/s restored; 1.24 times (1.18 to 1.31) as \
+             fast as the defaults; the destination limits"
+        );
+        let facts = facts(&tuned);
+        assert!(facts.iter().any(|fact| fact.value == "up to 1 GiB at a time below /scratch, and removed"));
+        assert!(restores_tried(&tuned).is_some());
     }
 
     #[test]

@@ -122,8 +122,12 @@ fn facts(restore: &RestoreOutcome) -> Vec<Fact> {
     facts.push(Fact::new(
         "moved",
         format!(
-            "at most {} reads in flight, {} worker{}",
+            "at most {} reads in flight{}, {} worker{}",
             restore.reads_max,
+            restore
+                .transfer_bytes
+                .map(|size| format!(" of up to {}", bytes(size.into())))
+                .unwrap_or_default(),
             restore.worker_count,
             if restore.worker_count == 1 { "" } else { "s" }
         ),

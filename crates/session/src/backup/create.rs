@@ -12,7 +12,7 @@ use iostall_remote::is_object;
 use iostall_transfer::Progress;
 use iostall_transfer::backup::codec::Lock;
 use iostall_transfer::backup::create::{
-    self, CreateError, CreateOptions, Made, PreparedSource, SourceRequest,
+    self, CreateError, CreateOptions, Made, PagesSeen, PreparedSource, SourceRequest,
 };
 use iostall_transfer::rate::RateLimit;
 
@@ -188,7 +188,7 @@ fn outcome(made: Option<&Made>, options: &CreateOptions, transfer: &Transfer) ->
         let shape = options.settings().map(|settings| shape(&settings, options)).unwrap_or_default();
         return BackupOutcome { shape, ..moved };
     };
-    let Made { manifest, manifest_path, stripes, sync_ns, page_bytes, .. } = made;
+    let Made { manifest, manifest_path, stripes, sync_ns, page_bytes, pages, .. } = made;
     let is_kept = manifest_path.is_some();
     let path = |path: &Option<PathBuf>| path.as_deref().map_or("null:".into(), Path::to_string_lossy).into();
     let stripe = |stripe: &create::MadeStripe| StripeUse {
@@ -214,6 +214,8 @@ fn outcome(made: Option<&Made>, options: &CreateOptions, transfer: &Transfer) ->
         stored_bytes: manifest.totals.stored_bytes,
         stripes: stripes.iter().map(stripe).collect(),
         sync_ns: *sync_ns,
+        pages_checked: pages.as_ref().map(|pages| pages.checked),
+        bad_pages: pages.as_ref().map(|pages| pages.wrong.clone()).unwrap_or_default(),
         ..moved
     }
 }
@@ -238,15 +240,18 @@ fn shape(settings: &BackupSettings, options: &CreateOptions) -> BackupShape {
 }
 
 fn warnings(made: &Made, options: &CreateOptions) -> Vec<Warning> {
+    let of_pages = made.pages.as_ref().map(PagesSeen::warnings).unwrap_or_default();
     let mut warnings: Vec<Warning> = made
         .manifest
         .warnings
         .iter()
+        .filter(|message| !of_pages.contains(message))
         .map(|message| {
             Warning::new(WarningCode::SourceInUse, message.clone())
                 .hint("back up a snapshot, or name the database itself instead of its files")
         })
         .collect();
+    warnings.extend(made.pages.as_ref().and_then(wrong_pages));
     if options.lock.as_ref().is_some_and(Lock::is_one_recipient) {
         let message = "only one key opens this backup: who loses that key loses the backup".to_owned();
         let warning = Warning::new(WarningCode::OneRecipient, message);
@@ -278,6 +283,17 @@ fn warnings(made: &Made, options: &CreateOptions) -> Vec<Warning> {
         Warning::new(WarningCode::DirectRefused, format!("direct I/O is not in use: {reason}"))
     }));
     warnings
+}
+
+/// Pages that the database itself has lost: the report lists them, and the manifest repeats them to who restores.
+fn wrong_pages(pages: &PagesSeen) -> Option<Warning> {
+    let first = pages.wrong.first()?;
+    let message = match pages.wrong.len() {
+        1 => first.clone(),
+        many => format!("{many} pages of the database have a wrong checksum, the first of them: {first}"),
+    };
+    let hint = "they are in this backup as they were read: keep an older one that has them whole";
+    Some(Warning::new(WarningCode::WrongPages, message).hint(hint))
 }
 
 #[cfg(test)]

@@ -16,4 +16,5 @@ pub mod sqlite;
 pub mod sqlserver;
 pub mod tablespaces;
 pub mod tune;
+pub mod tune_restore;
 pub mod verify;

@@ -7,7 +7,7 @@ use iostall_engine::guard::WriteConsent;
 use iostall_model::backup::{SetId, SourceKind, SourceRecord};
 use iostall_model::{Newest, RestoreOutcome, Run, RunBody, Warning, WarningCode};
 use iostall_transfer::backup::codec::Unlock;
-use iostall_transfer::backup::read::{OpenSet, ReadError, open};
+use iostall_transfer::backup::read::{OpenSet, ReadChoice, ReadError, open};
 use iostall_transfer::backup::restore::{
     FileLoss, NotRestored, RestoreError, RestoreOptions, Restored, restore as restore_set,
 };
@@ -38,10 +38,8 @@ pub struct RestoreRequest {
     pub expect: Option<SetId>,
     pub unlock: Option<Unlock>,
     pub consent: WriteConsent,
-    /// Threads that decode.
-    pub workers: Option<u32>,
-    /// Reads in flight, and as many writes.
-    pub depth: Option<u32>,
+    /// How much at once.
+    pub choice: ReadChoice,
     /// Maximum read rate, bytes a second.
     pub limit: Option<u64>,
     /// Tablespaces of PostgreSQL that go elsewhere; the others stand below the data directory. Not together with `only`.
@@ -100,8 +98,7 @@ pub fn restore(
         only: &request.only,
         consent: request.consent.clone(),
         rate: rate.as_deref(),
-        workers: request.workers,
-        depth: request.depth,
+        choice: request.choice,
     };
     let newest = set.as_ref().map(|set| set_warnings::newest(request.expect, set, known)).unwrap_or_default();
     let done = set
@@ -175,6 +172,7 @@ fn take(outcome: &mut RestoreOutcome, set: Option<&OpenSet>, restored: &Restored
     outcome.stored_bytes = bytes.iter().sum();
     outcome.reads_max = restored.reads_max;
     outcome.worker_count = restored.workers;
+    outcome.transfer_bytes = Some(restored.transfer_bytes);
     outcome.sync_ns = restored.sync_ns;
 }
 

@@ -16,11 +16,3 @@ pub(super) fn parts(outcome: &BackupOutcome) -> Vec<Part> {
     };
     vec![Part { bytes_per_s: rate(outcome.bytes), failed, ..Part::default() }, stored]
 }
-
-pub(super) fn failures(outcome: &BackupOutcome) -> Vec<String> {
-    match outcome.bad_pages.len() {
-        0 => Vec::new(),
-        1 => vec!["1 page of the database has a wrong checksum".to_owned()],
-        many => vec![format!("{many} pages of the database have a wrong checksum")],
-    }
-}

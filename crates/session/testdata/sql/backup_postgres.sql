@@ -20,6 +20,9 @@ SELECT count(*) FROM ledger WHERE id <= $last
 -- name: ledger
 SELECT count(*) FROM ledger
 
+-- name: is_consistent
+SELECT sum(balance) = 0 AND (SELECT coalesce(max(id), 0) = count(*) FROM ledger) FROM account
+
 -- name: balances
 SELECT abs(sum(balance))::bigint FROM account
 

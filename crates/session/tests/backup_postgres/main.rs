@@ -16,6 +16,7 @@ mod servers {
 }
 mod statements;
 mod traps;
+mod versions;
 
 use std::fs;
 use std::path::Path;
@@ -26,8 +27,7 @@ use iostall_connect::Secret;
 use iostall_session::backup::postgres::{PostgresBackupError, PostgresRequest, prepare};
 use iostall_transfer::backup::create::PreparedSource;
 
-use load::Load;
-use restored::{Restored, restore};
+use restored::restore;
 use servers::postgres::Postgres;
 use servers::{directory, skip};
 use statements::{sql, sql_with};
@@ -83,85 +83,6 @@ fn check_pages(server: &Postgres) {
 /// Waits for what a query returns.
 fn wait_until(server: &Postgres, query: &str, expected: u64) {
     servers::until(query, || (server.number(query) == expected).then_some(()));
-}
-
-/// A copy that was made while transactions went on was of no point in time: it lacked some that were committed, and had
-/// pages that no server could read.
-fn under_load(version: u32) {
-    let Some(mut server) = Postgres::start(version, None) else {
-        return skip(&format!("backups of PostgreSQL {version}: it cannot be had"));
-    };
-    if version == 15 {
-        server.stop();
-        servers::made(server.tool("pg_checksums").arg("--enable").arg("-D").arg(server.data()));
-        server.resume();
-    }
-    server.sql(sql("schema"));
-    let load = Load::on(server.port);
-    load.wait_for(20);
-    let source = prepared(server.port).unwrap();
-    let place = place();
-    let mut committed = 0;
-    let restored = restore(
-        source,
-        &place.path().join("data"),
-        || load.wait_for(50),
-        || {
-            load.wait_for(20);
-            committed = load.committed();
-        },
-    );
-    let Restored { record, warnings } = restored;
-    assert!(
-        record.start_lsn != record.stop_lsn && record.timeline == 1 && !record.from_standby,
-        "{record:?}"
-    );
-    assert!(record.version.starts_with(&version.to_string()), "{record:?}");
-    assert!(!warnings.iter().any(|warning| warning.contains("wrong checksum")), "{warnings:?}");
-    // The server goes on, with nothing left of the backup.
-    wait_until(&server, sql("slots"), 0);
-    drop(load);
-    let mut copy = started(place, version, &[]);
-    check(&copy, version, committed);
-    copy.stop();
-    if version == 15 {
-        check_pages(&copy);
-    }
-}
-
-#[test]
-fn a_restored_15_holds_what_was_committed_before_the_end() {
-    under_load(15);
-}
-
-#[test]
-fn a_restored_12_holds_what_was_committed_before_the_end() {
-    under_load(12);
-}
-
-#[test]
-fn a_restored_13_holds_what_was_committed_before_the_end() {
-    under_load(13);
-}
-
-#[test]
-fn a_restored_14_holds_what_was_committed_before_the_end() {
-    under_load(14);
-}
-
-#[test]
-fn a_restored_16_holds_what_was_committed_before_the_end() {
-    under_load(16);
-}
-
-#[test]
-fn a_restored_17_holds_what_was_committed_before_the_end() {
-    under_load(17);
-}
-
-#[test]
-fn a_restored_18_holds_what_was_committed_before_the_end() {
-    under_load(18);
 }
 
 /// Someone removed the label, as the server's own hint suggests for a crashed server: the copy started at a later point of the

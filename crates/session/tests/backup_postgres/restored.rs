@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::files::path_from_bytes;
 use iostall_model::backup::{PostgresRecord, SourceKind};
-use iostall_transfer::backup::create::{Item, OnChange, PreparedSource, What};
+use iostall_transfer::backup::create::{Item, OnChange, PagesSeen, PreparedSource, What};
 
 use crate::servers::chown_to_nobody;
 
 /// What a restore has found out.
 pub(crate) struct Restored {
     pub(crate) record: PostgresRecord,
-    pub(crate) warnings: Vec<String>,
+    /// `None` for a cluster without page checksums.
+    pub(crate) pages: Option<PagesSeen>,
 }
 
 /// Copies `source` into `data`, with `between` run in the middle and `before_end` just before the end.
@@ -38,9 +39,10 @@ pub(crate) fn restore(
     for item in &end.items {
         put(item, data);
     }
+    let pages = live.pages();
     drop(live);
     let SourceKind::Postgresql(record) = end.kind else { panic!("another kind of source") };
-    Restored { record, warnings: end.warnings }
+    Restored { record, pages }
 }
 
 /// Copies into a directory that takes part in the test and vanishes with it.

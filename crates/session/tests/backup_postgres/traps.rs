@@ -171,9 +171,8 @@ fn a_damaged_page_is_named_and_the_backup_goes_on() {
     server.resume();
     let place = place();
     let restored = restore(prepared(server.port).unwrap(), &place.path().join("data"), || {}, || {});
-    let found: Vec<_> =
-        restored.warnings.iter().filter(|warning| warning.contains("wrong checksum")).collect();
-    assert_eq!(found.len(), 1, "{:?}", restored.warnings);
+    let found = restored.pages.unwrap().wrong;
+    assert_eq!(found.len(), 1, "{found:?}");
     assert!(
         found[0].starts_with(&format!("{name} block 5 has a wrong checksum"))
             && found[0].contains("offset 40960"),

@@ -92,10 +92,27 @@ impl Postgres {
         port: Option<u16>,
         settings: &[&str],
     ) -> Option<Self> {
+        Self::make(directory, version, port, settings, &[])
+    }
+
+    /// A new cluster with checksums in its pages, started.
+    #[allow(dead_code, reason = "backups check pages; who only watches servers does not")]
+    pub(crate) fn start_checked(version: u32) -> Option<Self> {
+        Self::make(directory(), version, None, &[], &["--data-checksums"])
+    }
+
+    fn make(
+        directory: tempfile::TempDir,
+        version: u32,
+        port: Option<u16>,
+        settings: &[&str],
+        options: &[&str],
+    ) -> Option<Self> {
         let home = installation(version)?;
         let mut initdb = command(&home.join("bin/initdb"));
         initdb.env("LD_LIBRARY_PATH", home.join("lib")).env("LC_ALL", "C");
-        initdb.args(["-A", "trust", "-U", "postgres", "-N", "-D"]).arg(directory.path().join("data"));
+        initdb.args(["-A", "trust", "-U", "postgres", "-N"]).args(options);
+        initdb.arg("-D").arg(directory.path().join("data"));
         made(&mut initdb);
         let settings = settings.iter().map(ToString::to_string).collect();
         let kept = port.is_none().then(Port::new);
@@ -112,6 +129,12 @@ impl Postgres {
         let settings = settings.iter().map(ToString::to_string).collect();
         let port = kept.number();
         Some(Self { home, directory, port, _kept: Some(kept), settings, process: None })
+    }
+
+    /// Where its programs are.
+    #[allow(dead_code, reason = "a drill of a backup starts them; who only watches servers does not")]
+    pub(crate) fn programs(&self) -> PathBuf {
+        self.home.join("bin")
     }
 
     /// Where its data directory is.

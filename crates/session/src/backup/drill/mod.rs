@@ -22,7 +22,7 @@ use iostall_model::backup::{FileEntry, FileKind, Manifest, SourceKind, StoredNam
 use iostall_model::drill::{CheckState, DrillCheck};
 use iostall_model::{DrillOutcome, Run, RunBody};
 use iostall_transfer::Progress;
-use iostall_transfer::backup::read::{OpenSet, ReadError, open};
+use iostall_transfer::backup::read::{OpenSet, ReadChoice, ReadError, open};
 use iostall_transfer::backup::restore::{NotRestored, RestoreOptions, restore as restore_set};
 use iostall_transfer::rate::RateLimit;
 
@@ -132,8 +132,8 @@ impl<'a> Stage<'a> {
         let limits = Limits::new(progress, request.timeout);
         let mut outcome = self.outcome();
         let rate = request.limit.map(RateLimit::new);
-        let options =
-            RestoreOptions { rate: rate.as_ref(), workers: request.workers, ..RestoreOptions::default() };
+        let choice = ReadChoice { workers: request.workers, ..ReadChoice::default() };
+        let options = RestoreOptions { rate: rate.as_ref(), choice, ..RestoreOptions::default() };
         let begun_ns = limits.now_ns();
         let restored = match restore_set(set, &scratch.restored(), &options, progress) {
             Ok(restored) => restored,

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use iostall_connect::postgres::Lsn;
 use iostall_engine::files::path_from_bytes;
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::backup::StoredName;
-use iostall_transfer::backup::create::Inspect;
+use iostall_transfer::backup::create::{Inspect, PagesSeen};
 use iostall_transfer::backup::pages::{PageState, RelationFile, blocks_in_words, state_of};
 
 use super::tablespace;
@@ -20,8 +21,6 @@ const TRIES: u32 = 5;
 const PAUSE_NS: u64 = 10_000_000;
 /// With more wrong pages than this the disk is broken, and waiting for each of them would take hours.
 const WAITED_MAX: usize = 100;
-/// Pages that are named in warnings.
-const NAMED_MAX: usize = 20;
 
 /// How a server lays out its relations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +37,8 @@ pub(super) struct PageInspector {
     /// What names begin with if there are other sources.
     prefix: StoredName,
     layout: Layout,
+    /// Pages with a checksum that was compared.
+    checked: AtomicU64,
     found: Mutex<Found>,
 }
 
@@ -67,32 +68,30 @@ enum Verdict {
 
 impl PageInspector {
     pub(super) fn new(data: &Path, prefix: &StoredName, layout: Layout) -> Self {
-        Self { data: data.to_owned(), prefix: prefix.clone(), layout, found: Mutex::default() }
+        Self {
+            data: data.to_owned(),
+            prefix: prefix.clone(),
+            layout,
+            checked: AtomicU64::new(0),
+            found: Mutex::default(),
+        }
     }
 
-    /// What to warn of, once the end of the backup in the log is known: a page whose position is beyond it is no page of this
+    /// What was found, once the end of the backup in the log is known: a page whose position is beyond it is no page of this
     /// server, whatever it says.
-    pub(super) fn warnings(&self, stop: Lsn) -> Vec<String> {
+    pub(super) fn seen(&self, stop: Lsn) -> PagesSeen {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let beyond = found.changed.iter().filter(|(_, lsn)| *lsn > stop).map(|(page, _)| page);
         let bad: BTreeSet<&Page> = found.bad.iter().chain(beyond).collect();
         let page_bytes = self.layout.page_bytes as u64;
-        let mut warnings: Vec<String> = bad
-            .iter()
-            .take(NAMED_MAX)
-            .map(|Page { file, number }| {
-                let (offset, segment) = (number * page_bytes, self.layout.pages_per_segment);
-                let block = blocks_in_words(file.as_bytes(), *number, *number, segment);
-                let block = block.unwrap_or_else(|| format!("{file} page {number}"));
-                format!(
-                    "{block} has a wrong checksum, in the running database too ({file}, at offset {offset})"
-                )
-            })
-            .collect();
-        if bad.len() > NAMED_MAX {
-            warnings.push(format!("{} more pages have a wrong checksum", bad.len() - NAMED_MAX));
-        }
-        warnings
+        let in_words = |Page { file, number }: &Page| {
+            let (offset, segment) = (number * page_bytes, self.layout.pages_per_segment);
+            let block = blocks_in_words(file.as_bytes(), *number, *number, segment);
+            let block = block.unwrap_or_else(|| format!("{file} page {number}"));
+            format!("{block} has a wrong checksum, in the running database too ({file}, at offset {offset})")
+        };
+        let wrong = bad.into_iter().map(in_words).collect();
+        PagesSeen { checked: self.checked.load(Ordering::Relaxed), wrong }
     }
 
     fn look(&self, name: &StoredName, number: u64, block: u32) {
@@ -155,12 +154,17 @@ impl Inspect for PageInspector {
             usize::try_from(offset.next_multiple_of(page_bytes as u64) - offset).unwrap_or(usize::MAX);
         let from = offset.div_ceil(page_bytes as u64);
         let pages = bytes.get(skipped..).unwrap_or_default().chunks_exact(page_bytes);
+        let mut checked = 0;
         for (number, page) in (from..).zip(pages) {
             let block = first.wrapping_add(u32::try_from(number).unwrap_or(u32::MAX));
-            if matches!(state_of(page, block), PageState::Wrong { .. }) {
-                self.look(name, number, block);
+            match state_of(page, block) {
+                PageState::Zero => continue,
+                PageState::Valid => {}
+                PageState::Wrong { .. } => self.look(name, number, block),
             }
+            checked += 1;
         }
+        self.checked.fetch_add(checked, Ordering::Relaxed);
     }
 }
 
@@ -230,7 +234,8 @@ mod tests {
             case.inspector.inspect(&name.into(), 0, &read(&case, name));
         }
         case.inspector.inspect(&"base/1/pg_filenode.map".into(), 0, &[1; 8192]);
-        assert_eq!(case.inspector.warnings(Lsn(2000)), Vec::<String>::new());
+        // The third page was never used, so it has no checksum.
+        assert_eq!(case.inspector.seen(Lsn(2000)), PagesSeen { checked: 3, wrong: Vec::new() });
     }
 
     #[test]
@@ -242,7 +247,7 @@ mod tests {
         std::fs::write(case.directory.path().join(name), &bytes).unwrap();
         // The range begins in the middle of a page.
         case.inspector.inspect(&"main/base/1/20".into(), 4096, &bytes[4096..]);
-        let warnings = case.inspector.warnings(Lsn(2000));
+        let warnings = case.inspector.seen(Lsn(2000)).wrong;
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert!(warnings[0].starts_with("main/base/1/20 block 1 has a wrong checksum"), "{warnings:?}");
     }
@@ -256,9 +261,9 @@ mod tests {
         let torn = [&torn[..8], &torn[10..], &[9, 9]].concat();
         std::fs::write(case.directory.path().join(name), page(0, Lsn(1500))).unwrap();
         case.inspector.inspect(&name.into(), 0, &torn);
-        assert_eq!(case.inspector.warnings(Lsn(2000)), Vec::<String>::new());
+        assert_eq!(case.inspector.seen(Lsn(2000)).wrong, Vec::<String>::new());
         // A position that the server has never reached is made up by the damage.
-        assert_eq!(case.inspector.warnings(Lsn(1499)).len(), 1);
+        assert_eq!(case.inspector.seen(Lsn(1499)).wrong.len(), 1);
     }
 
     #[test]
@@ -267,7 +272,7 @@ mod tests {
         let mut bytes = read(&case, "base/1/20");
         bytes[5000] ^= 1;
         case.inspector.inspect(&"base/1/20".into(), 0, &bytes);
-        assert_eq!(case.inspector.warnings(Lsn(2000)).len(), 1);
+        assert_eq!(case.inspector.seen(Lsn(2000)).wrong.len(), 1);
     }
 
     #[test]
@@ -278,6 +283,6 @@ mod tests {
         std::fs::write(case.directory.path().join("base/1/20"), &bytes[..PAGE]).unwrap();
         case.inspector.inspect(&"base/1/20".into(), 0, &bytes);
         case.inspector.inspect(&"base/1/21".into(), 0, &bytes[PAGE..]);
-        assert_eq!(case.inspector.warnings(Lsn(2000)), Vec::<String>::new());
+        assert_eq!(case.inspector.seen(Lsn(2000)).wrong, Vec::<String>::new());
     }
 }

@@ -18,14 +18,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use iostall_connect::postgres::{BackupServer, BackupSession, BackupStop, Lsn};
+use iostall_connect::postgres::{BackupServer, BackupSession, Lsn};
 use iostall_connect::{Address, Secret};
 use iostall_engine::files::{self, path_bytes};
 use iostall_measure::clock::utc_now;
 use iostall_model::backup::{
     FileMetadata, PostgresRecord, SourceKind, SourceRecord, StoredName, TablespaceRecord,
 };
-use iostall_transfer::backup::create::{Inspect, Item, Live, LiveEnd, PreparedSource, What, metadata_of};
+use iostall_transfer::backup::create::{
+    Inspect, Item, Live, LiveEnd, PagesSeen, PreparedSource, What, metadata_of,
+};
 use iostall_transfer::pipeline::StageFailure;
 
 pub use self::error::PostgresBackupError;
@@ -85,7 +87,7 @@ pub fn prepare(
     };
     let owner = metadata_of(&owner);
     let tablespaces = listing.tablespaces;
-    let live = PostgresLive { session, data, owner, pages, start, tablespaces, warnings };
+    let live = PostgresLive { session, data, owner, pages, start, stop: None, tablespaces, warnings };
     Ok(PreparedSource {
         record,
         items: listing.items,
@@ -130,6 +132,8 @@ struct PostgresLive {
     owner: FileMetadata,
     pages: Option<Arc<PageInspector>>,
     start: Lsn,
+    /// Where the backup ends in the log, once it has ended.
+    stop: Option<Lsn>,
     tablespaces: Vec<TablespaceRecord>,
     warnings: Vec<String>,
 }
@@ -139,6 +143,7 @@ impl PostgresLive {
         // Before backup mode ends: on a standby this file says how far the log must be replayed.
         let control = ControlFile::read(&self.data)?;
         let stop = self.session.stop()?;
+        self.stop = Some(stop.lsn);
         let label = Label::parse(&stop.label)?;
         let server = self.session.server();
         let needed = Needed::between(label.start, stop.lsn, server.wal_segment_bytes);
@@ -151,21 +156,20 @@ impl PostgresLive {
             stop_lsn: stop.lsn.to_string(),
             ..record(server, self.start, &self.tablespaces)
         };
-        Ok(LiveEnd { items, kind: SourceKind::Postgresql(record), warnings: self.all_warnings(&stop) })
+        Ok(LiveEnd { items, kind: SourceKind::Postgresql(record), warnings: self.all_warnings() })
     }
 
     fn generated(&self, name: &str, bytes: Vec<u8>) -> Item {
         Item::new(name.into(), What::Generated(bytes), self.owner)
     }
 
-    fn all_warnings(&mut self, stop: &BackupStop) -> Vec<String> {
+    fn all_warnings(&mut self) -> Vec<String> {
         let mut warnings = std::mem::take(&mut self.warnings);
-        match &self.pages {
-            Some(pages) => warnings.extend(pages.warnings(stop.lsn)),
-            None => warnings.push(
+        if self.pages.is_none() {
+            warnings.push(
                 "the cluster has no page checksums, so damaged pages cannot be found (pg_checksums --enable)"
                     .into(),
-            ),
+            );
         }
         warnings
     }
@@ -174,5 +178,9 @@ impl PostgresLive {
 impl Live for PostgresLive {
     fn end(&mut self) -> Result<LiveEnd, StageFailure> {
         Ok(self.stop()?)
+    }
+
+    fn pages(&self) -> Option<PagesSeen> {
+        Some(self.pages.as_ref()?.seen(self.stop?))
     }
 }

@@ -3,13 +3,13 @@
 pub(super) mod answer;
 mod axes;
 pub(super) mod grid;
-mod outcome;
+pub(super) mod outcome;
 mod parts;
 mod request;
 pub(super) mod search;
 #[cfg(test)]
 mod simulated;
-mod tuner;
+pub(super) mod tuner;
 
 use iostall_model::{Run, RunBody};
 

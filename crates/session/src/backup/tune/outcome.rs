@@ -58,6 +58,7 @@ impl Found<'_> {
             cpu_user_ns: cpu.user_ns,
             cpu_system_ns: cpu.system_ns,
             server: None,
+            restore: None,
         }
     }
 
@@ -136,13 +137,13 @@ impl Found<'_> {
 }
 
 /// A path that no option can be mistaken for.
-fn word(path: &OsStr) -> String {
+pub(in crate::backup) fn word(path: &OsStr) -> String {
     let text = path.to_string_lossy();
     if text.starts_with('-') { format!("./{text}") } else { text.into_owned() }
 }
 
 /// As it is typed.
-fn size(bytes: u32) -> String {
+pub(in crate::backup) fn size(bytes: u32) -> String {
     if bytes.is_multiple_of(1 << 20) { format!("{}M", bytes >> 20) } else { format!("{}K", bytes >> 10) }
 }
 

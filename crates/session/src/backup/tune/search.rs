@@ -1,11 +1,13 @@
 //! Carries out a search: measures what it wants to know, and keeps to the time.
 
-use iostall_stats::halving::{Halving, Trial as Look};
+use iostall_measure::Nanos;
+use iostall_stats::halving::{Halving, Trial as Look, Tried};
 
 use super::grid::Grid;
+use crate::event::{Event, Observer, RunProgress};
 
 /// A shorter look at a setting says nothing.
-pub(super) const LOOK_S_MIN: f64 = 0.1;
+pub(in crate::backup) const LOOK_S_MIN: f64 = 0.1;
 /// The search ends by itself within its budget, unless making buffers and files ready takes much longer than expected.
 const OVERRUN: f64 = 1.2;
 /// How fast the expected time for making ready follows what was seen.
@@ -36,8 +38,21 @@ pub(in crate::backup) struct Searched {
     pub(in crate::backup) looks: Vec<Looks>,
 }
 
+impl Searched {
+    /// Shows how far it is after `elapsed_ns` of `budget`.
+    pub(in crate::backup) fn show(&self, elapsed_ns: u64, budget: Nanos, observer: &dyn Observer) {
+        let rates = self.halving.tried().iter().filter_map(Tried::rate);
+        observer.on(&Event::TuneProgress {
+            tried: self.looks.iter().filter(|looks| looks.count > 0).count(),
+            settings: self.looks.len(),
+            bytes_per_s_best: rates.fold(0.0, f64::max),
+            whole: RunProgress::new(elapsed_ns, Some(budget.nanos().saturating_sub(elapsed_ns))),
+        });
+    }
+}
+
 /// A search of `grid` whose looks are as long as they are to be.
-pub(super) fn halving<S>(grid: &Grid<S>, budget_s: f64) -> Halving {
+pub(in crate::backup) fn halving<S>(grid: &Grid<S>, budget_s: f64) -> Halving {
     Halving::new(grid.neighbours.clone(), grid.default, budget_s, LOOK_S_MIN)
 }
 

@@ -10,7 +10,6 @@ use iostall_measure::Nanos;
 use iostall_measure::foreign::without_passwords;
 use iostall_model::backup::BackupSettings;
 use iostall_remote::is_object;
-use iostall_stats::halving::Tried;
 use iostall_transfer::backup::create::{
     CreateError, CreateOptions, Feed, Sample, SourceRequest, Trial, TrialLimit, check_targets, prepare, trial,
 };
@@ -21,7 +20,7 @@ use super::request::TuneRequest;
 use super::search::{Searched, Seen, halving, search};
 use crate::backup::database::DatabaseSource;
 use crate::error::SessionError;
-use crate::event::{Event, Observer, RunProgress, TunePlan};
+use crate::event::{Observer, TunePlan};
 use crate::transfer::Transfer;
 
 /// The most that one trial writes beside the stripes.
@@ -70,7 +69,8 @@ impl<'r> Tuner<'r> {
                 named: request.sources.first().cloned().unwrap_or_default(),
             });
         }
-        let trial_bytes = trial_bytes(sample.bytes(), &request.targets)?;
+        let trial_bytes =
+            trial_bytes(sample.bytes(), request.targets.iter().map(|target| directory_of(target)))?;
         let mut tuner = Self {
             request,
             sample,
@@ -122,9 +122,7 @@ impl<'r> Tuner<'r> {
 
     /// All settings that fit into memory, and how much that is.
     pub(super) fn grid(&self, axes: &Axes) -> Result<(Grid<Setting>, u64), SessionError> {
-        let memory_max = self.request.memory_bytes.unwrap_or_else(|| {
-            memory_available_bytes().map_or(MEMORY_MAX, |free| (free / MEMORY_PART).min(MEMORY_MAX))
-        });
+        let memory_max = memory_max(self.request.memory_bytes);
         let default = Setting {
             stripes: self.request.targets.len(),
             buffers: self.default.buffer_count,
@@ -149,6 +147,7 @@ impl<'r> Tuner<'r> {
             memory_bytes_max,
             trial_bytes_max: if self.request.targets.is_empty() { 0 } else { self.trial_bytes },
             whole: None,
+            is_restore: false,
         }
     }
 
@@ -158,24 +157,14 @@ impl<'r> Tuner<'r> {
         transfer: &Transfer,
         observer: &dyn Observer,
     ) -> (Searched, Result<(), CreateError>) {
-        let (settings, budget) = (grid.settings.len(), self.request.budget);
+        let budget = self.request.budget;
         let now_s = || Nanos(transfer.elapsed_ns()).seconds();
         let left_s = budget.seconds() - now_s();
         let mut measure = |number: usize, seconds: f64| {
             let options = self.options(&grid.settings[number]);
             self.trial(&options, None, seconds)
         };
-        let mut on = |searched: &Searched| {
-            let rates = searched.halving.tried().iter().filter_map(Tried::rate);
-            let elapsed_ns = transfer.elapsed_ns();
-            let whole = RunProgress::new(elapsed_ns, Some(budget.nanos().saturating_sub(elapsed_ns)));
-            observer.on(&Event::TuneProgress {
-                tried: searched.looks.iter().filter(|looks| looks.count > 0).count(),
-                settings,
-                bytes_per_s_best: rates.fold(0.0, f64::max),
-                whole,
-            });
-        };
+        let mut on = |searched: &Searched| searched.show(transfer.elapsed_ns(), budget, observer);
         search(halving(grid, left_s), left_s, &now_s, &mut measure, &mut on)
     }
 
@@ -187,8 +176,7 @@ impl<'r> Tuner<'r> {
         seconds: f64,
     ) -> Result<Seen, CreateError> {
         self.trials += 1;
-        let place = (f64::from(self.trials) * GOLDEN).fract();
-        let feed = memory.map_or(Feed::Source(&self.sample, place), Feed::Memory);
+        let feed = memory.map_or(Feed::Source(&self.sample, place_of(self.trials)), Feed::Memory);
         let bytes = if options.targets.is_empty() { u64::MAX } else { self.trial_bytes };
         let limit = TrialLimit { seconds, bytes };
         match trial(options, feed, limit, Arc::clone(&self.cancel)) {
@@ -212,13 +200,31 @@ pub(super) fn targets_of(setting: &Setting, order: &[usize]) -> Vec<usize> {
     chosen
 }
 
+/// Where a file is.
+fn directory_of(file: &Path) -> &Path {
+    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The most memory for buffers: what was asked for, or a part of what is free.
+pub(in crate::backup) fn memory_max(asked: Option<u64>) -> u64 {
+    asked.unwrap_or_else(|| {
+        memory_available_bytes().map_or(MEMORY_MAX, |free| (free / MEMORY_PART).min(MEMORY_MAX))
+    })
+}
+
+/// Where a trial begins, as a share of the whole: each at another place, so that none finds in a cache what the one before read.
+pub(in crate::backup) fn place_of(trial: u32) -> f64 {
+    (f64::from(trial) * GOLDEN).fract()
+}
+
 /// The most that a trial moves: not too much for a small source, and only a part of the free space.
-fn trial_bytes(source_bytes: u64, targets: &[PathBuf]) -> Result<u64, SessionError> {
+pub(in crate::backup) fn trial_bytes<'p>(
+    source_bytes: u64,
+    directories: impl IntoIterator<Item = &'p Path>,
+) -> Result<u64, SessionError> {
     let wanted = source_bytes.saturating_mul(TIMES_MAX).clamp(SMALL_SOURCE_BYTES, TRIAL_BYTES_MAX);
     let mut bytes = wanted;
-    for target in targets {
-        let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let directory = parent.unwrap_or(Path::new("."));
+    for directory in directories {
         let look = |source| SessionError::Look { path: directory.to_owned(), source };
         let free_bytes = files::free_bytes(directory).map_err(look)?;
         bytes = bytes.min(free_bytes / FREE_PART);

@@ -77,6 +77,40 @@ pub trait Inspect: Send + Sync {
 pub trait Live: Send {
     /// Called once, after everything else of the source was read.
     fn end(&mut self) -> Result<LiveEnd, StageFailure>;
+
+    /// What the checksums of its pages said, once it has ended; `None` if it has none.
+    fn pages(&self) -> Option<PagesSeen> {
+        None
+    }
+}
+
+/// What the checksums of a database's own pages said on their way into a backup.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PagesSeen {
+    /// Pages whose checksum was compared. Pages that were never used have none.
+    pub checked: u64,
+    /// Pages whose checksum is wrong, one sentence each, with file and block.
+    pub wrong: Vec<String>,
+}
+
+impl PagesSeen {
+    /// Wrong pages that a manifest names; the others are counted.
+    const NAMED_MAX: usize = 20;
+
+    /// Adds those of another source.
+    pub(super) fn add(&mut self, other: Self) {
+        self.checked += other.checked;
+        self.wrong.extend(other.wrong);
+    }
+
+    /// What the manifest says of them, so that everyone hears it who relies on the backup.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.wrong.iter().take(Self::NAMED_MAX).cloned().collect();
+        if self.wrong.len() > Self::NAMED_MAX {
+            all.push(format!("{} more pages have a wrong checksum", self.wrong.len() - Self::NAMED_MAX));
+        }
+        all
+    }
 }
 
 /// What is known only at the end of a live source.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use iostall_engine::EngineReport;
 use iostall_model::backup::{FileKind, Manifest, Totals};
 
+use super::item::PagesSeen;
 use super::stripe::Stripe;
 use super::writer::SetWriter;
 
@@ -28,6 +29,8 @@ pub struct Made {
     pub engine: Option<EngineReport>,
     /// Bytes of a database page, if a source is a database.
     pub page_bytes: Option<u32>,
+    /// What the checksums of the databases' pages said; `None` if no source has any.
+    pub pages: Option<PagesSeen>,
     /// Bytes that killed backups to the same names had left, and that were removed.
     pub removed_bytes: u64,
 }

@@ -30,8 +30,9 @@ mod tree;
 mod trial;
 mod writer;
 
+pub use super::trial::{Trial, TrialLimit};
 pub use error::CreateError;
-pub use item::{Inspect, Item, Live, LiveEnd, OnChange, PreparedSource, What, metadata_of};
+pub use item::{Inspect, Item, Live, LiveEnd, OnChange, PagesSeen, PreparedSource, What, metadata_of};
 pub use made::{Counts, Made, MadeStripe};
 pub use options::CreateOptions;
 pub use room::shortages;
@@ -41,4 +42,4 @@ pub use shortage::Shortage;
 pub(super) use target_file::remove_dead;
 pub use targets::check as check_targets;
 pub use tree::{SourceRequest, prepare};
-pub use trial::{Feed, Trial, TrialLimit, trial};
+pub use trial::{Feed, trial};

@@ -14,7 +14,7 @@ use iostall_model::backup::{
 
 use super::encode::{Content, Part, Tagged};
 use super::error::CreateError;
-use super::item::{Item, PreparedSource, What};
+use super::item::{Item, PagesSeen, PreparedSource, What};
 use super::ledger::Ledger;
 use super::made::{self, Counts, Made};
 use super::open::{Batch, batches};
@@ -96,6 +96,7 @@ pub fn create(
         counts: Counts::default(),
         reasons: Vec::new(),
         reads_directly: true,
+        pages: None,
     };
     let page_bytes = sources.iter().find_map(|source| source.page_bytes);
     let mut live_warnings = Vec::new();
@@ -156,6 +157,7 @@ struct Backup<'a> {
     counts: Counts,
     reasons: Vec<String>,
     reads_directly: bool,
+    pages: Option<PagesSeen>,
 }
 
 /// Items of one source, by the way in which they are read.
@@ -186,6 +188,10 @@ impl Backup<'_> {
             self.store(index, &record.prefix, end.items)?;
             record.kind = end.kind;
             warnings.extend(end.warnings);
+            if let Some(pages) = live.pages() {
+                warnings.extend(pages.warnings());
+                self.pages.get_or_insert_default().add(pages);
+            }
         }
         record.read_until_utc = utc_now();
         Ok(record)
@@ -379,6 +385,7 @@ impl Backup<'_> {
             writes_directly,
             engine,
             page_bytes: None,
+            pages: self.pages,
             removed_bytes: 0,
         })
     }

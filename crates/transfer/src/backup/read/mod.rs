@@ -11,7 +11,7 @@ mod without_key;
 
 pub use damage::{Damage, entry_of};
 pub use error::ReadError;
-pub use runs::StripeRead;
+pub use runs::{ReadChoice, StripeRead};
 pub use set::{OpenSet, OpenStripe, open};
 pub use stripe::{Fault, Index, Stripe, Walked};
 pub use without_key::open_without_key;

@@ -45,6 +45,17 @@ impl Run {
     }
 }
 
+/// What a user chose of a reader; what is `None` is chosen here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadChoice {
+    /// Requests in flight on the stripes together, and as many writes.
+    pub depth: Option<u32>,
+    /// Threads that decode.
+    pub workers: Option<u32>,
+    /// Most bytes of content in one request, cut to whole frames; at least one frame.
+    pub transfer_bytes: Option<u32>,
+}
+
 /// Sizes of requests and buffers of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadShape {
@@ -61,14 +72,15 @@ pub(crate) struct ReadShape {
 
 impl ReadShape {
     /// For the frames of this set. Without `writes` nothing is written by the pipeline.
-    pub(crate) fn of(set: &OpenSet, writes: bool) -> Self {
+    pub(crate) fn of(set: &OpenSet, writes: bool, choice: ReadChoice) -> Self {
         let largest = set.stripes.iter().map(|open| open.stripe.header.frame_bytes).max();
         let frame_bytes = largest.unwrap_or(set.manifest.settings.frame_bytes).max(1);
         let block_bytes =
             set.stripes.iter().map(|open| open.stripe.header.block_bytes).max().unwrap_or(BLOCK_BYTES_MIN);
         // A small set is shared by all requests, and needs little memory.
         let share = set.stripes.iter().map(|open| open.stripe.bytes).sum::<u64>() / u64::from(DEPTH);
-        let run_bytes = u32::try_from(share).unwrap_or(RUN_BYTES).min(RUN_BYTES);
+        let usual = u32::try_from(share).unwrap_or(RUN_BYTES).min(RUN_BYTES);
+        let run_bytes = choice.transfer_bytes.unwrap_or(usual);
         let plain_max = (run_bytes / frame_bytes * frame_bytes).max(frame_bytes);
         let frames = plain_max / frame_bytes;
         let each = u32::try_from(frame_block_bytes(frame_bytes.saturating_add(TAG_BYTES), block_bytes))
@@ -76,16 +88,10 @@ impl ReadShape {
         let buffer_bytes = each.saturating_mul(frames);
         let workers = u32::try_from(std::thread::available_parallelism().map_or(1, usize::from)).unwrap_or(1);
         let most = u32::try_from(BUFFER_BYTES_MAX / u64::from(buffer_bytes.max(1))).unwrap_or(u32::MAX);
-        let workers = workers.min(most / 4).max(1);
-        let depth = (most.saturating_sub(2 * workers) / 2).clamp(1, DEPTH);
+        let workers = choice.workers.unwrap_or(workers.min(most / 4)).clamp(1, 256);
+        let usual = (most.saturating_sub(2 * workers) / 2).clamp(1, DEPTH);
+        let depth = choice.depth.unwrap_or(usual).clamp(1, 1024);
         Self { frame_bytes, plain_max, buffer_bytes, depth, workers, writes: if writes { depth } else { 0 } }
-    }
-
-    /// With what a user asked for instead.
-    pub(crate) fn ask(&mut self, workers: Option<u32>, depth: Option<u32>) {
-        self.workers = workers.unwrap_or(self.workers).clamp(1, 256);
-        self.depth = depth.unwrap_or(self.depth).clamp(1, 256);
-        self.writes = self.writes.min(self.depth);
     }
 
     /// Requests no larger than suits a rate, but of one frame at least.
@@ -100,7 +106,22 @@ impl ReadShape {
 
     /// The buffers, mapped once for all jobs.
     pub(crate) fn buffers(&self) -> std::io::Result<BufferSet> {
-        BufferSet::new(self.depth + self.writes + 2 * self.workers + 1, self.buffer_bytes)
+        BufferSet::new(self.buffer_count(), self.buffer_bytes)
+    }
+
+    /// How many buffers there are.
+    pub(crate) fn buffer_count(&self) -> u32 {
+        self.depth + self.writes + 2 * self.workers + 1
+    }
+
+    /// Bytes of all of them.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        u64::from(self.buffer_count()) * u64::from(self.buffer_bytes)
+    }
+
+    /// Most plain bytes of a request.
+    pub(crate) fn transfer_bytes(&self) -> u32 {
+        self.plain_max
     }
 
     /// Most bytes of a run in the stripe.

@@ -9,7 +9,7 @@ use super::damage::Damage;
 use super::error::ReadError;
 use super::find::{self, Named};
 use super::stripe::{Fault, Index, Stripe};
-use crate::backup::codec::{Decoder, SetKeys, Unlock};
+use crate::backup::codec::{Decoder, KeyError, SetKeys, Unlock};
 use crate::backup::format::{End, IndexRecord, STRIPES_MAX};
 
 /// A set with its manifest and those of its stripes that are there.
@@ -45,6 +45,16 @@ impl OpenStripe {
 }
 
 impl OpenSet {
+    /// Whether there is a key, and all stripes are there and complete.
+    pub(crate) fn check_usable(&self) -> Result<(), ReadError> {
+        if self.is_without_key {
+            return Err(KeyError::NoKey.into());
+        }
+        // Another copy of the manifest may be damaged: one was good.
+        let damage: Vec<_> = self.damage.iter().filter(|damage| damage.stripe.is_some()).cloned().collect();
+        if damage.is_empty() { Ok(()) } else { Err(ReadError::Damaged(damage)) }
+    }
+
     /// A request to a stripe failed.
     pub(crate) fn unreadable(&self, file: FileIndex, offset: u64, cause: IoFailure) -> Damage {
         let open = self.stripes.get(usize::from(file.0));

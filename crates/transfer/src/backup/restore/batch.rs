@@ -6,6 +6,8 @@ use std::path::Path;
 
 use iostall_engine::files;
 use iostall_engine::{Access, FileHandle, FileIndex, OpenOptions, OpenTarget, open_again};
+use iostall_measure::MonotonicClock;
+use iostall_remote::EngineFile;
 
 use super::error::RestoreError;
 use super::stage::{Destination, IS_WRITTEN, RestoreStage, StageError};
@@ -16,6 +18,7 @@ use crate::backup::read::{
     Damage, OpenSet, OpenStripe, ReadError, ReadShape, Run, RunSource, StripeRead, add_reads, entry_of,
     run_job, runs,
 };
+use crate::backup::trial::{Limited, TrialLimit};
 use crate::buffers::BufferSet;
 use crate::pipeline::{Frame, Job, PipelineError, Placement, Sink, Stage, StageWorkers, Written};
 use crate::progress::{Progress, StripeCounter};
@@ -36,15 +39,32 @@ pub(super) struct Writing<'w> {
     progress: &'w Progress,
     records: Vec<&'w [IndexRecord]>,
     counters: Vec<StripeCounter>,
+    /// Of a trial: how long each job may take. Its files have only the part of their length that it writes.
+    seconds_max: Option<f64>,
     pub(super) stripes: Vec<StripeRead>,
 }
 
 /// A large file that is being written.
-struct OpenFile {
+pub(super) struct OpenFile {
     index: usize,
+    /// The offset that is written to its beginning: 0, but for a part in a trial.
+    from: u64,
     buffered: File,
     direct: OpenTarget,
     align: u32,
+}
+
+impl OpenFile {
+    pub(super) fn new(index: usize, from: u64, buffered: File) -> Result<Self, RestoreError> {
+        let direct = open_again(&buffered, &OpenOptions { access: Access::Write, ..OpenOptions::default() })?;
+        let align = if files::is_direct(&direct) { WRITE_ALIGN } else { 1 };
+        Ok(Self { index, from, buffered, direct, align })
+    }
+
+    /// The file for an engine, and the alignment that its requests need.
+    pub(super) fn handle(&self) -> (EngineFile<'_>, u32) {
+        (FileHandle::from(self.direct.file()).into(), self.align)
+    }
 }
 
 impl<'w> Writing<'w> {
@@ -60,7 +80,13 @@ impl<'w> Writing<'w> {
         let records = set.stripes.iter().map(OpenStripe::records).collect();
         let counters = progress.count_stripes(set.stripes.len());
         let stripes = vec![StripeRead::default(); set.stripes.len()];
-        Ok(Self { set, tree, shape, buffers, rate, progress, records, counters, stripes })
+        let seconds_max = None;
+        Ok(Self { set, tree, shape, buffers, rate, progress, records, counters, seconds_max, stripes })
+    }
+
+    /// Ends each job that begins from now on after so many seconds.
+    pub(super) fn limit(&mut self, seconds: f64) {
+        self.seconds_max = Some(seconds);
     }
 
     fn runs(
@@ -74,33 +100,42 @@ impl<'w> Writing<'w> {
 
     /// Small files and ends of files, which workers write while they decode. A restore of everything also checks the entries,
     /// so that it has seen every frame.
-    pub(super) fn bundles(&mut self, checks_entries: bool) -> Result<(), RestoreError> {
+    pub(super) fn bundle_runs(&self, checks_entries: bool) -> Vec<Run> {
         let is_wanted = |record: &IndexRecord| match record.kind {
             FrameKind::Bundle => true,
             FrameKind::Entries => checks_entries,
             FrameKind::Data | FrameKind::Index | FrameKind::End => false,
         };
-        let runs = self.runs(is_wanted, |_, _| true);
-        self.job(&runs, &[])
+        self.runs(is_wanted, |_, _| true)
+    }
+
+    /// Writes these.
+    pub(super) fn bundles(&mut self, runs: &[Run]) -> Result<(), RestoreError> {
+        self.job(runs, &[])
     }
 
     /// Files with frames of their own.
-    pub(super) fn data(&mut self) -> Result<(), RestoreError> {
+    pub(super) fn data_runs(&self) -> Vec<Run> {
         let is_wanted = |record: &IndexRecord| {
             record.kind == FrameKind::Data && self.tree.plan.files.contains_key(&record.file)
         };
         let follows = |one: &IndexRecord, next: &IndexRecord| {
             one.file == next.file && one.offset + u64::from(one.plain_length) == next.offset
         };
+        self.runs(is_wanted, follows)
+    }
+
+    /// Writes these, some files at a time.
+    pub(super) fn data(&mut self, runs: Vec<Run>) -> Result<(), RestoreError> {
         let mut of_files: BTreeMap<u64, Vec<Run>> = BTreeMap::new();
-        for run in self.runs(is_wanted, follows) {
-            of_files.entry(self.first(&run).file).or_default().push(run);
+        for run in runs {
+            of_files.entry(self.file_of(&run)).or_default().push(run);
         }
         let mut of_files: Vec<_> = of_files.into_iter().collect();
         for batch in of_files.chunks_mut(FILES_AT_ONCE) {
             batch.iter_mut().try_for_each(|(file, runs)| self.check_extents(*file, runs))?;
             let mut opening = Opening::new(self.tree);
-            let files = batch.iter().map(|(file, _)| self.open(*file, &mut opening));
+            let files = batch.iter().map(|(file, runs)| self.open(*file, runs, &mut opening));
             let files = files.collect::<Result<Vec<_>, _>>()?;
             let mut runs: Vec<Run> = batch.iter().flat_map(|(_, runs)| runs.iter().copied()).collect();
             runs.sort_by_key(|run| (run.position, run.stripe));
@@ -111,6 +146,11 @@ impl<'w> Writing<'w> {
             }
         }
         Ok(())
+    }
+
+    /// The number of the file that a run of data is of.
+    pub(super) fn file_of(&self, run: &Run) -> u64 {
+        self.first(run).file
     }
 
     fn first(&self, run: &Run) -> &IndexRecord {
@@ -137,28 +177,37 @@ impl<'w> Writing<'w> {
         Ok(())
     }
 
-    fn open(&self, file: u64, opening: &mut Opening<'_>) -> Result<OpenFile, RestoreError> {
+    fn open(&self, file: u64, runs: &[Run], opening: &mut Opening<'_>) -> Result<OpenFile, RestoreError> {
         let index = self.tree.plan.files.get(&file).copied().unwrap_or_default();
         let entry = self.tree.plan.all[index].entry;
         let buffered = opening.open(index)?;
         if !self.tree.has_lengths() {
-            return Self::open_twice(index, buffered);
+            return OpenFile::new(index, 0, buffered);
         }
+        let (from, length, is_dense) = match self.seconds_max {
+            None => (0, entry.size_bytes, entry.data_bytes == entry.size_bytes),
+            Some(_) => self.part(runs),
+        };
         // Writes beyond the end of a file wait for each other.
-        let grown = buffered.set_len(entry.size_bytes).and_then(|()| {
-            if entry.data_bytes == entry.size_bytes {
-                files::preallocate(&buffered, &(0..entry.size_bytes))?;
+        let grown = buffered.set_len(length).and_then(|()| {
+            if is_dense {
+                files::preallocate(&buffered, &(0..length))?;
             }
             Ok(())
         });
         grown.map_err(RestoreError::writing(&entry.name))?;
-        Self::open_twice(index, buffered)
+        OpenFile::new(index, from, buffered)
     }
 
-    fn open_twice(index: usize, buffered: File) -> Result<OpenFile, RestoreError> {
-        let direct = open_again(&buffered, &OpenOptions { access: Access::Write, ..OpenOptions::default() })?;
-        let align = if files::is_direct(&direct) { WRITE_ALIGN } else { 1 };
-        Ok(OpenFile { index, buffered, direct, align })
+    /// The part of a file that these runs, in the order of their offsets, are in: where it begins, how long it is, and whether
+    /// it is not much longer than they are together.
+    fn part(&self, runs: &[Run]) -> (u64, u64, bool) {
+        let align = u64::from(WRITE_ALIGN);
+        let end_of = |run: &Run| self.first(run).offset + u64::from(run.plain_length);
+        let from = runs.first().map_or(0, |run| self.first(run).offset / align * align);
+        let length = runs.last().map_or(from, end_of) - from;
+        let together: u64 = runs.iter().map(|run| u64::from(run.plain_length)).sum();
+        (from, length, length / 2 <= together)
     }
 
     fn job(&mut self, runs: &[Run], open: &[OpenFile]) -> Result<(), RestoreError> {
@@ -170,7 +219,9 @@ impl<'w> Writing<'w> {
         let number = |file: &OpenFile| self.tree.plan.all[file.index].entry.number;
         let destinations: HashMap<u64, Destination> = (0..)
             .zip(open)
-            .map(|(at, file)| (number(file), Destination { file: place(at), align: file.align }))
+            .map(|(at, file)| {
+                (number(file), Destination { file: place(at), align: file.align, from: file.from })
+            })
             .collect();
         let mut stages = (0..self.shape.workers)
             .map(|_| {
@@ -193,9 +244,10 @@ impl<'w> Writing<'w> {
             excess: None,
         };
         let of_stripes = self.set.stripes.iter().map(|open| open.stripe.handle());
-        let of_files = open.iter().map(|file| (FileHandle::from(file.direct.file()).into(), file.align));
+        let of_files = open.iter().map(OpenFile::handle);
         let (handles, aligns): (Vec<_>, Vec<_>) = of_stripes.chain(of_files).unzip();
-        let mut source = RunSource::new(runs, &self.counters);
+        let limit = TrialLimit { seconds: self.seconds_max.unwrap_or(f64::INFINITY), bytes: u64::MAX };
+        let mut source = Limited::new(RunSource::new(runs, &self.counters), MonotonicClock::new(), limit);
         let job = Job {
             source: &mut source,
             stages: vec![StageWorkers::any_order(stages.iter_mut().map(|stage| stage as &mut dyn Stage))],

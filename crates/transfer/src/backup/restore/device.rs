@@ -58,8 +58,7 @@ fn write(
 ) -> Result<Restored, RestoreError> {
     let clock = MonotonicClock::new();
     let plan = tree.plan;
-    let mut shape = ReadShape::of(set, true).limited(options.rate);
-    shape.ask(options.workers, options.depth);
+    let shape = ReadShape::of(set, true, options.choice).limited(options.rate);
     let planned = plan.one_file().map(|planned| planned.entry);
     let (size_bytes, bytes) = planned.map_or((0, 0), |entry| (entry.size_bytes, entry.data_bytes));
     progress.add_total(1, bytes);
@@ -69,8 +68,8 @@ fn write(
         zero(grant, end).map_err(RestoreError::system("zero", grant.path()))?;
     }
     let mut writing = Writing::new(set, tree, shape, options.rate, progress)?;
-    writing.bundles(options.only.is_empty())?;
-    writing.data()?;
+    writing.bundles(&writing.bundle_runs(options.only.is_empty()))?;
+    writing.data(writing.data_runs())?;
     let stripes = std::mem::take(&mut writing.stripes);
     if let Some((name, missing_bytes)) = tree.incomplete() {
         let message = format!("{missing_bytes} bytes of {name} are in no frame of the set");
@@ -84,6 +83,7 @@ fn write(
         stripes,
         reads_max: shape.depth,
         workers: shape.workers,
+        transfer_bytes: shape.transfer_bytes(),
         sync_ns: clock.now_ns() - begun_ns,
         ..Restored::default()
     })

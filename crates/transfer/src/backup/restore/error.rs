@@ -61,6 +61,8 @@ pub enum RestoreError {
     /// All of it is restored and durable, but not where it should be.
     #[error("{} is restored and durable, but is still called {}: {source}", target.display(), temporary.display())]
     NotNamed { target: PathBuf, temporary: PathBuf, source: io::Error },
+    #[error("cannot remove {}, which a trial made", path.display())]
+    TrialLeft { path: PathBuf },
     #[error(transparent)]
     Engine(#[from] EngineError),
 }

@@ -5,6 +5,7 @@
 //! nothing that is not whole looks whole. The directory is held open and every name is taken relative to it, without following
 //! a link: a hostile set cannot write elsewhere.
 
+mod alone;
 mod batch;
 mod device;
 mod error;
@@ -14,6 +15,7 @@ mod request;
 mod roots;
 mod stage;
 mod tree;
+mod trial;
 
 use std::path::Path;
 
@@ -25,14 +27,15 @@ use self::batch::Writing;
 use self::plan::Plan;
 use self::roots::{Onto, Roots};
 use self::tree::Tree;
-use super::codec::KeyError;
 use super::read::{Damage, OpenSet, ReadError, ReadShape};
 use crate::progress::Progress;
 
+pub use alone::Loaded;
 pub use error::RestoreError;
 pub use request::{NotRestored, RestoreOptions, Restored};
 pub use roots::Elsewhere;
 pub use tree::FileLoss;
+pub use trial::{RestoreSample, RestoreShape};
 
 /// Restores `set` to `to`: a new name, an empty directory, or what the consent says may be replaced, such as a block device.
 ///
@@ -44,14 +47,7 @@ pub fn restore(
     options: &RestoreOptions<'_>,
     progress: &Progress,
 ) -> Result<Restored, NotRestored> {
-    if set.is_without_key {
-        return Err(ReadError::from(KeyError::NoKey).into());
-    }
-    // Another copy of the manifest may be damaged: one was good.
-    let damage: Vec<_> = set.damage.iter().filter(|damage| damage.stripe.is_some()).cloned().collect();
-    if !damage.is_empty() {
-        return Err(ReadError::Damaged(damage).into());
-    }
+    set.check_usable()?;
     let plan = Plan::new(&set.manifest, options.only)?;
     if files::is_block_device(to) {
         return device::restore(set, &plan, to, options, progress);
@@ -83,16 +79,15 @@ fn write(
 ) -> Result<Restored, RestoreError> {
     let clock = MonotonicClock::new();
     let plan = tree.plan;
-    let mut shape = ReadShape::of(set, true).limited(options.rate);
-    shape.ask(options.workers, options.depth);
+    let shape = ReadShape::of(set, true, options.choice).limited(options.rate);
     let content = || plan.files.values().map(|index| &plan.all[*index]);
     let bytes: u64 = content().map(|planned| planned.entry.data_bytes).sum();
     progress.add_total(plan.files.len() as u64, bytes);
     roots.check_room(content().map(|planned| (planned.path.as_path(), planned.entry.data_bytes)))?;
     tree.make_directories()?;
     let mut writing = Writing::new(set, tree, shape, options.rate, progress)?;
-    writing.bundles(options.only.is_empty())?;
-    writing.data()?;
+    writing.bundles(&writing.bundle_runs(options.only.is_empty()))?;
+    writing.data(writing.data_runs())?;
     let stripes = std::mem::take(&mut writing.stripes);
     tree.make_empty_files()?;
     if let Some((name, missing_bytes)) = tree.incomplete() {
@@ -110,6 +105,7 @@ fn write(
         stripes,
         reads_max: shape.depth,
         workers: shape.workers,
+        transfer_bytes: shape.transfer_bytes(),
         sync_ns: clock.now_ns() - begun_ns,
         losses: Vec::new(),
     })

@@ -7,7 +7,7 @@ use iostall_engine::guard::WriteConsent;
 use super::error::RestoreError;
 use super::roots::Elsewhere;
 use super::tree::FileLoss;
-use crate::backup::read::StripeRead;
+use crate::backup::read::{ReadChoice, StripeRead};
 use crate::rate::RateLimit;
 
 /// What to restore, and how.
@@ -19,10 +19,8 @@ pub struct RestoreOptions<'a> {
     pub consent: WriteConsent,
     /// Limits how fast stripes are read.
     pub rate: Option<&'a RateLimit>,
-    /// Threads that decode.
-    pub workers: Option<u32>,
-    /// Reads in flight, and as many writes.
-    pub depth: Option<u32>,
+    /// How much at once.
+    pub choice: ReadChoice,
     /// Directories of the set that are not restored below the destination; not together with `only`.
     pub elsewhere: &'a [Elsewhere],
 }
@@ -40,6 +38,8 @@ pub struct Restored {
     pub stripes: Vec<StripeRead>,
     pub reads_max: u32,
     pub workers: u32,
+    /// Most bytes of content in one request.
+    pub transfer_bytes: u32,
     /// The final sync calls.
     pub sync_ns: u64,
     /// Metadata that could not be restored.

@@ -30,6 +30,8 @@ pub(super) struct Destination {
     pub(super) file: FileIndex,
     /// Writes of the engine must be multiples of this, but at the end of the file.
     pub(super) align: u32,
+    /// The offset that is written to its beginning.
+    pub(super) from: u64,
 }
 
 /// A worker.
@@ -124,9 +126,9 @@ impl Stage for RestoreStage<'_> {
             is_whole(record.offset) && (is_whole(end) || end == size_bytes && self.opening.may_end_past())
         };
         match destination {
-            Some(Destination { file, align }) if fits(align) => {
+            Some(Destination { file, align, from }) if fits(align) => {
                 frame.replace(spare, plain_length);
-                frame.set_origin(extent(file, record.offset));
+                frame.set_origin(extent(file, record.offset - from));
             }
             _ => {
                 self.write(&run, &record, record.file, record.offset, &spare[..length])?;

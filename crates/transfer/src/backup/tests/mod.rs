@@ -3,6 +3,7 @@
 mod attacks;
 mod damage;
 mod real;
+mod trial;
 mod whole;
 mod without_key;
 mod writer;

@@ -15,8 +15,8 @@ use self::stage::{Checked, HeaderHashes, VerifyStage};
 use super::codec::Decoder;
 use super::format::{FrameKind, IndexRecord};
 use super::read::{
-    Damage, OpenSet, ReadError, ReadShape, Run, RunSource, StripeRead, add_reads, blocks_of, entry_of,
-    run_job, runs,
+    Damage, OpenSet, ReadChoice, ReadError, ReadShape, Run, RunSource, StripeRead, add_reads, blocks_of,
+    entry_of, run_job, runs,
 };
 use super::restore::check_names;
 use crate::pipeline::{Job, OrderedStage, PipelineError, Stage, StageWorkers};
@@ -80,7 +80,7 @@ struct Verifying<'v> {
 impl Verifying<'_> {
     fn run(&self, found: &mut Verified) -> Result<(), ReadError> {
         let Self { set, records, .. } = *self;
-        let shape = ReadShape::of(set, false).limited(self.options.rate);
+        let shape = ReadShape::of(set, false, ReadChoice::default()).limited(self.options.rate);
         let mut buffers =
             shape.buffers().map_err(ReadError::system("map buffers for", Path::new("a check")))?;
         let stripes = set.stripes.iter().zip(records).map(|(open, records)| (&open.stripe, &records[..]));

@@ -63,6 +63,7 @@ impl Found<'_> {
             })),
             targets,
             worker_count: 0,
+            restore: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use iostall_measure::Nanos;
 use iostall_model::sqlserver_backup::{StatementCompression, refusals_of_server};
 use iostall_model::{PartAlone, TunePart};
-use iostall_stats::halving::{Halving, Tried};
+use iostall_stats::halving::Halving;
 
 use super::super::error::SqlServerBackupError;
 use super::axes::{Axes, ServerSetting};
@@ -11,7 +11,7 @@ use super::request::ServerTuneRequest;
 use super::trials::{Figures, Trials};
 use crate::backup::tune::grid::Grid;
 use crate::backup::tune::search::{Searched, search};
-use crate::event::{Event, Observer, RunProgress, TunePlan, WholeBackup};
+use crate::event::{Event, Observer, TunePlan, WholeBackup};
 use crate::transfer::Transfer;
 
 /// A search with fewer backups compares nothing.
@@ -63,6 +63,7 @@ impl Tuned {
             budget: request.budget,
             memory_bytes_max: self.memory_max,
             trial_bytes_max: if request.statement.is_to_nul() { 0 } else { bytes },
+            is_restore: false,
             whole: Some(WholeBackup { bytes, seconds: figures.past_s }),
         }
     }
@@ -103,15 +104,7 @@ impl Tuned {
             seen
         };
         let mut on = |searched: &Searched| {
-            let rates = searched.halving.tried().iter().filter_map(Tried::rate);
-            let elapsed_ns = Nanos::from_seconds(now_s()).nanos();
-            let whole = RunProgress::new(elapsed_ns, Some(request.budget.nanos().saturating_sub(elapsed_ns)));
-            observer.on(&Event::TuneProgress {
-                tried: searched.looks.iter().filter(|looks| looks.count > 0).count(),
-                settings: grid.settings.len(),
-                bytes_per_s_best: rates.fold(0.0, f64::max),
-                whole,
-            });
+            searched.show(Nanos::from_seconds(now_s()).nanos(), request.budget, observer);
         };
         let (searched, ended) = search(halving, left_s, &now_s, &mut measure, &mut on);
         self.searched = Some(searched);

@@ -1,0 +1,133 @@
+//! Makes trials of a restore, and says what there is to try.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use iostall_measure::Nanos;
+use iostall_transfer::backup::create::{Trial, TrialLimit};
+use iostall_transfer::backup::read::{OpenSet, ReadChoice};
+use iostall_transfer::backup::restore::{RestoreError, RestoreSample};
+
+use super::axes::{Axes, Setting};
+use super::request::RestoreTuneRequest;
+use crate::backup::tune::grid::Grid;
+use crate::backup::tune::search::{Searched, Seen, halving, search};
+use crate::backup::tune::tuner::{memory_max, place_of, trial_bytes};
+use crate::error::{SessionError, UseCaseError};
+use crate::event::{Observer, TunePlan};
+use crate::transfer::Transfer;
+
+/// Makes trials.
+pub(super) struct Tuner<'r> {
+    pub(super) request: &'r RestoreTuneRequest,
+    pub(super) set: &'r OpenSet,
+    pub(super) sample: RestoreSample<'r>,
+    /// Of a restore that nobody has tuned.
+    pub(super) default: Setting,
+    pub(super) trial_bytes: u64,
+    pub(super) cancel: Arc<AtomicBool>,
+    trials: u32,
+}
+
+impl<'r> Tuner<'r> {
+    pub(super) fn new(
+        request: &'r RestoreTuneRequest,
+        set: &'r OpenSet,
+        transfer: &Transfer,
+    ) -> Result<Self, SessionError> {
+        let place = &request.place;
+        let look = |source| SessionError::Look { path: place.clone(), source };
+        if !std::fs::metadata(place).map_err(look)?.is_dir() {
+            return Err(look(io::ErrorKind::NotADirectory.into()));
+        }
+        let sample = RestoreSample::of(set).map_err(failed)?;
+        if sample.bytes() == 0 {
+            return Err(SessionError::TuneEmpty { named: request.from.first().cloned().unwrap_or_default() });
+        }
+        Ok(Self {
+            request,
+            set,
+            default: Setting::of(&sample.shape(request.choice)),
+            trial_bytes: trial_bytes(sample.bytes(), [place.as_path()])?,
+            sample,
+            cancel: transfer.progress().cancel_flag(),
+            trials: 0,
+        })
+    }
+
+    /// All settings that fit into memory, and how much that is.
+    pub(super) fn grid(&self) -> Result<(Grid<Setting>, u64), SessionError> {
+        let memory_max = memory_max(self.request.memory_bytes);
+        let axes = Axes::new(&self.request.choice, &self.default, self.sample.frame_bytes());
+        let shape_of = |setting: &Setting| self.sample.shape(setting.choice());
+        let grid = axes.grid(&self.default, memory_max, &shape_of);
+        let grid = grid.ok_or_else(|| SessionError::TuneMemory {
+            wanted_bytes: shape_of(&self.default).memory_bytes,
+            memory_bytes: memory_max,
+        })?;
+        Ok((grid, memory_max))
+    }
+
+    /// What is about to be done.
+    pub(super) fn plan(&self, grid: &Grid<Setting>, memory_bytes_max: u64) -> TunePlan {
+        TunePlan {
+            settings: grid.settings.len() as u64,
+            over_memory: grid.over_memory(),
+            budget: self.request.budget,
+            memory_bytes_max,
+            trial_bytes_max: self.trial_bytes,
+            whole: None,
+            is_restore: true,
+        }
+    }
+
+    pub(super) fn search(
+        &mut self,
+        grid: &Grid<Setting>,
+        transfer: &Transfer,
+        observer: &dyn Observer,
+    ) -> (Searched, Result<(), RestoreError>) {
+        let budget = self.request.budget;
+        let now_s = || Nanos(transfer.elapsed_ns()).seconds();
+        let left_s = budget.seconds() - now_s();
+        let mut measure = |number: usize, seconds: f64| self.trial(grid.settings[number].choice(), seconds);
+        let mut on = |searched: &Searched| searched.show(transfer.elapsed_ns(), budget, observer);
+        search(halving(grid, left_s), left_s, &now_s, &mut measure, &mut on)
+    }
+
+    /// The share of the set at which the next trial begins.
+    pub(super) fn next_place(&mut self) -> f64 {
+        self.trials += 1;
+        place_of(self.trials)
+    }
+
+    /// How much a trial may write for so many seconds.
+    pub(super) fn limit(&self, seconds: f64) -> TrialLimit {
+        TrialLimit { seconds, bytes: self.trial_bytes }
+    }
+
+    /// Restores pieces for so many seconds, from the next place of the set on.
+    fn trial(&mut self, choice: ReadChoice, seconds: f64) -> Result<Seen, RestoreError> {
+        let (from, limit) = (self.next_place(), self.limit(seconds));
+        match self.sample.trial(&self.request.place, choice, from, limit, &self.cancel) {
+            Ok(Trial { bytes_per_s, source_bytes, stored_bytes }) => Ok(Seen {
+                bytes_per_s: (bytes_per_s > 0.0).then_some(bytes_per_s),
+                source_bytes,
+                stored_bytes,
+                moved_s: None,
+            }),
+            // A setting that this machine cannot have is a bad one, and no reason to stop.
+            Err(RestoreError::System { verb: "map buffers for", .. } | RestoreError::Engine(_)) => {
+                Ok(Seen::default())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// With what the user can do about it.
+pub(super) fn failed(error: RestoreError) -> SessionError {
+    let hint = error.hint();
+    SessionError::OfUseCase(UseCaseError::new(error, hint))
+}

@@ -1,0 +1,64 @@
+//! `iostall backup restore tune`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use iostall_measure::{ByteCount, Nanos};
+use iostall_session::backup::tune_restore::RestoreTuneRequest;
+use iostall_transfer::backup::codec::Unlock;
+
+use super::keys::UnlockArgs;
+use super::restore::ReadChoiceArgs;
+use super::tune::budget;
+use crate::cli::load::OutputArgs;
+
+/// For which restore settings are to be found.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall backup restore tune /b1/shop.iob --to /srv\n  \
+    iostall backup restore tune --budget 10m --workers 2 /b1/shop.iob /b2/shop.iob --to /srv\n\n\
+    First reading the stripes, decoding on the CPUs and writing to the destination are measured alone; then requests in\n\
+    flight, their size and workers are tried together; last, the best few are compared with the defaults, again and again in\n\
+    turn. What you give is kept. The answer is a command line, or that the defaults are as good: both are exit status 0.\n\n\
+    Trials restore pieces of the backup into a directory of their own below --to, up to 1 GiB at a time (at most a quarter of\n\
+    the free space), and remove it. Nothing else there is touched. A set that is called `tune` is restored as ./tune.")]
+pub(crate) struct RestoreTuneArgs {
+    /// The manifest, or a stripe beside it; stripes in other directories are named, too
+    #[arg(value_name = "SET", required = true)]
+    pub(crate) from: Vec<PathBuf>,
+
+    /// An existing directory on the file system to which you would restore
+    #[arg(long, value_name = "DIR", required = true, help_heading = "What")]
+    pub(crate) to: PathBuf,
+    #[command(flatten)]
+    pub(crate) unlock: UnlockArgs,
+    /// How long it may take: 5s to 24h
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = budget, help_heading = "How")]
+    pub(crate) budget: Nanos,
+    /// Most memory for buffers; settings with more are not tried [default: a quarter of what is free, at most 2 GiB]
+    #[arg(long, value_name = "SIZE", help_heading = "How")]
+    pub(crate) memory: Option<ByteCount>,
+    #[command(flatten)]
+    pub(crate) choice: ReadChoiceArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Do not store the run
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_store: bool,
+}
+
+impl RestoreTuneArgs {
+    /// What is to be done, with these keys.
+    pub(crate) fn request(&self, unlock: Option<Unlock>) -> RestoreTuneRequest {
+        RestoreTuneRequest {
+            from: self.from.clone(),
+            place: self.to.clone(),
+            unlock,
+            choice: self.choice.choice(),
+            budget: self.budget,
+            memory_bytes: self.memory.map(ByteCount::bytes),
+            kept: self.unlock.words(),
+        }
+    }
+}
