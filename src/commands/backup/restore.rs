@@ -33,6 +33,8 @@ pub(super) fn run(args: &RestoreArgs, global: &GlobalArgs, printer: &Printer) ->
         depth: args.depth,
         limit: args.limit,
         tablespaces: args.tablespace.clone(),
+        no_prepare: args.no_prepare,
+        engine_dir: args.engine_dir.clone(),
     };
     let percent = Stats::new(args.stats, printer);
     let mut done = restore(&request, &known(global, printer), transfer, &percent)?;

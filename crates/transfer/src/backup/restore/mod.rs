@@ -30,7 +30,7 @@ use super::read::{Damage, OpenSet, ReadError, ReadShape};
 use crate::progress::Progress;
 
 pub use error::RestoreError;
-pub use request::{NotRestored, RestoreOptions, Restored};
+pub use request::{BeforeNamed, NotRestored, RestoreOptions, Restored};
 pub use roots::Elsewhere;
 pub use tree::FileLoss;
 
@@ -101,6 +101,9 @@ fn write(
     }
     tree.make_links()?;
     tree.finish_directories()?;
+    if let Some(BeforeNamed(finish)) = options.before_named {
+        finish(&roots.main.temporary).map_err(RestoreError::NotFinished)?;
+    }
     let begun_ns = clock.now_ns();
     roots.sync()?;
     Ok(Restored {
