@@ -41,6 +41,7 @@ mod kerberos;
 mod load;
 mod look;
 mod manual;
+mod mariadb;
 mod matrix;
 mod older_sqlite;
 mod open_loop;

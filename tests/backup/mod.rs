@@ -9,6 +9,7 @@ mod drill_postgres;
 mod keep;
 mod keys;
 mod killed;
+mod mariadb;
 mod objects;
 mod plan;
 mod relations;

@@ -108,6 +108,8 @@ pub enum WarningCode {
     StoreReplaces,
     /// Something in a tree has no content that could be backed up.
     LeftOut,
+    /// A restored database needs another step before a server may be started on it.
+    NotPrepared,
     /// There is a newer backup of the same source than the one that was used.
     NewerBackup,
     /// A stripe of a backup has another name than it was given.
@@ -169,6 +171,7 @@ impl WarningCode {
             | Self::WrongPages
             | Self::StoreReplaces
             | Self::NewerBackup
+            | Self::NotPrepared
             | Self::MissingGrant
             | Self::SettingOff
             | Self::CountersLost

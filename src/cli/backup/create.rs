@@ -30,7 +30,7 @@ const STRIPES_MAX: usize = 64;
     refused. Until the end everything has the name .NAME.SETID.partial; the manifest, NAME.manifest beside the first\n\
     stripe, comes last. No manifest: no backup.")]
 pub(crate) struct CreateArgs {
-    /// Files, directories, a block device, postgres://USER@HOST, sqlite:PATH, or `-` for standard input
+    /// Files, directories, a block device, postgres://USER@HOST, mariadb://USER@HOST, sqlite:PATH, or `-` for standard input
     #[arg(value_name = "SOURCE", required = true)]
     pub(crate) sources: Vec<PathBuf>,
 
@@ -42,6 +42,9 @@ pub(crate) struct CreateArgs {
     pub(crate) compress: Compression,
     #[command(flatten)]
     pub(crate) lock: LockArgs,
+    /// The directory of mariadb-backup, if it is not in PATH: the backup of MariaDB is read by it
+    #[arg(long, value_name = "DIR", help_heading = "What")]
+    pub(crate) engine_dir: Option<PathBuf>,
 
     /// Unit of checksum, compression and encryption, a power of two [default: 1 MiB]
     #[arg(long, value_name = "SIZE", value_parser = power_of_two, help_heading = "How")]

@@ -18,7 +18,8 @@ use crate::cli::rate::bytes_per_second;
     iostall backup drill /b1/shop.iob --database shop --check \"select max(at) > now() - interval '1 day' from orders\"\n  \
     iostall backup drill /b1/shop.iob --scratch /scratch --engine-dir /opt/pg16/bin --keep\n\n\
     PostgreSQL recovers the restored files on a socket that nobody else can reach, without archiving, following or\n\
-    subscribing; amcheck looks at every database, and iostall at every page. SQLite checks integrity and foreign keys.\n\
+    subscribing; amcheck looks at every database, and iostall at every page. MariaDB is prepared, and\n\
+    checks every table. SQLite checks integrity and foreign keys.\n\
     Of other files only the content is compared, which proves less. Exit status 1 if a check fails. The store keeps the\n\
     time to recover: restore, start and recovery.")]
 pub(crate) struct DrillArgs {
@@ -38,13 +39,13 @@ pub(crate) struct DrillArgs {
     #[arg(long, help_heading = "What")]
     pub(crate) keep: bool,
 
-    /// The directory of PostgreSQL's programs, if not one where distributions have them
+    /// The directory of the programs of PostgreSQL or MariaDB, if not one where distributions have them
     #[arg(long, value_name = "DIR", help_heading = "Server")]
     pub(crate) engine_dir: Option<PathBuf>,
-    /// As root: the account to start PostgreSQL under [default: postgres, or else the owner of the files in the set]
+    /// As root: the account to start the server under [default: postgres or mysql, or else the owner of the files in the set]
     #[arg(long, value_name = "NAME", help_heading = "Server")]
     pub(crate) user: Option<String>,
-    /// A superuser of the restored server
+    /// A superuser of the restored PostgreSQL
     #[arg(long, value_name = "ROLE", default_value = "postgres", help_heading = "Server")]
     pub(crate) role: String,
     /// A setting of the restored server, such as shared_preload_libraries=; may be repeated
@@ -53,9 +54,9 @@ pub(crate) struct DrillArgs {
     /// A statement that must run without an error, and be true if it says whether something is; may be repeated
     #[arg(long, value_name = "SQL", help_heading = "Server")]
     pub(crate) check: Vec<String>,
-    /// The database in which the statements of --check are run
-    #[arg(long, value_name = "NAME", default_value = "postgres", help_heading = "Server")]
-    pub(crate) database: String,
+    /// The database in which the statements of --check are run [default: postgres; for MariaDB none]
+    #[arg(long, value_name = "NAME", help_heading = "Server")]
+    pub(crate) database: Option<String>,
     /// How long the server and the checks may take together
     #[arg(long, value_name = "TIME", default_value = "12h", help_heading = "Server")]
     pub(crate) timeout: Nanos,

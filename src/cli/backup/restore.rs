@@ -48,6 +48,12 @@ pub(crate) struct RestoreArgs {
     /// repeated
     #[arg(long, value_name = "OLD=NEW", conflicts_with = "only", value_parser = tablespace, help_heading = "What")]
     pub(crate) tablespace: Vec<TablespaceMove>,
+    /// Leave the files of MariaDB as they were backed up: run mariadb-backup --prepare before you start a server on them
+    #[arg(long, help_heading = "What")]
+    pub(crate) no_prepare: bool,
+    /// The directory of mariadb-backup, if it is not in PATH: it prepares the files of MariaDB
+    #[arg(long, value_name = "DIR", conflicts_with = "no_prepare", help_heading = "What")]
+    pub(crate) engine_dir: Option<PathBuf>,
     /// The id of the set that this must be; another one is not restored, exit status 1
     #[arg(long, value_name = "SETID", help_heading = "What")]
     pub(crate) expect: Option<SetId>,
@@ -91,6 +97,8 @@ impl RestoreArgs {
             choice: self.choice.choice(),
             limit: self.limit,
             tablespaces: self.tablespace.clone(),
+            no_prepare: self.no_prepare,
+            engine_dir: self.engine_dir.clone(),
         }
     }
 }

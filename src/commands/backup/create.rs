@@ -1,11 +1,11 @@
 //! `iostall backup create`: backs up, and writes report and run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use iostall_measure::ByteCount;
 use iostall_session::SessionError;
-use iostall_session::backup::create::{BackupSource, CreateRequest, create, scratch_for};
-use iostall_session::backup::database::DatabaseSource;
+use iostall_session::backup::create::{CreateRequest, create, scratch_for};
+use iostall_session::backup::source::{SourceHelp, source_of};
 
 use super::keys::key_error;
 use super::stats::Stats;
@@ -24,8 +24,9 @@ pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> 
     let outputs = output::check(&args.output, &taken(global).targets(files))?;
     let mut writer = run_writer(global, args.no_store, printer)?;
     let scratch = scratch_for(&targets);
-    let sources =
-        args.sources.iter().map(|source| named(source, &scratch)).collect::<anyhow::Result<Vec<_>>>()?;
+    let engine_dir = args.engine_dir.as_deref();
+    let help = SourceHelp { scratch: &scratch, engine_dir, ask: &Printer::ask_password };
+    let sources = args.sources.iter().map(|source| source_of(source, &help)).collect::<Result<_, _>>()?;
     let transfer = begin_transfer(args.nice, printer)?;
     let transfer = give_way(transfer, &args.give_way, (&args.output.require, args.limit))?;
     let request = CreateRequest {
@@ -67,29 +68,4 @@ pub(super) fn stripes(to: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
 
 fn size(size: ByteCount) -> u32 {
     u32::try_from(size.bytes()).unwrap_or(u32::MAX)
-}
-
-/// The copy of a database of SQLite will be made in `scratch`.
-fn named(source: &Path, scratch: &Path) -> anyhow::Result<BackupSource> {
-    let text = source.to_string_lossy();
-    if text == "-" {
-        return Ok(BackupSource::StandardInput);
-    }
-    if !source.exists()
-        && let Some(database) = DatabaseSource::parse(&text).map_err(SessionError::from)?
-    {
-        let ready = database.ready(scratch, &Printer::ask_password).map_err(SessionError::from)?;
-        return Ok(BackupSource::Database(ready));
-    }
-    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_owned());
-    match scheme {
-        Some(scheme) if !source.exists() => {
-            let error = anyhow::anyhow!("{scheme}:// is no source of a backup");
-            Err(hinted(
-                error,
-                "name files, directories, a block device, postgres://USER@HOST, sqlite:PATH, or - for standard input",
-            ))
-        }
-        _ => Ok(BackupSource::Path(source.to_owned())),
-    }
 }

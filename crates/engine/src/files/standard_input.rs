@@ -1,8 +1,8 @@
 //! Standard input that can be given up while it is silent.
 
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::io::{self, PipeReader, Read};
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -21,6 +21,11 @@ impl<F: Fn() -> bool> StandardInput<F> {
     /// Standard input of this process.
     pub fn open(is_over: F) -> io::Result<Self> {
         Ok(Self::of(File::from(io::stdin().as_fd().try_clone_to_owned()?), is_over))
+    }
+
+    /// What another program writes into `pipe`.
+    pub fn of_pipe(pipe: PipeReader, is_over: F) -> Self {
+        Self::of(File::from(OwnedFd::from(pipe)), is_over)
     }
 
     fn of(stream: File, is_over: F) -> Self {
@@ -57,9 +62,7 @@ mod tests {
     fn a_silent_stream_is_given_up_and_one_that_speaks_is_read_to_its_end() {
         let (reader, mut writer) = io::pipe().unwrap();
         let is_over = AtomicBool::new(false);
-        let mut stream = StandardInput::of(File::from(std::os::fd::OwnedFd::from(reader)), || {
-            is_over.load(Ordering::Relaxed)
-        });
+        let mut stream = StandardInput::of_pipe(reader, || is_over.load(Ordering::Relaxed));
         writer.write_all(b"said").unwrap();
         let mut buffer = [0; 10];
         assert_eq!(stream.read(&mut buffer).unwrap(), 4);

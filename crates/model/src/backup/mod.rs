@@ -14,4 +14,6 @@ pub use entry::{FileAttribute, FileEntry, FileKind, FileMetadata};
 pub use manifest::{Manifest, StripeRecord, Totals};
 pub use set_id::{SetId, SetIdError};
 pub use settings::BackupSettings;
-pub use source::{PostgresRecord, SourceKind, SourceRecord, TablespaceRecord};
+pub use source::{
+    MariadbRecord, PostgresRecord, SourceKind, SourceRecord, TablespacePages, TablespaceRecord,
+};

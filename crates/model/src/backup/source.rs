@@ -27,6 +27,7 @@ pub enum SourceKind {
     BlockDevice,
     Stream,
     Postgresql(PostgresRecord),
+    Mariadb(MariadbRecord),
     Sqlite {
         /// Version of the library that made the copy.
         version: String,
@@ -58,4 +59,33 @@ pub struct TablespaceRecord {
     pub oid: String,
     /// Where it was on the server.
     pub location: StoredName,
+}
+
+/// A MariaDB server that was backed up while it was running, by its own mariadb-backup.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MariadbRecord {
+    /// As `VERSION()` says.
+    pub version: String,
+    /// Version of the mariadb-backup that read it.
+    pub tool_version: String,
+    /// Position in InnoDB's log up to which its changes are in the backup, bytes.
+    pub end_lsn: u64,
+    /// Where the server's binary log was then, as mariadb-backup says it, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binlog: Option<String>,
+    /// Page size of InnoDB, bytes.
+    pub page_bytes: u32,
+    /// Whether names of tables are kept in lower case: a server on the files needs the same setting.
+    pub lower_case_table_names: u32,
+    /// Tablespaces whose pages have another size, as those of `ROW_FORMAT=COMPRESSED`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_pages: Vec<TablespacePages>,
+}
+
+/// The size of the pages of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TablespacePages {
+    /// Its name in the source.
+    pub name: StoredName,
+    pub page_bytes: u32,
 }

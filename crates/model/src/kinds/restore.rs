@@ -54,6 +54,9 @@ pub struct RestoreOutcome {
     pub elapsed_ns: u64,
     /// Of this, the final sync calls, nanoseconds.
     pub sync_ns: u64,
+    /// Of this, what making the files of MariaDB ready for a server took, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare_ns: Option<u64>,
     /// Where buffers spent their time. Its hashing is everything that workers do: checksums, decryption and decompression.
     pub buffer_time: BufferTime,
     /// Throughput over time.

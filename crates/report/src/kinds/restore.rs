@@ -134,7 +134,10 @@ fn facts(restore: &RestoreOutcome) -> Vec<Fact> {
     ));
     facts.extend(limit_fact(&restore.buffer_time, "destination"));
     let (all, sync) = (duration(restore.elapsed_ns as f64), duration(restore.sync_ns as f64));
-    facts.push(Fact::new("time", format!("{all} in all · {sync} making durable")));
+    let prepare =
+        restore.prepare_ns.map(|ns| format!(" · {} preparing the files for a server", duration(ns as f64)));
+    let prepare = prepare.unwrap_or_default();
+    facts.push(Fact::new("time", format!("{all} in all{prepare} · {sync} making durable")));
     facts.push(striped::cpu(restore.cpu_user_ns, restore.cpu_system_ns, restore.bytes));
     facts
 }

@@ -152,7 +152,7 @@ fn options(request: &CreateRequest, giving_way: Option<Arc<RateLimit>>) -> Creat
 fn requested(source: BackupSource, progress: &Progress) -> Result<SourceRequest, SessionError> {
     Ok(match source {
         BackupSource::Database(database) => {
-            let prepared = database.prepare(&|| progress.is_cancelled());
+            let prepared = database.prepare(&progress.cancel_flag());
             let failed = |error: DatabaseSourceError| {
                 if error.is_cancelled() { CreateError::Cancelled.into() } else { SessionError::from(error) }
             };

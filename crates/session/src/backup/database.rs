@@ -1,13 +1,17 @@
-//! Databases as they are named on a command line, such as `postgres://backup@localhost` and `sqlite:/srv/shop.db`.
+//! Databases as they are named on a command line, such as `postgres://backup@localhost`, `mariadb://backup@localhost` and
+//! `sqlite:/srv/shop.db`.
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use iostall_connect::{Address, AddressError, Engine, Secret, SourceError};
 use iostall_transfer::backup::create::PreparedSource;
 use thiserror::Error;
 
+use super::mariadb::{self, MariadbBackupError, MariadbRequest};
 use super::postgres::{self, PostgresBackupError, PostgresRequest};
 use super::sqlite::{self, SqliteBackupError, SqliteRequest};
 use crate::error::{SessionError, UseCaseError};
@@ -23,6 +27,7 @@ pub type AskPassword<'a> = &'a dyn Fn(&str) -> io::Result<Option<String>>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DatabaseSource {
     Postgres(Box<Address>),
+    Mariadb(Box<Address>),
     Sqlite(PathBuf),
 }
 
@@ -33,6 +38,7 @@ pub struct ReadyDatabase(Ready);
 #[derive(Debug)]
 enum Ready {
     Postgres { address: Box<Address>, password: Secret },
+    Mariadb(Box<MariadbRequest>),
     Sqlite { path: PathBuf, scratch: PathBuf },
 }
 
@@ -42,7 +48,7 @@ enum Ready {
 pub enum DatabaseSourceError {
     #[error(transparent)]
     Address(#[from] AddressError),
-    #[error("{} is no source of a backup: only the files of PostgreSQL and SQLite can be read while they are in use", engine.scheme())]
+    #[error("{} is no source of a backup: only the files of PostgreSQL, MariaDB and SQLite can be read while they are in use", engine.scheme())]
     Engine { engine: Engine },
     #[error("{} is no SQL Server", engine.scheme())]
     NoSqlServer { engine: Engine },
@@ -54,6 +60,8 @@ pub enum DatabaseSourceError {
     NoTerminal { name: String },
     #[error(transparent)]
     Postgres(#[from] PostgresBackupError),
+    #[error(transparent)]
+    Mariadb(#[from] MariadbBackupError),
     #[error(transparent)]
     Sqlite(#[from] SqliteBackupError),
 }
@@ -70,6 +78,7 @@ impl DatabaseSourceError {
     pub fn is_cancelled(&self) -> bool {
         match self {
             Self::Postgres(error) => error.is_cancelled(),
+            Self::Mariadb(error) => error.is_cancelled(),
             Self::Sqlite(error) => error.is_cancelled(),
             Self::Address(_)
             | Self::Engine { .. }
@@ -88,13 +97,14 @@ impl DatabaseSourceError {
                 Some("back up its files while it is stopped, or a snapshot of its volume".into())
             }
             Self::NoSqlServer { .. } => Some(
-                "write sqlserver://USER@HOST; `iostall backup create` backs up PostgreSQL and SQLite".into(),
+                "write sqlserver://USER@HOST; `iostall backup create` backs up PostgreSQL, MariaDB and SQLite".into(),
             ),
             Self::Password(error) => Some(error.hint()),
             Self::Terminal { .. } | Self::NoTerminal { .. } => {
                 Some("write ?password-file=PATH behind the address".into())
             }
             Self::Postgres(error) => Some(error.hint()),
+            Self::Mariadb(error) => Some(error.hint()),
             Self::Sqlite(error) => error.hint().map(ToOwned::to_owned),
         }
     }
@@ -115,17 +125,30 @@ impl DatabaseSource {
         };
         match address.engine {
             Engine::Postgres => Ok(Some(Self::Postgres(Box::new(address)))),
-            engine => Err(DatabaseSourceError::Engine { engine }),
+            Engine::Mysql => Ok(Some(Self::Mariadb(Box::new(address)))),
+            engine @ (Engine::SqlServer | Engine::Linux) => Err(DatabaseSourceError::Engine { engine }),
         }
     }
 
-    /// Asks for the password of a server. A file will be copied to the directory `scratch`.
-    pub fn ready(self, scratch: &Path, ask: AskPassword<'_>) -> Result<ReadyDatabase, DatabaseSourceError> {
+    /// Asks for the password of a server. A file will be copied to the directory `scratch`; the programs of a server that reads
+    /// its own files are in `engine_dir`, or where distributions have them.
+    pub fn ready(
+        self,
+        scratch: &Path,
+        engine_dir: Option<&Path>,
+        ask: AskPassword<'_>,
+    ) -> Result<ReadyDatabase, DatabaseSourceError> {
         Ok(ReadyDatabase(match self {
             Self::Sqlite(path) => Ready::Sqlite { path, scratch: scratch.to_owned() },
             Self::Postgres(address) => {
                 let password = password(&address, ask)?;
                 Ready::Postgres { address, password }
+            }
+            Self::Mariadb(address) => {
+                let password = password(&address, ask)?;
+                let engine_dir = engine_dir.map(Path::to_owned);
+                let request = MariadbRequest { address: *address, password, engine_dir, limit: LIMIT };
+                Ready::Mariadb(Box::new(request))
             }
         }))
     }
@@ -137,13 +160,16 @@ impl ReadyDatabase {
         match &self.0 {
             Ready::Sqlite { path, .. } => format!("{SQLITE}{}", path.display()),
             Ready::Postgres { address, .. } => address.to_string(),
+            Ready::Mariadb(request) => request.address.to_string(),
         }
     }
 
     /// Begins to back it up: a server is put into backup mode, and a file is copied. Both end when the result is dropped. Ends
-    /// early once `is_cancelled`.
-    pub fn prepare(self, is_cancelled: &dyn Fn() -> bool) -> Result<PreparedSource, DatabaseSourceError> {
+    /// early once `cancel` is set.
+    pub fn prepare(self, cancel: &Arc<AtomicBool>) -> Result<PreparedSource, DatabaseSourceError> {
+        let is_cancelled: &dyn Fn() -> bool = &|| cancel.load(Ordering::Relaxed);
         match self.0 {
+            Ready::Mariadb(request) => Ok(mariadb::prepare(&request, cancel)?),
             Ready::Sqlite { path, scratch } => {
                 let request = SqliteRequest { path: &path, scratch: &scratch, limit: LIMIT, is_cancelled };
                 Ok(sqlite::prepare(&request)?)
@@ -197,8 +223,11 @@ mod tests {
         for file in ["/srv/data", "-", "postgres", "sqlite", "a:b", "ftp://db1/x"] {
             assert_eq!(parse(file).unwrap(), None, "{file}");
         }
-        let error = parse("mysql://u@db1").unwrap_err();
-        assert!(error.to_string().starts_with("mysql is no source of a backup"), "{error}");
+        for server in ["mysql://u@db1", "mariadb://u@db1"] {
+            assert!(matches!(parse(server).unwrap(), Some(DatabaseSource::Mariadb(_))), "{server}");
+        }
+        let error = parse("sqlserver://u@db1").unwrap_err();
+        assert!(error.to_string().starts_with("sqlserver is no source of a backup"), "{error}");
     }
 
     #[test]
@@ -213,9 +242,9 @@ mod tests {
         let path = directory.path().join("shop.db");
         std::fs::write(&path, "no database").unwrap();
         let ask = |_: &str| Ok(None);
-        let ready = DatabaseSource::Sqlite(path.clone()).ready(directory.path(), &ask).unwrap();
+        let ready = DatabaseSource::Sqlite(path.clone()).ready(directory.path(), None, &ask).unwrap();
         assert_eq!(ready.named(), format!("sqlite:{}", path.display()));
-        let error = ready.prepare(&|| false).err().unwrap();
+        let error = ready.prepare(&Arc::default()).err().unwrap();
         assert!(!error.is_cancelled());
         assert!(error.to_string().contains("is not a database of SQLite"), "{error}");
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "the copy was left behind");

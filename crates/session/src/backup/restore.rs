@@ -1,19 +1,23 @@
 //! Restores a backup.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use iostall_engine::guard::WriteConsent;
+use iostall_measure::foreign::shell_path;
 use iostall_model::backup::{SetId, SourceKind, SourceRecord};
 use iostall_model::{Newest, RestoreOutcome, Run, RunBody, Warning, WarningCode};
 use iostall_transfer::backup::codec::Unlock;
 use iostall_transfer::backup::read::{OpenSet, ReadChoice, ReadError, open};
 use iostall_transfer::backup::restore::{
-    FileLoss, NotRestored, RestoreError, RestoreOptions, Restored, restore as restore_set,
+    BeforeNamed, FileLoss, NotRestored, RestoreError, RestoreOptions, Restored, restore as restore_set,
 };
+use iostall_transfer::pipeline::StageFailure;
 use iostall_transfer::rate::RateLimit;
 
 use super::known::KnownSets;
+use super::mariadb::Preparation;
 use super::tablespaces::{self, TablespaceMove};
 use super::{damage, set_warnings};
 use crate::error::SessionError;
@@ -44,6 +48,10 @@ pub struct RestoreRequest {
     pub limit: Option<u64>,
     /// Tablespaces of PostgreSQL that go elsewhere; the others stand below the data directory. Not together with `only`.
     pub tablespaces: Vec<TablespaceMove>,
+    /// Leaves the files of MariaDB as they were backed up: no server may be started on them before they are prepared.
+    pub no_prepare: bool,
+    /// Where MariaDB's programs are, if not where distributions have them.
+    pub engine_dir: Option<PathBuf>,
 }
 
 /// The result of a restore that has begun.
@@ -93,18 +101,28 @@ pub fn restore(
     };
     let elsewhere = set.as_ref().map(|set| tablespaces::elsewhere(&set.manifest, &request.tablespaces));
     let elsewhere = elsewhere.transpose()?.unwrap_or_default();
-    let options = RestoreOptions {
-        elsewhere: &elsewhere,
-        only: &request.only,
-        consent: request.consent.clone(),
-        rate: rate.as_deref(),
-        choice: request.choice,
-    };
+    let preparation = preparation(request, set.as_ref())?;
+    let prepare_ns = AtomicU64::new(0);
     let newest = set.as_ref().map(|set| set_warnings::newest(request.expect, set, known)).unwrap_or_default();
-    let done = set
-        .as_ref()
-        .filter(|_| !matches!(newest, Newest::Other { .. }))
-        .map(|set| transfer.work(observer, |progress| restore_set(set, &request.to, &options, progress)));
+    let done = set.as_ref().filter(|_| !matches!(newest, Newest::Other { .. })).map(|set| {
+        transfer.work(observer, |progress| {
+            let prepare = |directory: &Path| -> Result<(), StageFailure> {
+                let Some(preparation) = &preparation else { return Ok(()) };
+                let took_ns = preparation.carry_out(directory, progress)?;
+                prepare_ns.store(took_ns, Ordering::Relaxed);
+                Ok(())
+            };
+            let options = RestoreOptions {
+                elsewhere: &elsewhere,
+                only: &request.only,
+                consent: request.consent.clone(),
+                rate: rate.as_deref(),
+                choice: request.choice,
+                before_named: Some(BeforeNamed(&prepare)),
+            };
+            restore_set(set, &request.to, &options, progress)
+        })
+    });
     let mut outcome = outcome(request, set.as_ref(), &transfer);
     let mut warnings = set.as_ref().map(set_warnings::warnings).unwrap_or_default();
     warnings.extend(older(&newest));
@@ -114,6 +132,8 @@ pub fn restore(
         Some(Ok(restored)) => {
             warnings.extend(lost(&restored.losses));
             take(&mut outcome, set.as_ref(), &restored);
+            outcome.prepare_ns = preparation.is_some().then(|| prepare_ns.load(Ordering::Relaxed));
+            warnings.extend(set.as_ref().and_then(|set| unprepared(request, set, outcome.prepare_ns)));
             if let Some(set) = set.as_ref().filter(|_| request.only.is_empty()) {
                 outcome.tablespaces = tablespaces::restored(&set.manifest, &restored.to, &elsewhere);
             }
@@ -131,6 +151,15 @@ pub fn restore(
     let targets = set.iter().flat_map(|set| &set.stripes).take(1);
     let targets = targets.filter_map(|open| target(&open.stripe.path)).collect();
     Ok(RestoreEnd { outcome, warnings, ended, targets, transfer })
+}
+
+/// What is done with the files before they get their name. Found before the first byte is restored, because the program for it may
+/// be missing.
+fn preparation(request: &RestoreRequest, set: Option<&OpenSet>) -> Result<Option<Preparation>, SessionError> {
+    match set.filter(|_| !request.no_prepare && request.only.is_empty()) {
+        Some(set) => Ok(Preparation::of(set, &request.to, request.engine_dir.as_deref())?),
+        None => Ok(None),
+    }
 }
 
 fn outcome(request: &RestoreRequest, set: Option<&OpenSet>, transfer: &Transfer) -> RestoreOutcome {
@@ -158,8 +187,31 @@ fn outcome(request: &RestoreRequest, set: Option<&OpenSet>, transfer: &Transfer)
 
 /// Of the database in the set, whose size is counted in pages.
 fn page_bytes(set: &OpenSet) -> Option<u32> {
-    let is_postgres = |source: &SourceRecord| matches!(source.kind, SourceKind::Postgresql(_));
-    set.manifest.sources.iter().any(is_postgres).then_some(POSTGRES_PAGE_BYTES)
+    let of_source = |source: &SourceRecord| match &source.kind {
+        SourceKind::Postgresql(_) => Some(POSTGRES_PAGE_BYTES),
+        SourceKind::Mariadb(record) => Some(record.page_bytes),
+        _ => None,
+    };
+    set.manifest.sources.iter().find_map(of_source)
+}
+
+/// What the user has to do with files of MariaDB that were not prepared.
+fn unprepared(request: &RestoreRequest, set: &OpenSet, prepare_ns: Option<u64>) -> Option<Warning> {
+    let is_mariadb = |source: &SourceRecord| matches!(source.kind, SourceKind::Mariadb(_));
+    if prepare_ns.is_some() || !set.manifest.sources.iter().any(is_mariadb) {
+        return None;
+    }
+    let message = "NOT PREPARED: these files of MariaDB are of no single point in time, and a server that is started on them may \
+                   run and lose data";
+    let hint = if request.only.is_empty() {
+        let to = shell_path(&request.to);
+        format!(
+            "`mariadb-backup --prepare --target-dir={to}` before anything else, with the version of the server"
+        )
+    } else {
+        "restore everything: a single table is prepared with all others only".to_owned()
+    };
+    Some(Warning::new(WarningCode::NotPrepared, message).hint(hint))
 }
 
 fn take(outcome: &mut RestoreOutcome, set: Option<&OpenSet>, restored: &Restored) {

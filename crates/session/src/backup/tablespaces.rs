@@ -28,6 +28,7 @@ fn all(manifest: &Manifest) -> impl Iterator<Item = (&SourceRecord, &TablespaceR
             | SourceKind::Directory
             | SourceKind::BlockDevice
             | SourceKind::Stream
+            | SourceKind::Mariadb(_)
             | SourceKind::Sqlite { .. } => &[],
         };
         tablespaces.iter().map(move |tablespace| (source, tablespace))

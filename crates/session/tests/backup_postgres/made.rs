@@ -53,7 +53,7 @@ pub(crate) fn drilled(directory: &Path, programs: PathBuf) -> DrillOutcome {
         engine_dir: Some(programs),
         user: None,
         role: "postgres".to_owned(),
-        database: "postgres".to_owned(),
+        database: Some("postgres".to_owned()),
         statements: vec![sql("is_consistent").to_owned()],
         settings: Vec::new(),
         timeout: Nanos(600_000_000_000),

@@ -49,6 +49,17 @@ impl XbstreamError {
     }
 }
 
+/// What comes next in a stream, before any of it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XbstreamAhead {
+    /// The next file begins: the first is number 0.
+    Begins,
+    /// At least so many bytes of the file `file`, which stand at `offset`: [`XbstreamReader::read`] reads them.
+    Content { file: usize, offset: u64, left: u64 },
+    /// The file is whole and has so many bytes.
+    Ends { file: usize, size_bytes: u64 },
+}
+
 /// What a stream says next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum XbstreamPiece {
@@ -108,6 +119,22 @@ impl<R: Read> XbstreamReader<R> {
     /// # Errors
     /// If the stream is not whole, or no stream of this kind.
     pub fn next(&mut self, room: &mut [u8]) -> Result<Option<XbstreamPiece>, XbstreamError> {
+        Ok(match self.ahead()? {
+            None => None,
+            Some(XbstreamAhead::Begins) => Some(XbstreamPiece::Begins),
+            Some(XbstreamAhead::Ends { file, size_bytes }) => Some(XbstreamPiece::Ends { file, size_bytes }),
+            Some(XbstreamAhead::Content { file, offset, .. }) => {
+                let length = self.read(room)?;
+                Some(XbstreamPiece::Content { file, offset, length })
+            }
+        })
+    }
+
+    /// What comes next; `None` at the end of a stream that is whole. Content stays ahead until it is read.
+    ///
+    /// # Errors
+    /// If the stream is not whole, or no stream of this kind.
+    pub fn ahead(&mut self) -> Result<Option<XbstreamAhead>, XbstreamError> {
         loop {
             let Some(chunk) = self.chunk.take() else {
                 let known = self.files.len();
@@ -115,14 +142,42 @@ impl<R: Read> XbstreamReader<R> {
                     return self.end().map(|()| None);
                 }
                 if self.files.len() > known {
-                    return Ok(Some(XbstreamPiece::Begins));
+                    return Ok(Some(XbstreamAhead::Begins));
                 }
                 continue;
             };
-            if let Some(piece) = self.go_on(chunk, room)? {
-                return Ok(Some(piece));
+            if let Some(ahead) = self.go_on(chunk)? {
+                return Ok(Some(ahead));
             }
         }
+    }
+
+    /// Reads content that is ahead into `room`, which is not empty; returns how much, which is 0 if none is ahead.
+    ///
+    /// # Errors
+    /// If the stream is not whole, or the content has another checksum.
+    pub fn read(&mut self, room: &mut [u8]) -> Result<usize, XbstreamError> {
+        let Some(Chunk { file, content: Some(mut content), kind }) = self.chunk.take() else { return Ok(0) };
+        let length = piece_bytes(content.offset, content.left, room.len());
+        self.exactly(&mut room[..length])?;
+        content.hasher.update(&room[..length]);
+        content.offset += length as u64;
+        content.left -= length as u64;
+        self.files[file].end = content.offset;
+        if content.left == 0 {
+            self.check(file, content)?;
+        } else {
+            self.chunk = Some(Chunk { file, content: Some(content), kind });
+        }
+        Ok(length)
+    }
+
+    fn check(&self, file: usize, content: Content) -> Result<(), XbstreamError> {
+        if content.hasher.finalize() == content.expected {
+            return Ok(());
+        }
+        let name = self.files[file].name.clone();
+        Err(XbstreamError::Checksum { name, offset: content.begins_at })
     }
 
     /// The header of the next chunk; `false` if there is none.
@@ -165,13 +220,13 @@ impl<R: Read> XbstreamReader<R> {
         Ok(true)
     }
 
-    /// Reads on in a chunk; `None` if there is nothing to say of it.
-    fn go_on(&mut self, mut chunk: Chunk, room: &mut [u8]) -> Result<Option<XbstreamPiece>, XbstreamError> {
+    /// Goes on in a chunk up to its content; `None` if there is nothing to say of it.
+    fn go_on(&mut self, mut chunk: Chunk) -> Result<Option<XbstreamAhead>, XbstreamError> {
         let file = chunk.file;
         match chunk.kind {
             b'E' => {
                 self.files[file].has_ended = true;
-                return Ok(Some(XbstreamPiece::Ends { file, size_bytes: self.files[file].end }));
+                return Ok(Some(XbstreamAhead::Ends { file, size_bytes: self.files[file].end }));
             }
             b'S' => {
                 let at = self.at;
@@ -184,27 +239,17 @@ impl<R: Read> XbstreamReader<R> {
             }
             _ => {}
         }
-        let mut content = match chunk.content.take() {
+        let content = match chunk.content.take() {
             Some(content) => content,
             None => self.content(file)?,
         };
-        let length = piece_bytes(content.offset, content.left, room.len());
-        self.exactly(&mut room[..length])?;
-        content.hasher.update(&room[..length]);
-        let offset = content.offset;
-        content.offset += length as u64;
-        content.left -= length as u64;
-        self.files[file].end = content.offset;
         if content.left == 0 {
-            if content.hasher.finalize() != content.expected {
-                let name = self.files[file].name.clone();
-                return Err(XbstreamError::Checksum { name, offset: content.begins_at });
-            }
-        } else {
-            chunk.content = Some(content);
-            self.chunk = Some(chunk);
+            return self.check(file, content).map(|()| None);
         }
-        Ok((length > 0).then_some(XbstreamPiece::Content { file, offset, length }))
+        let ahead = XbstreamAhead::Content { file, offset: content.offset, left: content.left };
+        chunk.content = Some(content);
+        self.chunk = Some(chunk);
+        Ok(Some(ahead))
     }
 
     /// What stands before the content of a chunk.

@@ -10,6 +10,8 @@ use iostall_transfer::backup::read::ReadError;
 use iostall_transfer::backup::restore::RestoreError;
 use thiserror::Error;
 
+use crate::backup::mariadb::MariadbBackupError;
+
 /// Why a drill could not be held. What is wrong with the backup itself is in its outcome.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -30,11 +32,13 @@ pub enum DrillError {
     Read(#[from] ReadError),
     #[error(transparent)]
     Restore(#[from] RestoreError),
+    #[error(transparent)]
+    Mariadb(#[from] MariadbBackupError),
     #[error("there is no PostgreSQL {major} in {looked}")]
     NoEngine { major: String, looked: String },
     #[error("{} is PostgreSQL {found}, and the backup is of {major}", directory.display())]
     OtherEngine { directory: PathBuf, found: String, major: String },
-    #[error("PostgreSQL does not run as root, and this machine has no account {name:?} for it")]
+    #[error("a database server does not run as root, and this machine has no account {name:?} for it")]
     NoAccount { name: String },
     #[error("--user {name}: only root can start a server under another account")]
     NotRoot { name: String },
@@ -42,7 +46,7 @@ pub enum DrillError {
     Barred { account: String, path: PathBuf },
     #[error("cannot start {}", program.display())]
     Start { program: PathBuf, source: io::Error },
-    #[error("--check asks a server, and there is no PostgreSQL in this backup")]
+    #[error("--check asks a server, and there is neither PostgreSQL nor MariaDB in this backup")]
     NothingToAsk,
 }
 
@@ -82,7 +86,8 @@ impl DrillError {
                 "--scratch names a directory that it may enter, such as /var/tmp; or `chmod o+x {}`",
                 shell_path(path)
             ),
-            Self::Start { .. } => "--engine-dir names the directory of PostgreSQL's programs".into(),
+            Self::Mariadb(error) => error.hint(),
+            Self::Start { .. } => "--engine-dir names the directory of the server's programs".into(),
             Self::NothingToAsk => "leave --check out".into(),
             Self::Scan(_) | Self::System { .. } => return None,
         })

@@ -5,7 +5,9 @@ mod choose;
 mod error;
 mod findings;
 mod installation;
+mod last_words;
 mod limits;
+mod mariadb;
 mod pages;
 mod postgres;
 mod request;
@@ -14,11 +16,11 @@ mod server;
 mod settings;
 mod sqlite;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iostall_engine::files::path_from_bytes;
 use iostall_host::Account;
-use iostall_model::backup::{FileEntry, FileKind, Manifest, SourceKind, StoredName};
+use iostall_model::backup::{FileEntry, FileKind, Manifest, SourceKind, SourceRecord, StoredName};
 use iostall_model::drill::{CheckState, DrillCheck};
 use iostall_model::{DrillOutcome, Run, RunBody};
 use iostall_transfer::Progress;
@@ -32,6 +34,7 @@ pub use self::request::DrillRequest;
 use self::findings::Findings;
 use self::installation::Installation;
 use self::limits::Limits;
+use self::mariadb::{MariadbCopyFiles, MariadbPrograms};
 use self::postgres::Cluster;
 use self::scratch::Scratch;
 use super::damage;
@@ -86,12 +89,45 @@ fn finish(transfer: Transfer, mut outcome: DrillOutcome, set: Option<&OpenSet>) 
     transfer.finish(name, targets, Vec::new(), RunBody::BackupDrill(Box::new(outcome)))
 }
 
+/// The programs of a server.
+enum Programs {
+    Postgres(Installation),
+    Mariadb(MariadbPrograms),
+}
+
+impl Programs {
+    /// For `source`, in `directory` or where distributions have them; `None` if it has no server.
+    fn find(source: &SourceRecord, directory: Option<&Path>) -> Result<Option<Self>, DrillError> {
+        Ok(match &source.kind {
+            SourceKind::Postgresql(record) => {
+                Some(Self::Postgres(installation::find(directory, &record.version)?))
+            }
+            SourceKind::Mariadb(record) => {
+                Some(Self::Mariadb(MariadbPrograms::find(directory, &record.version)?))
+            }
+            SourceKind::Sqlite { .. }
+            | SourceKind::File
+            | SourceKind::Directory
+            | SourceKind::BlockDevice
+            | SourceKind::Stream => None,
+        })
+    }
+
+    /// Who runs such a server on most machines.
+    fn usual_account(&self) -> &'static str {
+        match self {
+            Self::Postgres(_) => "postgres",
+            Self::Mariadb(_) => "mysql",
+        }
+    }
+}
+
 /// Everything that a drill needs, found before the first byte is restored.
 struct Stage<'a> {
     request: &'a DrillRequest,
     set: &'a OpenSet,
-    /// By source; `None` for what is no PostgreSQL.
-    installations: Vec<Option<Installation>>,
+    /// By source; `None` for what has no server.
+    installations: Vec<Option<Programs>>,
     account: Option<Account>,
     scratch: Scratch,
 }
@@ -99,25 +135,17 @@ struct Stage<'a> {
 impl<'a> Stage<'a> {
     fn prepare(request: &'a DrillRequest, set: &'a OpenSet) -> Result<Self, DrillError> {
         let manifest = &set.manifest;
-        let mut installations = Vec::new();
-        for source in &manifest.sources {
-            installations.push(match &source.kind {
-                SourceKind::Postgresql(record) => {
-                    Some(installation::find(request.engine_dir.as_deref(), &record.version)?)
-                }
-                SourceKind::Sqlite { .. }
-                | SourceKind::File
-                | SourceKind::Directory
-                | SourceKind::BlockDevice
-                | SourceKind::Stream => None,
-            });
-        }
-        let has_server = installations.iter().any(Option::is_some);
-        if !has_server && !request.statements.is_empty() {
+        let installations = manifest.sources.iter();
+        let installations = installations.map(|source| Programs::find(source, request.engine_dir.as_deref()));
+        let installations = installations.collect::<Result<Vec<_>, DrillError>>()?;
+        let usual = installations.iter().flatten().next().map(Programs::usual_account);
+        if usual.is_none() && !request.statements.is_empty() {
             return Err(DrillError::NothingToAsk);
         }
-        let account =
-            if has_server { account::choose(request.user.as_deref(), owner(manifest))? } else { None };
+        let account = match usual {
+            Some(usual) => account::choose(request.user.as_deref(), usual, owner(manifest))?,
+            None => None,
+        };
         if let Some(account) = &account {
             account::check_entry(account, &request.scratch)?;
         }
@@ -194,7 +222,19 @@ impl<'a> Stage<'a> {
                 break;
             }
             match (&source.kind, installation) {
-                (SourceKind::Postgresql(_), Some(installation)) => {
+                (SourceKind::Mariadb(record), Some(Programs::Mariadb(programs))) => {
+                    let copy = MariadbCopyFiles {
+                        request: self.request,
+                        record,
+                        data: &self.place(&source.prefix),
+                        programs,
+                        account: self.account.as_ref(),
+                        scratch: &self.scratch,
+                        limits,
+                    };
+                    copy.drill(findings)?;
+                }
+                (SourceKind::Postgresql(_), Some(Programs::Postgres(installation))) => {
                     let cluster = Cluster {
                         request: self.request,
                         data: &self.place(&source.prefix),
@@ -212,6 +252,7 @@ impl<'a> Stage<'a> {
                 }
                 (
                     SourceKind::Postgresql(_)
+                    | SourceKind::Mariadb(_)
                     | SourceKind::File
                     | SourceKind::Directory
                     | SourceKind::BlockDevice
@@ -238,12 +279,18 @@ fn files_of(manifest: &Manifest, source: u32) -> impl Iterator<Item = &FileEntry
     manifest.files.iter().filter(is_its_file)
 }
 
-/// Whose the files of a cluster in the set are.
+/// Whose the files of a server in the set are.
 fn owner(manifest: &Manifest) -> Option<(u32, u32)> {
-    let is_version = |file: &&FileEntry| {
-        let name = file.name.as_bytes();
-        name == VERSION_FILE.as_bytes() || name.ends_with(format!("/{VERSION_FILE}").as_bytes())
+    let is_mariadb = |file: &FileEntry| {
+        let source = manifest.sources.get(usize::try_from(file.source).unwrap_or(usize::MAX));
+        source.is_some_and(|source| matches!(source.kind, SourceKind::Mariadb(_)))
     };
-    let file = manifest.files.iter().find(is_version)?;
+    let is_server = |file: &&FileEntry| {
+        let name = file.name.as_bytes();
+        let is_version =
+            name == VERSION_FILE.as_bytes() || name.ends_with(format!("/{VERSION_FILE}").as_bytes());
+        is_version || is_mariadb(file)
+    };
+    let file = manifest.files.iter().find(is_server)?;
     Some((file.metadata.uid, file.metadata.gid))
 }

@@ -1,20 +1,25 @@
 //! The drill of a PostgreSQL cluster: starts a server on it, and asks amcheck, the pages and the user.
 
 use std::path::Path;
+use std::process::Command;
 
 use iostall_connect::postgres::{CopyDatabase, CopyError, CopyFacts, CopyServer, CopySession};
-use iostall_host::Account;
+use iostall_host::{Account, Program};
 use iostall_model::drill::{CheckState, DrillCheck};
 
 use super::error::DrillError;
 use super::findings::Findings;
 use super::installation::Installation;
+use super::last_words::reason;
 use super::limits::Limits;
 use super::pages::{self, PageLayout};
 use super::request::DrillRequest;
 use super::scratch::Scratch;
-use super::server::Server;
+use super::server::{Manners, Server};
+use super::settings::arguments;
 
+/// The database that statements are run in, unless one is named.
+const USUAL: &str = "postgres";
 /// A database that every cluster has.
 const FIRST: &str = "template1";
 /// The first version whose amcheck looks at tables.
@@ -37,8 +42,10 @@ impl Cluster<'_> {
         let Self { limits, request, .. } = *self;
         limits.show("recovering", "PostgreSQL");
         let begun_ns = limits.now_ns();
-        let mut server =
-            Server::start(self.installation, self.data, self.scratch, self.account, &request.settings)?;
+        let mut command = Command::new(&self.installation.program);
+        command.args(arguments(self.data, self.scratch, self.installation.major, &request.settings));
+        let manners = Manners { ask_to_end: Program::interrupt, reason };
+        let mut server = Server::start(&mut command, self.scratch, self.account, manners)?;
         let is_over = || limits.is_over();
         let at = CopyServer { sockets: self.scratch.sockets(), role: &request.role, is_over: &is_over };
         let up = self.wait_until_up(&server, at);
@@ -146,7 +153,8 @@ impl Cluster<'_> {
             return;
         }
         let begun_ns = self.limits.now_ns();
-        let held = CopySession::open(at, &self.request.database).and_then(|session| session.holds(statement));
+        let held = CopySession::open(at, self.request.database.as_deref().unwrap_or(USUAL))
+            .and_then(|session| session.holds(statement));
         let took_ns = self.limits.now_ns() - begun_ns;
         let (state, detail) = match held {
             Ok(true) => (CheckState::Passed, "it holds".to_owned()),

@@ -15,14 +15,14 @@ pub struct DrillRequest {
     pub scratch: PathBuf,
     /// Leaves the restored files there.
     pub keep: bool,
-    /// Where PostgreSQL's programs are, if not where distributions have them.
+    /// Where the programs of PostgreSQL or MariaDB are, if not where distributions have them.
     pub engine_dir: Option<PathBuf>,
     /// The account that a server is started under by root.
     pub user: Option<String>,
     /// A superuser of the copy.
     pub role: String,
-    /// The database that statements are run in.
-    pub database: String,
+    /// The database that statements are run in; the usual one of the engine, if it has one, if `None`.
+    pub database: Option<String>,
     /// Statements that must run without an error, and be true if they say whether something is true.
     pub statements: Vec<String>,
     /// Settings of the server, by name.

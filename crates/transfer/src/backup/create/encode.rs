@@ -8,10 +8,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::item::Inspect;
 use super::options::Shape;
+use super::packing::{PackedFrame, Packing};
 use super::small::{SmallFile, SmallResult, fill};
 use crate::backup::codec::{Compressor, KeyError, Sealer};
 use crate::backup::format::{
-    FRAME_HEADER_BYTES, FrameHeader, FrameKind, TAG_BYTES, frame_block_bytes, stored_hash,
+    BundleWriter, FRAME_HEADER_BYTES, FrameHeader, FrameKind, TAG_BYTES, frame_block_bytes, stored_hash,
 };
 use crate::pipeline::{Extent, Frame, Stage, StageFailure};
 
@@ -29,6 +30,8 @@ pub(super) enum Content {
     Stream(Tagged),
     /// Small files, which the worker reads itself. The offset of a frame's origin is the index of its transfer.
     Small { transfers: Vec<Vec<Vec<SmallFile>>>, results: Mutex<Vec<SmallResult>> },
+    /// Parts of several files, which an ordered stage has put into the frame.
+    Packed(Arc<Packing>),
     /// Bytes in memory. The offset of a frame's origin is the index of its part.
     Parts(Vec<Part>),
 }
@@ -155,6 +158,33 @@ impl Encoder {
         Ok(whole)
     }
 
+    /// Encodes the frames that `plain` consists of, one after another; returns where they end in `into`.
+    fn packed(
+        &mut self,
+        frames: &[PackedFrame],
+        mut plain: &[u8],
+        sequence: u64,
+        into: &mut [u8],
+    ) -> Result<usize, StageFailure> {
+        let mut at = 0;
+        for (frame, sequence) in frames.iter().zip(sequence..) {
+            let (content, rest) =
+                plain.split_at_checked(frame.bytes()).ok_or("a frame that is longer than its transfer")?;
+            plain = rest;
+            let place = Place { kind: FrameKind::Bundle, file: 0, offset: 0, sequence, stripe: 0 };
+            at += if let [one] = frame.pieces() {
+                let place = Place { kind: FrameKind::Data, file: one.file, offset: one.offset, ..place };
+                self.frame(place, content, &mut into[at..])?
+            } else {
+                let mut bundle = vec![0; frame.encoded_bytes()];
+                let table_bytes = BundleWriter::put_table(frame.pieces(), &mut bundle);
+                bundle[table_bytes..].copy_from_slice(content);
+                self.frame(place, &bundle, &mut into[at..])?
+            };
+        }
+        Ok(at)
+    }
+
     /// Reads small files into the frame's own buffer, bundle by bundle, and encodes them; returns the bytes of the files, and
     /// where the frames end.
     fn small(
@@ -197,6 +227,10 @@ impl Stage for Encoder {
             Content::Small { transfers, results } => {
                 let bundles = transfers.get(index).ok_or("a frame of no file")?;
                 self.small(bundles, results, sequence, frame.room(), spare)?
+            }
+            Content::Packed(packing) => {
+                let frames = packing.take(frame.sequence());
+                (origin.length, self.packed(&frames, frame.bytes(), sequence, spare)?)
             }
             Content::Parts(parts) => {
                 let part = parts.get(index).ok_or("a frame of no part")?;

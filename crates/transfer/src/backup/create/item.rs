@@ -52,6 +52,8 @@ pub enum What {
     Generated(Vec<u8>),
     /// What is read until its end.
     Stream(Box<dyn Read + Send>),
+    /// A stream of mariadb-backup. Each of its files becomes an entry with the item's metadata, below the item's name.
+    Xbstream(Box<dyn Read + Send>),
 }
 
 /// What it means that a file changes or vanishes while it is read.
@@ -66,7 +68,7 @@ pub enum OnChange {
 }
 
 /// Looks at the content of files on its way into a backup, for example at the checksums of pages. Called by any worker, in any
-/// order, with ranges that begin at a multiple of 4096.
+/// order, with ranges that begin at a multiple of 4096. Of a stream of files: by one thread, each file from its beginning to its end.
 pub trait Inspect: Send + Sync {
     /// `bytes` of the file `name`, from `offset` on.
     fn inspect(&self, name: &StoredName, offset: u64, bytes: &[u8]);
@@ -185,7 +187,11 @@ impl Item {
         match &self.what {
             What::File { size_bytes, .. } | What::BlockDevice { size_bytes, .. } => *size_bytes,
             What::Generated(bytes) => bytes.len() as u64,
-            What::Directory | What::Symlink { .. } | What::HardLink { .. } | What::Stream(_) => 0,
+            What::Directory
+            | What::Symlink { .. }
+            | What::HardLink { .. }
+            | What::Stream(_)
+            | What::Xbstream(_) => 0,
         }
     }
 }
@@ -194,4 +200,13 @@ impl Item {
 pub fn metadata_of(stamp: &FileStamp) -> FileMetadata {
     let modified_ns = i64::try_from(stamp.modified_ns).unwrap_or(0);
     FileMetadata { mode: stamp.mode, uid: stamp.uid, gid: stamp.gid, modified_ns }
+}
+
+/// A name below another.
+pub(super) fn join(prefix: &StoredName, name: &StoredName) -> StoredName {
+    match (prefix.as_bytes(), name.as_bytes()) {
+        ([], _) => name.clone(),
+        (_, []) => prefix.clone(),
+        (prefix, name) => StoredName([prefix, b"/", name].concat()),
+    }
 }

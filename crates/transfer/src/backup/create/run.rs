@@ -14,7 +14,7 @@ use iostall_model::backup::{
 
 use super::encode::{Content, Part, Tagged};
 use super::error::CreateError;
-use super::item::{Item, PagesSeen, PreparedSource, What};
+use super::item::{Item, PagesSeen, PreparedSource, What, join};
 use super::ledger::Ledger;
 use super::made::{self, Counts, Made};
 use super::open::{Batch, batches};
@@ -22,6 +22,7 @@ use super::options::{CreateOptions, Shape};
 use super::room::shortages;
 use super::small::{self, Change, SmallFile, SmallSource};
 use super::source::{FileBatch, Fills, stream};
+use super::streamed::{self, FileStream};
 use super::targets::{self, Targets, reason};
 use super::writer::SetWriter;
 use crate::backup::codec::{FileKey, Sealer, SetKeys, wrap};
@@ -168,6 +169,7 @@ struct Sorted {
     large_bytes: u64,
     parts: Vec<Part>,
     streams: Vec<(Tagged, Box<dyn io::Read + Send>)>,
+    file_streams: Vec<FileStream>,
 }
 
 impl Backup<'_> {
@@ -209,11 +211,17 @@ impl Backup<'_> {
             batches(sorted.large, read_bytes, self.progress, |batch| self.large(batch))?;
         }
         self.writer.parts(sorted.parts)?;
-        sorted.streams.into_iter().try_for_each(|(file, from)| self.stream(file, from))
+        sorted.streams.into_iter().try_for_each(|(file, from)| self.stream(file, from))?;
+        sorted.file_streams.into_iter().try_for_each(|files| self.file_stream(files))
     }
 
     fn sort(&mut self, source: u32, prefix: &StoredName, item: Item, sorted: &mut Sorted) {
         let name = join(prefix, &item.name);
+        if let What::Xbstream(stream) = item.what {
+            let Item { metadata, inspect, .. } = item;
+            sorted.file_streams.push(FileStream { stream, prefix: name, source, metadata, inspect });
+            return;
+        }
         let size_bytes = item.size_bytes();
         let is_small = size_bytes <= self.shape.small_bytes();
         let (kind, count) = match &item.what {
@@ -222,7 +230,7 @@ impl Backup<'_> {
             What::HardLink { to } => (FileKind::HardLink { to: join(prefix, to) }, &mut self.counts.links),
             What::File { .. } | What::Generated(_) => (FileKind::File, &mut self.counts.files),
             What::BlockDevice { .. } => (FileKind::BlockDevice, &mut self.counts.files),
-            What::Stream(_) => (FileKind::Stream, &mut self.counts.files),
+            What::Stream(_) | What::Xbstream(_) => (FileKind::Stream, &mut self.counts.files),
         };
         *count += 1;
         let number =
@@ -233,7 +241,7 @@ impl Backup<'_> {
             SmallFile { number, name: name.clone(), from, size_bytes, inspect }
         };
         match item.what {
-            What::Directory | What::Symlink { .. } | What::HardLink { .. } => {}
+            What::Directory | What::Symlink { .. } | What::HardLink { .. } | What::Xbstream(_) => {}
             // Nothing to store but the entry.
             What::File { .. } | What::Generated(_) if size_bytes == 0 => self.progress.end_file(),
             What::File { path, .. } if is_small => {
@@ -344,6 +352,14 @@ impl Backup<'_> {
         Ok(())
     }
 
+    fn file_stream(&mut self, files: FileStream) -> Result<(), CreateError> {
+        let (writer, ledger) = (&mut self.writer, &mut self.ledger);
+        let (files, directories) = streamed::store(files, writer, ledger, &self.shape, self.progress)?;
+        self.counts.files += files;
+        self.counts.directories += directories;
+        Ok(())
+    }
+
     /// Writes what comes after the files: entries, indexes, ends, names, the manifest.
     fn finish(mut self, mut manifest: Manifest, keys: Option<&Keys>) -> Result<Made, CreateError> {
         self.counts.changed = self.ledger.changed;
@@ -396,12 +412,4 @@ fn add_total<'i>(progress: &Progress, items: impl IntoIterator<Item = &'i Item>)
     let contents = items.into_iter().filter(|item| item.has_content());
     let (files, bytes) = contents.fold((0, 0), |(files, bytes), item| (files + 1, bytes + item.size_bytes()));
     progress.add_total(files, bytes);
-}
-
-fn join(prefix: &StoredName, name: &StoredName) -> StoredName {
-    match (prefix.as_bytes(), name.as_bytes()) {
-        ([], _) => name.clone(),
-        (_, []) => prefix.clone(),
-        (prefix, name) => StoredName([prefix, b"/", name].concat()),
-    }
 }

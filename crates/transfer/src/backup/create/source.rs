@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::progress::Progress;
 
 /// The file index of frames that come from no file.
-const NO_FILE: FileIndex = FileIndex(u16::MAX);
+pub(super) const NO_FILE: FileIndex = FileIndex(u16::MAX);
 
 /// A source that knows how many steps it has given: each takes a sequence number.
 pub(super) trait CountedSource: Source {
@@ -174,8 +174,15 @@ pub(super) fn stream(
     read_bytes: u32,
 ) -> (StreamFills, StreamReader) {
     let has_ended = Arc::new(AtomicBool::new(false));
-    let fills = StreamFills { read_bytes, has_ended: Arc::clone(&has_ended), steps: 0 };
+    let fills = StreamFills::new(read_bytes, Arc::clone(&has_ended));
     (fills, StreamReader { stream, name, read_bytes, has_ended, bytes: 0 })
+}
+
+impl StreamFills {
+    /// Transfers of `read_bytes`, until `has_ended`.
+    pub(super) fn new(read_bytes: u32, has_ended: Arc<AtomicBool>) -> Self {
+        Self { read_bytes, has_ended, steps: 0 }
+    }
 }
 
 impl Source for StreamFills {

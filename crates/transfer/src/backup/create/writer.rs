@@ -13,13 +13,13 @@ use super::ahead::RoomAhead;
 use super::encode::{Content, EncodeJob, Encoder, Part};
 use super::error::CreateError;
 use super::options::{CreateOptions, Shape};
-use super::source::{CountedSource, Fills, StreamReader};
+use super::source::{CountedSource, Fills};
 use super::stripe::Stripe;
 use super::targets::{Published, Targets, align_of};
 use crate::backup::codec::{Compressor, Sealer};
 use crate::backup::format::{End, FormatError, FrameKind, put_entry_line, put_index};
 use crate::buffers::BufferSet;
-use crate::pipeline::{Job, Moved, Pipeline, PipelineError, Sink, Stage, StageWorkers};
+use crate::pipeline::{Job, Moved, OrderedStage, Pipeline, PipelineError, Sink, Stage, StageWorkers};
 use crate::progress::Progress;
 use crate::rate::RateLimit;
 
@@ -49,7 +49,7 @@ pub(super) struct SetWriter<'a> {
 pub(super) struct JobParts<'j> {
     pub(super) source: &'j mut dyn CountedSource,
     /// Fills the frames, if they come from a stream.
-    pub(super) reader: Option<&'j mut StreamReader>,
+    pub(super) reader: Option<&'j mut dyn OrderedStage>,
     pub(super) encoders: &'j mut [Encoder],
     pub(super) stripes: &'j mut [Stripe],
     pub(super) aligns: &'j [u32],
@@ -139,7 +139,7 @@ impl<'a> SetWriter<'a> {
         &mut self,
         content: Content,
         source: &mut dyn CountedSource,
-        reader: Option<&mut StreamReader>,
+        reader: Option<&mut dyn OrderedStage>,
         files: &[&OpenTarget],
         workers: u32,
     ) -> Result<Content, CreateError> {
@@ -164,7 +164,7 @@ impl<'a> SetWriter<'a> {
             &job,
             JobParts {
                 source,
-                reader,
+                reader: reader.map(|reader| reader as &mut dyn OrderedStage),
                 encoders: &mut self.encoders[..workers],
                 stripes: &mut self.stripes,
                 aligns: &aligns,

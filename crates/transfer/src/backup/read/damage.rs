@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use iostall_model::backup::{FileEntry, Manifest, SourceKind};
+use iostall_model::backup::{FileEntry, Manifest, MariadbRecord, SourceKind, SourceRecord};
 
 use crate::backup::format::{FrameKind, IndexRecord};
-use crate::backup::pages::blocks_in_words;
+use crate::backup::pages::{blocks_in_words, pages_in_words};
 
 /// Something in a backup that is not as it was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,12 +75,33 @@ pub fn entry_of(manifest: &Manifest, number: u64) -> Option<&FileEntry> {
 const PAGE_BYTES: u64 = 8192;
 const SEGMENT_BLOCKS: u32 = 131_072;
 
-/// In words, which blocks of a relation of PostgreSQL a range of a file holds; `None` if it is no relation's.
+/// In words, which blocks of a relation of PostgreSQL, or pages of a tablespace of InnoDB, a range of a file holds; `None` if it is
+/// neither's.
 pub(crate) fn blocks_of(manifest: &Manifest, file: &FileEntry, offset: u64, length: u64) -> Option<String> {
     let source = manifest.sources.get(usize::try_from(file.source).ok()?)?;
-    if !matches!(source.kind, SourceKind::Postgresql(_)) || length == 0 {
-        return None;
+    let last = (offset + length).checked_sub(1)?;
+    match &source.kind {
+        SourceKind::Postgresql(_) if length > 0 => {
+            let (first, last) = (offset / PAGE_BYTES, last / PAGE_BYTES);
+            blocks_in_words(file.name.as_bytes(), first, last, SEGMENT_BLOCKS)
+        }
+        SourceKind::Mariadb(record) if length > 0 => {
+            let page_bytes = page_bytes_of(source, record, file);
+            pages_in_words(
+                file.name.as_bytes(),
+                offset.checked_div(page_bytes)?,
+                last.checked_div(page_bytes)?,
+            )
+        }
+        _ => None,
     }
-    let first = offset / PAGE_BYTES;
-    blocks_in_words(file.name.as_bytes(), first, (offset + length - 1) / PAGE_BYTES, SEGMENT_BLOCKS)
+}
+
+/// Size of the pages of this file.
+fn page_bytes_of(source: &SourceRecord, record: &MariadbRecord, file: &FileEntry) -> u64 {
+    let name = file.name.as_bytes();
+    let inside = name.strip_prefix(source.prefix.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));
+    let name = inside.unwrap_or(name);
+    let other = record.other_pages.iter().find(|other| other.name.as_bytes() == name);
+    other.map_or(record.page_bytes, |other| other.page_bytes).into()
 }

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::backup::codec::KeyError;
 use crate::backup::read::{Damage, ReadError};
-use crate::pipeline::PipelineError;
+use crate::pipeline::{PipelineError, StageFailure};
 
 const NO_ROOM: &str = "free space there, or restore to another file system, or only a part with --only; nothing of this restore was left";
 
@@ -63,6 +63,9 @@ pub enum RestoreError {
     NotNamed { target: PathBuf, temporary: PathBuf, source: io::Error },
     #[error("cannot remove {}, which a trial made", path.display())]
     TrialLeft { path: PathBuf },
+    /// What was to be done with the files before they get their name failed.
+    #[error("{0}")]
+    NotFinished(StageFailure),
     #[error(transparent)]
     Engine(#[from] EngineError),
 }

@@ -32,7 +32,7 @@ use crate::progress::Progress;
 
 pub use alone::Loaded;
 pub use error::RestoreError;
-pub use request::{NotRestored, RestoreOptions, Restored};
+pub use request::{BeforeNamed, NotRestored, RestoreOptions, Restored};
 pub use roots::Elsewhere;
 pub use tree::FileLoss;
 pub use trial::{RestoreSample, RestoreShape};
@@ -96,6 +96,9 @@ fn write(
     }
     tree.make_links()?;
     tree.finish_directories()?;
+    if let Some(BeforeNamed(finish)) = options.before_named {
+        finish(&roots.main.temporary).map_err(RestoreError::NotFinished)?;
+    }
     let begun_ns = clock.now_ns();
     roots.sync()?;
     Ok(Restored {

@@ -11,8 +11,8 @@ use iostall_engine::guard::{Destinations, Refusal, WriteConsent};
 use super::error::RestoreError;
 use crate::copy::beside::{replaced_path, restore_path};
 
-/// Without it PostgreSQL does not start, so it is the last to get its name.
-const LAST: &str = "global";
+/// Without it PostgreSQL or MariaDB does not start, so it is the last to get its name.
+const LAST: [&str; 2] = ["global", "ibdata1"];
 
 /// The destination of a restore. Until [`Place::finish`], everything lies in a directory of its own.
 pub(super) struct Place {
@@ -156,7 +156,7 @@ impl Place {
     fn move_up(&self, set_root: impl FnOnce(&OpenDirectory)) -> io::Result<()> {
         let target = OpenDirectory::open_following(&self.target)?;
         let mut names = self.root.names()?;
-        names.sort_by_key(|name| name == LAST);
+        names.sort_by_key(|name| LAST.iter().any(|last| name == last));
         for name in names {
             self.root.rename_new_into(&name, &target, &name)?;
         }

@@ -1,6 +1,7 @@
 //! What a restore needs, and what it gives back.
 
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 use iostall_engine::guard::WriteConsent;
 
@@ -8,7 +9,18 @@ use super::error::RestoreError;
 use super::roots::Elsewhere;
 use super::tree::FileLoss;
 use crate::backup::read::{ReadChoice, StripeRead};
+use crate::pipeline::StageFailure;
 use crate::rate::RateLimit;
+
+/// What is done with the directory of a restore before it gets its name.
+#[derive(Clone, Copy)]
+pub struct BeforeNamed<'a>(pub &'a (dyn Fn(&Path) -> Result<(), StageFailure> + Sync));
+
+impl fmt::Debug for BeforeNamed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BeforeNamed")
+    }
+}
 
 /// What to restore, and how.
 #[derive(Debug, Default)]
@@ -23,6 +35,8 @@ pub struct RestoreOptions<'a> {
     pub choice: ReadChoice,
     /// Directories of the set that are not restored below the destination; not together with `only`.
     pub elsewhere: &'a [Elsewhere],
+    /// Called when all files are there. If it fails, nothing is restored.
+    pub before_named: Option<BeforeNamed<'a>>,
 }
 
 /// What was restored.

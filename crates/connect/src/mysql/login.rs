@@ -1,4 +1,4 @@
-//! Connections to MariaDB and MySQL.
+//! Logins to MariaDB and MySQL.
 
 use iostall_measure::foreign;
 use mysql_async::{Conn, DriverError, Opts, OptsBuilder, SslOpts};

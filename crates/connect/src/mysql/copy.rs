@@ -1,0 +1,196 @@
+//! Sessions with a MariaDB server that was started on a restored copy, to check the copy.
+//!
+//! The server listens on a Unix socket in a private directory, and asks nobody for a password. A check of a large table takes
+//! hours, so every wait looks now and then whether it is still wanted.
+
+use std::path::Path;
+use std::time::Duration;
+
+use iostall_measure::foreign;
+use mysql_async::prelude::Queryable as _;
+use mysql_async::{Conn, Row, Value};
+use thiserror::Error;
+use tokio::runtime::Runtime;
+
+use super::login::Login;
+use crate::address::{Address, Auth, Engine, PasswordFrom, Tls};
+use crate::error::SourceError;
+use crate::remote::runtime;
+use crate::secret::Secret;
+
+const FACTS: &str = include_str!("sql/copy_facts.sql");
+const TABLES: &str = include_str!("sql/copy_tables.sql");
+/// How often a wait looks whether it is still wanted.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// What CHECK TABLE says of a table that is as it should be.
+const GOOD: [&str; 2] = ["OK", "Table is already up to date"];
+
+/// Why a session could not answer.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MariadbCopyError {
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The server's own words.
+    #[error("{0}")]
+    Said(String),
+    /// Nobody wants the answer any more.
+    #[error("stopped")]
+    Over,
+}
+
+impl MariadbCopyError {
+    /// Whether it may be gone a little later: the server is still recovering, or nothing listens yet.
+    pub fn is_not_up_yet(&self) -> bool {
+        matches!(self, Self::Source(SourceError::Connect { .. } | SourceError::Full { .. }))
+    }
+}
+
+/// A table of the copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MariadbTable {
+    pub database: String,
+    pub name: String,
+}
+
+/// A session with the server.
+pub struct MariadbCopy<'a> {
+    // Dropped first: the connection ends while its runtime is still there.
+    connection: Conn,
+    runtime: Runtime,
+    is_over: &'a dyn Fn() -> bool,
+}
+
+impl<'a> MariadbCopy<'a> {
+    /// Connects to the server at `socket`, in `database` unless that is empty. Waits end early once `is_over`.
+    ///
+    /// # Errors
+    /// If the server does not let us in. [`MariadbCopyError::is_not_up_yet`] tells whether to try again.
+    pub fn open(
+        socket: &Path,
+        database: &str,
+        is_over: &'a dyn Fn() -> bool,
+    ) -> Result<Self, MariadbCopyError> {
+        let address = Address {
+            engine: Engine::Mysql,
+            host: socket.display().to_string(),
+            port: 0,
+            instance: None,
+            user: "root".to_owned(),
+            database: database.to_owned(),
+            password: PasswordFrom::Nowhere,
+            auth: Auth::default(),
+            tls: Tls::Off,
+        };
+        let runtime = runtime(&address)?;
+        let login = Login::new(address, Secret::default())?;
+        let connection = wanted(&runtime, is_over, login.connect())??;
+        Ok(Self { connection, runtime, is_over })
+    }
+
+    /// The server's version.
+    ///
+    /// # Errors
+    /// If it does not say.
+    pub fn version(&mut self) -> Result<String, MariadbCopyError> {
+        let rows = self.rows(FACTS)?;
+        Ok(rows.first().map(|row| text(row, 0)).unwrap_or_default())
+    }
+
+    /// All tables, by name, but those that the server makes up.
+    ///
+    /// # Errors
+    /// If the server refuses to list them.
+    pub fn tables(&mut self) -> Result<Vec<MariadbTable>, MariadbCopyError> {
+        let rows = self.rows(TABLES)?;
+        Ok(rows.iter().map(|row| MariadbTable { database: text(row, 0), name: text(row, 1) }).collect())
+    }
+
+    /// Checks a table as `CHECK TABLE … EXTENDED` does; what is wrong, in the server's words.
+    ///
+    /// # Errors
+    /// If the server could not answer, or has ended.
+    pub fn check(&mut self, table: &MariadbTable) -> Result<Vec<String>, MariadbCopyError> {
+        let MariadbTable { database, name } = table;
+        let statement = format!("CHECK TABLE {}.{} EXTENDED", identifier(database), identifier(name));
+        let rows = self.rows(&statement)?;
+        let is_problem = |row: &&Row| match text(row, 2).as_str() {
+            "status" => !GOOD.contains(&text(row, 3).as_str()),
+            "note" | "info" => false,
+            _ => true,
+        };
+        Ok(rows.iter().filter(is_problem).map(|row| text(row, 3)).collect())
+    }
+
+    /// Whether a statement of the user holds: it runs without an error, and where it returns rows, there is one, and its first
+    /// column is neither NULL nor 0 in any.
+    ///
+    /// # Errors
+    /// If the statement fails.
+    pub fn holds(&mut self, statement: &str) -> Result<bool, MariadbCopyError> {
+        let Self { connection, runtime, is_over } = self;
+        let asked = wanted(runtime, *is_over, async {
+            let mut result = connection.query_iter(statement).await?;
+            let has_columns = !result.columns_ref().is_empty();
+            Ok::<_, mysql_async::Error>((has_columns, result.collect::<Row>().await?))
+        })?;
+        let (has_columns, rows) = asked.map_err(|error| said(&error))?;
+        let is_true = |row: &Row| !matches!(row.as_ref(0), None | Some(Value::NULL)) && text(row, 0) != "0";
+        Ok(!has_columns || (!rows.is_empty() && rows.iter().all(is_true)))
+    }
+
+    fn rows(&mut self, statement: &str) -> Result<Vec<Row>, MariadbCopyError> {
+        let Self { connection, runtime, is_over } = self;
+        wanted(runtime, *is_over, connection.query(statement))?.map_err(|error| said(&error))
+    }
+}
+
+/// Runs `work` to its end, or until nobody wants it any more.
+fn wanted<T>(
+    runtime: &Runtime,
+    is_over: &dyn Fn() -> bool,
+    work: impl Future<Output = T>,
+) -> Result<T, MariadbCopyError> {
+    runtime.block_on(async {
+        let mut work = std::pin::pin!(work);
+        loop {
+            if let Ok(answer) = tokio::time::timeout(LOOK_EVERY, &mut work).await {
+                return Ok(answer);
+            }
+            if is_over() {
+                return Err(MariadbCopyError::Over);
+            }
+        }
+    })
+}
+
+fn said(error: &mysql_async::Error) -> MariadbCopyError {
+    MariadbCopyError::Said(match error {
+        mysql_async::Error::Server(said) => format!("{} (error {})", foreign::said(&said.message), said.code),
+        other => foreign::said(&other.to_string()),
+    })
+}
+
+fn text(row: &Row, index: usize) -> String {
+    match row.as_ref(index) {
+        Some(Value::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+        Some(Value::Int(number)) => number.to_string(),
+        Some(Value::UInt(number)) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// A name in a statement.
+fn identifier(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_a_name_whatever_is_in_it() {
+        assert_eq!(identifier("a`; DROP TABLE b"), "`a``; DROP TABLE b`");
+    }
+}

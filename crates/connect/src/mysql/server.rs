@@ -1,0 +1,96 @@
+//! What a backup must know of a server before its own program reads it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use iostall_measure::foreign;
+use mysql_async::prelude::Queryable as _;
+
+use super::login::Login;
+use crate::address::Address;
+use crate::error::SourceError;
+use crate::remote::{bounded, runtime};
+use crate::secret::Secret;
+
+const SERVER: &str = include_str!("sql/backup_server.sql");
+
+/// What a server says about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupFacts {
+    /// As `VERSION()` says, such as `10.11.6-MariaDB-log`.
+    pub version: String,
+    /// Who built it, in their words.
+    pub comment: String,
+    pub data_directory: PathBuf,
+    /// Page size of InnoDB, bytes.
+    pub page_bytes: u32,
+    /// Whether names of tables are kept in lower case: 0, 1 or 2. A server on the files needs the same.
+    pub lower_case_table_names: u32,
+}
+
+impl BackupFacts {
+    /// Whether it is MariaDB, and not MySQL or something that speaks like it.
+    pub fn is_mariadb(&self) -> bool {
+        self.version.contains("MariaDB") || self.comment.contains("MariaDB")
+    }
+}
+
+/// Asks the server that `address` names, within `limit`.
+///
+/// # Errors
+/// If it cannot be reached, or does not let us in.
+pub fn backup_facts(
+    address: &Address,
+    password: &Secret,
+    limit: Duration,
+) -> Result<BackupFacts, SourceError> {
+    let runtime = runtime(address)?;
+    let login = Login::new(address.clone(), password.clone())?;
+    let refused = |reason: String| SourceError::Query {
+        source_name: address.to_string(),
+        query: "iostall:backup_server",
+        reason,
+    };
+    let asking = async {
+        let mut connection = login.connect().await?;
+        let row: Result<Option<mysql_async::Row>, _> = connection.query_first(SERVER).await;
+        let row = row.map_err(|error| refused(foreign::said(&error.to_string())))?;
+        // Nothing depends on a farewell.
+        let _ = connection.disconnect().await;
+        Ok(row)
+    };
+    let row = bounded(&runtime, address, limit, asking)?;
+    let facts = row.and_then(|row| mysql_async::from_row_opt(row).ok());
+    let (version, comment, data_directory, page_bytes, lower_case_table_names): (
+        String,
+        String,
+        String,
+        u32,
+        u32,
+    ) = facts.ok_or_else(|| refused("it does not describe itself".to_owned()))?;
+    let data_directory = data_directory.into();
+    Ok(BackupFacts { version, comment, data_directory, page_bytes, lower_case_table_names })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mariadb_is_told_from_what_speaks_like_it() {
+        let is_mariadb = |version: &str, comment: &str| {
+            let facts = BackupFacts {
+                version: version.into(),
+                comment: comment.into(),
+                data_directory: "/".into(),
+                page_bytes: 16_384,
+                lower_case_table_names: 0,
+            };
+            facts.is_mariadb()
+        };
+        assert!(is_mariadb("10.11.6-MariaDB-0+deb12u1", "Debian 12"));
+        assert!(is_mariadb("11.4.2", "MariaDB Server"));
+        assert!(!is_mariadb("8.0.36", "MySQL Community Server - GPL"));
+        assert!(!is_mariadb("8.0.36-28", "Percona Server (GPL), Release 28"));
+    }
+}

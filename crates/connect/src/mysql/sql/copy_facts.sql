@@ -1,0 +1,2 @@
+/* iostall:copy_facts */
+SELECT VERSION() AS version

@@ -1,0 +1,306 @@
+//! mariadb-backup while it runs: its stream, its messages, and its end.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use iostall_connect::mysql::client_options;
+use iostall_connect::{Address, Secret};
+use iostall_engine::files::{self, StandardInput, UnfinishedFile};
+use iostall_engine::quits_with_us;
+use iostall_host::{Account, Program};
+use iostall_measure::clock::utc_now;
+use iostall_measure::foreign;
+
+use super::error::MariadbBackupError;
+use super::tool::Tool;
+
+/// What it says at its end if all went well. Libraries may add a line about their threads.
+const GOOD_END: &str = "completed OK!";
+/// The section of an option file that all versions read.
+const SECTION: &str = "mariabackup";
+/// How much of its messages is looked at.
+const LOG_TAIL_BYTES: usize = 64 << 10;
+/// Lines of its messages that are shown.
+const LINES_SHOWN: usize = 6;
+/// A longer line is none that says why.
+const LINE_BYTES_MAX: usize = 400;
+/// How long it may take to end when it is asked to, before it is killed: it has locks to give back.
+const END_WAIT: Duration = Duration::from_secs(10);
+
+/// A directory that nobody else can enter, with the option file and the messages. Removed when dropped.
+struct Private {
+    path: PathBuf,
+    options: UnfinishedFile,
+    log: File,
+}
+
+impl Private {
+    fn create(options: &str) -> Result<Self, MariadbBackupError> {
+        let own = format!("iostall-mariadb-{}-{}", std::process::id(), utc_now().as_nanosecond());
+        let path = std::env::temp_dir().join(own);
+        files::create_new_directory_private(&path).map_err(MariadbBackupError::system("make", &path))?;
+        let made = Self::fill(&path, options);
+        if made.is_err() {
+            let _ = std::fs::remove_dir_all(&path);
+        }
+        let (log, options) = made?;
+        Ok(Self { path, options, log })
+    }
+
+    fn fill(path: &Path, options: &str) -> Result<(File, UnfinishedFile), MariadbBackupError> {
+        use std::io::Write as _;
+        let (log, file) = (path.join("log"), path.join("options"));
+        let opened =
+            files::open_or_create_private(&log).map_err(MariadbBackupError::system("write", &log))?;
+        let write = || {
+            let mut made = files::create_new_private(&file)?;
+            let listed = UnfinishedFile::at(&file);
+            made.write_all(options.as_bytes()).map(|()| listed)
+        };
+        let listed = write().map_err(MariadbBackupError::system("write", &file))?;
+        Ok((opened, listed))
+    }
+
+    fn options(&self) -> PathBuf {
+        self.path.join("options")
+    }
+
+    /// The password is needed no longer than until the server has let the program in.
+    fn forget_options(&self) {
+        let _ = std::fs::remove_file(self.options());
+        self.options.finish();
+    }
+
+    fn said(&self) -> String {
+        let size = self.log.metadata().map_or(0, |metadata| metadata.len());
+        let mut tail = vec![0; LOG_TAIL_BYTES];
+        let from = size.saturating_sub(LOG_TAIL_BYTES as u64);
+        let read = files::read_at(&self.log, &mut tail, from).unwrap_or(0);
+        String::from_utf8_lossy(&tail[..read]).into_owned()
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        self.forget_options();
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// A program that was started, and is ended if it is dropped before its end.
+struct Running {
+    program: Option<Program>,
+    private: Private,
+}
+
+impl Running {
+    fn start(
+        command: &mut Command,
+        tool: &Tool,
+        private: Private,
+        account: Option<&Account>,
+    ) -> Result<Self, MariadbBackupError> {
+        let log = private.log.try_clone().map_err(MariadbBackupError::system("write", &private.path))?;
+        command.current_dir("/").env("LC_ALL", "C").stdin(Stdio::null()).stderr(log);
+        quits_with_us(command);
+        let started = match account {
+            Some(account) => Program::start_as(command, account),
+            None => Program::start(command),
+        };
+        let program =
+            started.map_err(|source| MariadbBackupError::Start { program: tool.path.clone(), source })?;
+        Ok(Self { program: Some(program), private })
+    }
+
+    /// Waits for its end. An error unless it says itself that it has done what it was asked to.
+    fn finish(&mut self) -> Result<(), MariadbBackupError> {
+        let Some(program) = self.program.take() else { return Ok(()) };
+        let status =
+            program.finish().map_err(MariadbBackupError::system("wait for", Path::new("mariadb-backup")))?;
+        let said = self.private.said();
+        let is_good = status.success() && lines(&said).any(|line| line.ends_with(GOOD_END));
+        if is_good {
+            return Ok(());
+        }
+        Err(MariadbBackupError::Failed { program: "mariadb-backup", ended: how(status), said: shown(&said) })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let Some(program) = self.program.take() else { return };
+        program.ask_to_end();
+        if !program.ends_within(END_WAIT).unwrap_or(false) {
+            program.kill();
+        }
+        let _ = program.finish();
+    }
+}
+
+/// What mariadb-backup writes. Its end is the end of a whole backup: anything else is an error.
+pub(super) struct BackupStream {
+    output: StandardInput<Box<dyn Fn() -> bool + Send>>,
+    running: Running,
+    has_begun: bool,
+}
+
+impl BackupStream {
+    /// Starts `tool` on the server at `address`. A read ends early once `cancel` is set.
+    pub(super) fn start(
+        tool: &Tool,
+        address: &Address,
+        password: &Secret,
+        cancel: &Arc<AtomicBool>,
+    ) -> Result<Self, MariadbBackupError> {
+        let private = Private::create(&client_options(SECTION, address, password))?;
+        let (reader, writer) = io::pipe().map_err(MariadbBackupError::system("make", Path::new("a pipe")))?;
+        let mut command = Command::new(&tool.path);
+        command.arg(option("--defaults-file", &private.options()));
+        // A damaged page is to be named and backed up with all others. Versions that do not know the option stop there.
+        command.args(["--backup", "--stream=xbstream", "--loose-log-innodb-page-corruption"]);
+        command.arg(option("--target-dir", &private.path));
+        command.stdout(writer);
+        let running = Running::start(&mut command, tool, private, None)?;
+        // The pipe ends when nobody has its other side any more.
+        drop(command);
+        let cancel = Arc::clone(cancel);
+        let is_over: Box<dyn Fn() -> bool + Send> = Box::new(move || cancel.load(Ordering::Relaxed));
+        Ok(Self { output: StandardInput::of_pipe(reader, is_over), running, has_begun: false })
+    }
+}
+
+impl Read for BackupStream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.output.read(buffer)?;
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.running.private.forget_options();
+        }
+        if read == 0 && !buffer.is_empty() {
+            self.running.finish().map_err(io::Error::other)?;
+        }
+        Ok(read)
+    }
+}
+
+/// The settings that it keeps with the files.
+pub(in crate::backup) const SETTINGS: &str = "backup-my.cnf";
+/// The ending of a file that says where the file of a table is.
+const PLACE: &str = "isl";
+/// What it writes about damaged pages. If it is there, preparing fails at its end, and there is no way round.
+const CORRUPTED: &str = "innodb_corrupted_pages";
+
+/// Prepares the files that were restored to `directory`, under `account` if that is not our own. Ends early once `is_cancelled`.
+pub(in crate::backup) fn prepare(
+    tool: &Tool,
+    directory: &Path,
+    memory_bytes: u64,
+    account: Option<&Account>,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<(), MariadbBackupError> {
+    forget(directory).map_err(MariadbBackupError::system("remove what mariadb-backup left in", directory))?;
+    let private = Private::create("")?;
+    let mut command = Command::new(&tool.path);
+    // The settings that the files need, such as the plugin with their keys; none of this machine.
+    let settings = directory.join(SETTINGS);
+    command.arg(if settings.is_file() {
+        option("--defaults-file", &settings)
+    } else {
+        "--no-defaults".into()
+    });
+    command.arg("--prepare").arg(option("--target-dir", directory));
+    command.arg(format!("--use-memory={memory_bytes}"));
+    command.stdout(Stdio::null());
+    let mut running = Running::start(&mut command, tool, private, account)?;
+    while let Some(program) = &running.program {
+        if is_cancelled() {
+            return Err(MariadbBackupError::Cancelled);
+        }
+        let has_ended = program.ends_within(Duration::from_millis(100));
+        if has_ended.map_err(MariadbBackupError::system("wait for", &tool.path))? {
+            break;
+        }
+    }
+    running.finish()
+}
+
+/// Removes what would mislead a server or mariadb-backup: the list of damaged pages, which the manifest names, and the files that
+/// say where a table with a directory of its own was. On the same host that is the original's table.
+fn forget(directory: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        // Not through a link: it may lead anywhere.
+        if entry.file_type()?.is_dir() {
+            forget(&entry.path())?;
+        } else if name == CORRUPTED || Path::new(&name).extension().is_some_and(|end| end == PLACE) {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn option(name: &str, path: &Path) -> std::ffi::OsString {
+    let mut word = std::ffi::OsString::from(format!("{name}="));
+    word.push(path);
+    word
+}
+
+fn lines(said: &str) -> impl DoubleEndedIterator<Item = &str> {
+    said.lines().map(str::trim).filter(|line| !line.is_empty())
+}
+
+fn how(status: ExitStatus) -> String {
+    match status.code() {
+        Some(0) => "ended without saying that all is well".to_owned(),
+        Some(code) => format!("ended with status {code}"),
+        None => "was killed".to_owned(),
+    }
+}
+
+/// The last lines, which say why.
+fn shown(said: &str) -> String {
+    // A damaged page is dumped as well, in lines of thousands of digits.
+    let is_short = |line: &&str| line.len() <= LINE_BYTES_MAX;
+    let mut last: Vec<String> =
+        lines(said).rev().filter(is_short).take(LINES_SHOWN).map(foreign::said).collect();
+    last.reverse();
+    if last.is_empty() { "it said nothing".to_owned() } else { last.join("; ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: a table had a directory of its own. A server on the restored files found it there, in use, and did not open it.
+    #[test]
+    fn a_restored_table_forgets_where_the_original_is() {
+        let root = tempfile::tempdir().unwrap();
+        let (outside, data) = (root.path().join("outside"), root.path().join("data"));
+        for directory in [&outside, &data, &data.join("shop")] {
+            std::fs::create_dir(directory).unwrap();
+        }
+        std::os::unix::fs::symlink(&outside, data.join("link")).unwrap();
+        for file in ["outside/t.isl", "data/shop/t.isl", "data/shop/t.ibd", "data/innodb_corrupted_pages"] {
+            std::fs::write(root.path().join(file), "x").unwrap();
+        }
+        forget(&data).unwrap();
+        let is_there = |name: &str| root.path().join(name).exists();
+        assert!(is_there("outside/t.isl") && is_there("data/shop/t.ibd"));
+        assert!(!is_there("data/shop/t.isl") && !is_there("data/innodb_corrupted_pages"));
+    }
+
+    #[test]
+    fn the_last_lines_are_shown_and_decide() {
+        let said =
+            "[00] 2026-11-23 04:00:00 MySQL binlog position: x\n[00] 2026-11-23 04:00:01 completed OK!\n\n";
+        assert!(lines(said).any(|line| line.ends_with(GOOD_END)));
+        assert_eq!(shown(""), "it said nothing");
+        let many: Vec<String> = (0..20).map(|number| format!("line {number}")).collect();
+        assert_eq!(shown(&many.join("\n")), "line 14; line 15; line 16; line 17; line 18; line 19");
+    }
+}

@@ -1,0 +1,149 @@
+//! A running MariaDB server as the source of a backup.
+//!
+//! Its own mariadb-backup reads its files, since only that follows the changes of the server's catalogue while it does. What it
+//! writes into its stream becomes an entry each. What is restored must be prepared before a server may be started on it.
+
+mod child;
+mod error;
+mod info;
+mod pages;
+mod restored;
+mod tool;
+
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use iostall_connect::mysql::{BackupFacts, backup_facts};
+use iostall_connect::{Address, Secret};
+use iostall_engine::files;
+use iostall_measure::clock::utc_now;
+use iostall_model::backup::{FileMetadata, MariadbRecord, SourceKind, SourceRecord, StoredName};
+use iostall_transfer::backup::create::{Inspect, Item, Live, LiveEnd, PreparedSource, What};
+use iostall_transfer::pipeline::StageFailure;
+
+pub use self::error::MariadbBackupError;
+
+pub(super) use self::child::{SETTINGS, prepare as prepare_files};
+pub(super) use self::pages::PageReader;
+pub(super) use self::restored::{MEMORY_BYTES, Preparation};
+pub(super) use self::tool::{Tool, backup_tool, server_tool};
+
+use self::child::BackupStream;
+use self::info::{BackupInfo, CHECKPOINTS};
+
+/// Beside other sources everything stands below this name.
+const PREFIX: &str = "mariadb";
+/// As the server makes its files and its directory.
+const FILE_MODE: u32 = 0o660;
+const DIRECTORY_MODE: u32 = 0o750;
+/// The stream has small headers between its contents, which are read past this.
+const READ_AHEAD_BYTES: usize = 64 << 10;
+
+/// Which server to back up, and how.
+#[derive(Clone, Debug)]
+pub struct MariadbRequest {
+    pub address: Address,
+    pub password: Secret,
+    /// Where MariaDB's programs are, if not where distributions have them.
+    pub engine_dir: Option<PathBuf>,
+    /// How long connecting may take.
+    pub limit: Duration,
+}
+
+/// Starts mariadb-backup on the server. It ends when the result is dropped, or once `cancel` is set.
+pub fn prepare(
+    request: &MariadbRequest,
+    cancel: &Arc<AtomicBool>,
+) -> Result<PreparedSource, MariadbBackupError> {
+    let MariadbRequest { address, password, engine_dir, limit } = request;
+    let named = address.to_string();
+    let facts = backup_facts(address, password, *limit)?;
+    if !facts.is_mariadb() {
+        let BackupFacts { version, comment, .. } = facts;
+        return Err(MariadbBackupError::NotMariadb { server: named, version, comment });
+    }
+    let tool = backup_tool(engine_dir.as_deref(), &facts.version)?;
+    let owner = files::stamp_of_path(&facts.data_directory);
+    let elsewhere =
+        |_| MariadbBackupError::Elsewhere { server: named.clone(), directory: facts.data_directory.clone() };
+    let owner = owner.map_err(elsewhere)?;
+    let modified_ns = i64::try_from(utc_now().as_nanosecond()).unwrap_or(0);
+    let metadata = |mode| FileMetadata { mode, uid: owner.uid, gid: owner.gid, modified_ns };
+    let stream = BackupStream::start(&tool, address, password, cancel)?;
+    let reader = Arc::new(Reader::new(facts.page_bytes));
+    let root = Item::new(StoredName::default(), What::Directory, metadata(DIRECTORY_MODE));
+    let stream = What::Xbstream(Box::new(BufReader::with_capacity(READ_AHEAD_BYTES, stream)));
+    let stream = Item::new(StoredName::default(), stream, metadata(FILE_MODE));
+    let stream = stream.inspected_by(Arc::clone(&reader) as Arc<dyn Inspect>);
+    let page_bytes = facts.page_bytes;
+    let record = MariadbRecord {
+        version: facts.version,
+        tool_version: tool.version,
+        page_bytes,
+        lower_case_table_names: facts.lower_case_table_names,
+        ..MariadbRecord::default()
+    };
+    Ok(PreparedSource {
+        record: SourceRecord {
+            named,
+            prefix: PREFIX.into(),
+            kind: SourceKind::Mariadb(record.clone()),
+            read_until_utc: utc_now(),
+        },
+        items: vec![root, stream],
+        last: Vec::new(),
+        live: Some(Box::new(MariadbLive { reader, record })),
+        page_bytes: Some(page_bytes),
+        skipped_specials: 0,
+    })
+}
+
+/// Sees everything that mariadb-backup writes.
+struct Reader(Mutex<Seen>);
+
+struct Seen {
+    pages: PageReader,
+    info: BackupInfo,
+}
+
+impl Reader {
+    fn new(page_bytes: u32) -> Self {
+        Self(Mutex::new(Seen { pages: PageReader::new(page_bytes), info: BackupInfo::default() }))
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inspect for Reader {
+    fn inspect(&self, name: &StoredName, offset: u64, bytes: &[u8]) {
+        let mut seen = self.seen();
+        seen.pages.see(name, offset, bytes);
+        seen.info.see(name.as_bytes(), bytes);
+    }
+}
+
+/// A backup whose stream is at its end.
+struct MariadbLive {
+    reader: Arc<Reader>,
+    record: MariadbRecord,
+}
+
+impl Live for MariadbLive {
+    fn end(&mut self) -> Result<LiveEnd, StageFailure> {
+        let seen = self.reader.seen();
+        let end_lsn = seen.info.end_lsn().ok_or(MariadbBackupError::NoEnd { name: CHECKPOINTS[0] })?;
+        let record = MariadbRecord {
+            end_lsn,
+            binlog: seen.info.binlog(),
+            other_pages: seen.pages.other_pages().to_vec(),
+            ..self.record.clone()
+        };
+        let warnings = seen.pages.warnings();
+        Ok(LiveEnd { items: Vec::new(), kind: SourceKind::Mariadb(record), warnings })
+    }
+}

@@ -1,0 +1,51 @@
+//! The sources of a backup as they are named on a command line.
+
+use std::path::Path;
+
+use thiserror::Error;
+
+use super::create::BackupSource;
+use super::database::{AskPassword, DatabaseSource};
+use crate::error::{SessionError, UseCaseError};
+
+/// What a source may need that is not in its name.
+pub struct SourceHelp<'a> {
+    /// Where the copy of a database of SQLite is made.
+    pub scratch: &'a Path,
+    /// The directory of a server's own programs, if not where distributions have them.
+    pub engine_dir: Option<&'a Path>,
+    pub ask: AskPassword<'a>,
+}
+
+/// A scheme that names nothing to back up.
+#[derive(Debug, Error)]
+#[error("{scheme}:// is no source of a backup")]
+struct UnknownScheme {
+    scheme: String,
+}
+
+/// The source that `named` names. What exists as a file is one, whatever it is called.
+///
+/// # Errors
+/// If it names a database that cannot be backed up, or whose password is not to be had.
+pub fn source_of(named: &Path, help: &SourceHelp<'_>) -> Result<BackupSource, SessionError> {
+    let text = named.to_string_lossy();
+    if text == "-" {
+        return Ok(BackupSource::StandardInput);
+    }
+    if named.exists() {
+        return Ok(BackupSource::Path(named.to_owned()));
+    }
+    if let Some(database) = DatabaseSource::parse(&text)? {
+        return Ok(BackupSource::Database(database.ready(help.scratch, help.engine_dir, help.ask)?));
+    }
+    match text.split_once("://") {
+        Some((scheme, _)) => {
+            let hint = "name files, directories, a block device, postgres://USER@HOST, mariadb://USER@HOST, sqlite:PATH, or - \
+                        for standard input";
+            let error = UnknownScheme { scheme: scheme.to_owned() };
+            Err(SessionError::OfUseCase(UseCaseError::new(error, Some(hint.to_owned()))))
+        }
+        None => Ok(BackupSource::Path(named.to_owned())),
+    }
+}

@@ -1,0 +1,90 @@
+//! Which parts of files the frames of a transfer hold, if whoever reads them decides it, and not whoever makes the frames.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::backup::format::{BundleWriter, Piece};
+
+/// The frames of transfers on their way to a worker, by the number of the transfer in its job.
+#[derive(Default)]
+pub(super) struct Packing(Mutex<HashMap<u64, Vec<PackedFrame>>>);
+
+impl Packing {
+    pub(super) fn put(&self, sequence: u64, frames: Vec<PackedFrame>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(sequence, frames);
+    }
+
+    /// The frames of a transfer, once.
+    pub(super) fn take(&self, sequence: u64) -> Vec<PackedFrame> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&sequence).unwrap_or_default()
+    }
+}
+
+/// One frame: parts of files, which stand one after another in the transfer.
+#[derive(Debug)]
+pub(super) struct PackedFrame {
+    pieces: Vec<Piece>,
+    bytes: usize,
+    /// Most bytes of it, with the table that several pieces need.
+    capacity: usize,
+    /// Whether small pieces of several files may share it.
+    is_shared: bool,
+    is_full: bool,
+}
+
+impl PackedFrame {
+    pub(super) fn new(capacity: usize, is_shared: bool) -> Self {
+        Self { pieces: Vec::new(), bytes: 0, capacity, is_shared, is_full: false }
+    }
+
+    pub(super) fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// Bytes of content.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Bytes of the frame before it is compressed.
+    pub(super) fn encoded_bytes(&self) -> usize {
+        self.bytes + table_bytes(self.pieces.len())
+    }
+
+    /// How many bytes of the content `ahead` belong into it; `None` if it is for another frame.
+    pub(super) fn room_for(&self, ahead: &Piece, is_small: bool) -> Option<usize> {
+        if self.is_full {
+            return None;
+        }
+        let wanted = ahead.length as usize;
+        if self.continues(ahead) {
+            let room = self.capacity.saturating_sub(self.encoded_bytes());
+            return (room > 0 && (self.pieces.len() == 1 || room >= wanted)).then_some(room);
+        }
+        let room = self.capacity.saturating_sub(self.bytes + table_bytes(self.pieces.len() + 1));
+        (self.is_shared && is_small && room >= wanted).then_some(room)
+    }
+
+    /// Adds what was read. After a last one nothing follows.
+    pub(super) fn push(&mut self, piece: Piece, is_last: bool) {
+        self.bytes += piece.length as usize;
+        self.is_full |= is_last;
+        match self.pieces.last_mut() {
+            Some(last) if follows(last, &piece) => last.length += piece.length,
+            _ => self.pieces.push(piece),
+        }
+    }
+
+    fn continues(&self, ahead: &Piece) -> bool {
+        self.pieces.last().is_some_and(|last| follows(last, ahead))
+    }
+}
+
+fn follows(one: &Piece, next: &Piece) -> bool {
+    one.file == next.file && one.offset + u64::from(one.length) == next.offset
+}
+
+/// A single piece is a frame of its file, without a table.
+fn table_bytes(pieces: usize) -> usize {
+    if pieces > 1 { BundleWriter::table_bytes(pieces) } else { 0 }
+}

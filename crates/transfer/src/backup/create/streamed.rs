@@ -1,0 +1,275 @@
+//! Files that come in one stream, those of several mixed, as mariadb-backup writes them. They are packed into frames while they are
+//! read: a large file has frames of its own, and small ones share one.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use iostall_model::backup::{FileKind, FileMetadata, StoredName};
+
+use super::encode::Content;
+use super::error::CreateError;
+use super::item::{Inspect, OnChange, join};
+use super::ledger::Ledger;
+use super::options::Shape;
+use super::packing::{PackedFrame, Packing};
+use super::source::{NO_FILE, StreamFills};
+use super::writer::SetWriter;
+use crate::backup::format::Piece;
+use crate::backup::xbstream::{XbstreamAhead, XbstreamError, XbstreamReader};
+use crate::pipeline::{Extent, Frame, OrderedStage, StageFailure};
+use crate::progress::Progress;
+
+/// Mode of the directories that files of the stream are in, as a database server makes them.
+const DIRECTORY_MODE: u32 = 0o700;
+
+/// A stream of files, and what all of them have.
+pub(super) struct FileStream {
+    pub(super) stream: Box<dyn Read + Send>,
+    /// What their names begin with in the set.
+    pub(super) prefix: StoredName,
+    /// Which source they belong to.
+    pub(super) source: u32,
+    pub(super) metadata: FileMetadata,
+    pub(super) inspect: Option<Arc<dyn Inspect>>,
+}
+
+/// Stores all files of the stream, and the directories that they are in; returns how many files and directories there were.
+pub(super) fn store(
+    input: FileStream,
+    writer: &mut SetWriter<'_>,
+    ledger: &mut Ledger,
+    shape: &Shape,
+    progress: &Progress,
+) -> Result<(u64, u64), CreateError> {
+    let FileStream { stream, prefix, source, metadata, inspect } = input;
+    let has_ended = Arc::new(AtomicBool::new(false));
+    let packing = Arc::new(Packing::default());
+    let mut fills = StreamFills::new(shape.read_bytes, Arc::clone(&has_ended));
+    let mut reader = FilesReader {
+        stream: XbstreamReader::new(stream),
+        first_number: ledger.next_number(),
+        inspect,
+        packing: Arc::clone(&packing),
+        has_ended,
+        shape: *shape,
+        files: Vec::new(),
+        bytes: 0,
+        progress,
+    };
+    writer.run(Content::Packed(packing), &mut fills, Some(&mut reader), &[], shape.workers)?;
+    let mut directories = BTreeSet::new();
+    let count = reader.files.len() as u64;
+    let mut add = |name: &StoredName, kind, metadata| {
+        let attributes = Some(Vec::new());
+        ledger.add(join(&prefix, name), kind, source, metadata, attributes, OnChange::Expected)
+    };
+    let numbers: Vec<u64> =
+        reader.files.iter().map(|file| add(&file.name, FileKind::File, metadata)).collect();
+    for file in &reader.files {
+        let name = file.name.as_bytes();
+        let ends = name.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        directories.extend(ends.map(|end| StoredName(name[..end].to_vec())));
+    }
+    let of_directory = FileMetadata { mode: DIRECTORY_MODE, ..metadata };
+    for directory in &directories {
+        add(directory, FileKind::Directory, of_directory);
+    }
+    for (number, file) in numbers.into_iter().zip(&reader.files) {
+        ledger.stored(number, file.size_bytes, file.data_bytes, None);
+    }
+    Ok((count, directories.len() as u64))
+}
+
+/// A file of the stream so far.
+struct StreamedFile {
+    name: StoredName,
+    size_bytes: u64,
+    /// Without holes.
+    data_bytes: u64,
+}
+
+/// The stage that reads the stream into transfers.
+struct FilesReader<'a> {
+    stream: XbstreamReader<Box<dyn Read + Send>>,
+    /// Of the stream's first file in the set.
+    first_number: u64,
+    inspect: Option<Arc<dyn Inspect>>,
+    packing: Arc<Packing>,
+    has_ended: Arc<AtomicBool>,
+    shape: Shape,
+    files: Vec<StreamedFile>,
+    /// Bytes of content so far.
+    bytes: u64,
+    progress: &'a Progress,
+}
+
+impl FilesReader<'_> {
+    /// Reads until `room` is full or the stream ends.
+    fn fill(&mut self, room: &mut [u8]) -> Result<Vec<PackedFrame>, XbstreamError> {
+        let (mut frames, mut at) = (Vec::new(), 0);
+        loop {
+            match self.stream.ahead()? {
+                None => {
+                    self.has_ended.store(true, Ordering::Release);
+                    return Ok(frames);
+                }
+                Some(XbstreamAhead::Begins) => {
+                    let name = self.stream.name(self.files.len()).cloned().unwrap_or_default();
+                    self.progress.begin_file(Path::new(&name.to_string()), 0, "backing up");
+                    self.files.push(StreamedFile { name, size_bytes: 0, data_bytes: 0 });
+                }
+                Some(XbstreamAhead::Ends { file, size_bytes }) => {
+                    self.files[file].size_bytes = size_bytes;
+                    self.progress.end_file();
+                }
+                Some(XbstreamAhead::Content { file, offset, left }) => {
+                    let piece = Piece {
+                        file: self.first_number + file as u64,
+                        offset,
+                        length: u32::try_from(left).unwrap_or(u32::MAX),
+                    };
+                    let Some(limit) = room_for(&mut frames, &piece, &self.shape, room.len() - at) else {
+                        return Ok(frames);
+                    };
+                    let into = &mut room[at..at + limit];
+                    let length = self.stream.read(into)?;
+                    let read = &into[..length];
+                    if let Some(inspect) = &self.inspect {
+                        inspect.inspect(&self.files[file].name, offset, read);
+                    }
+                    self.files[file].data_bytes += length as u64;
+                    at += length;
+                    if let Some(frame) = frames.last_mut() {
+                        // What was cut between two pages goes on in the next frame.
+                        let is_cut = length < limit;
+                        frame.push(
+                            Piece { length: u32::try_from(length).unwrap_or(u32::MAX), ..piece },
+                            is_cut,
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How many bytes of the content `ahead` go into the last frame, after one was begun for it if it does not belong into that which
+/// is there. `None` if the transfer is full, of which `left` bytes are not used.
+fn room_for(frames: &mut Vec<PackedFrame>, ahead: &Piece, shape: &Shape, left: usize) -> Option<usize> {
+    let wanted = ahead.length as usize;
+    let is_small = u64::from(ahead.length) <= shape.small_bytes();
+    if let Some(room) = frames.last().and_then(|open| open.room_for(ahead, is_small)) {
+        return Some(room.min(wanted));
+    }
+    let capacity = shape.bundle_bytes() as usize;
+    if left < capacity || frames.len() >= shape.frames_per_transfer() as usize {
+        return None;
+    }
+    frames.push(PackedFrame::new(capacity, is_small));
+    Some(capacity.min(wanted))
+}
+
+impl OrderedStage for FilesReader<'_> {
+    fn frame(&mut self, frame: &mut Frame) -> Result<(), StageFailure> {
+        let sequence = frame.sequence();
+        let room = &mut frame.room()[..self.shape.read_bytes as usize];
+        // Transfers that were on their way when the stream ended stay empty.
+        let frames = if self.has_ended.load(Ordering::Acquire) {
+            Vec::new()
+        } else {
+            self.fill(room).map_err(|error| {
+                self.has_ended.store(true, Ordering::Release);
+                plain(error)
+            })?
+        };
+        let length = u32::try_from(frames.iter().map(PackedFrame::bytes).sum::<usize>())?;
+        frame.set_length(length);
+        frame.set_origin(Extent { file: NO_FILE, offset: self.bytes, length });
+        self.bytes += u64::from(length);
+        self.packing.put(sequence, frames);
+        Ok(())
+    }
+
+    fn hole(&mut self, _length: u64) {}
+}
+
+/// What whoever writes the stream says of itself needs no words before it.
+fn plain(error: XbstreamError) -> StageFailure {
+    match error {
+        XbstreamError::Read(error) => error.into(),
+        other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backup::create::CreateOptions;
+
+    fn shape(frame_bytes: u32, transfer_bytes: u32) -> Shape {
+        let options = CreateOptions {
+            frame_bytes: Some(frame_bytes),
+            transfer_bytes: Some(transfer_bytes),
+            workers: Some(1),
+            ..CreateOptions::default()
+        };
+        Shape::of(&options).unwrap()
+    }
+
+    /// Packs whole pieces of content one after another into one transfer; returns the frames, and how many pieces did not fit.
+    fn pack(pieces: &[(u64, u64, u32)], shape: &Shape) -> (Vec<PackedFrame>, usize) {
+        let (mut frames, mut at) = (Vec::new(), 0);
+        for (index, (file, offset, length)) in pieces.iter().enumerate() {
+            let (mut offset, mut left) = (*offset, *length);
+            while left > 0 {
+                let ahead = Piece { file: *file, offset, length: left };
+                let room = shape.read_bytes as usize - at;
+                let Some(limit) = room_for(&mut frames, &ahead, shape, room) else {
+                    return (frames, pieces.len() - index);
+                };
+                let length = u32::try_from(limit).unwrap();
+                frames.last_mut().unwrap().push(Piece { length, ..ahead }, false);
+                (at, offset, left) = (at + limit, offset + u64::from(length), left - length);
+            }
+        }
+        (frames, 0)
+    }
+
+    fn files(frames: &[PackedFrame]) -> Vec<Vec<u64>> {
+        frames.iter().map(|frame| frame.pieces().iter().map(|piece| piece.file).collect()).collect()
+    }
+
+    /// A damaged frame names its file only if it has no other: parts of a table must not share one.
+    #[test]
+    fn a_large_file_has_frames_of_its_own_and_small_ones_share() {
+        let shape = shape(1 << 16, 1 << 18);
+        let (frames, left) = pack(&[(1, 0, 100), (2, 0, 200), (3, 0, 100_000), (4, 0, 5)], &shape);
+        assert_eq!((files(&frames), left), (vec![vec![1, 2], vec![3], vec![3], vec![4]], 0));
+        assert_eq!(frames.iter().map(PackedFrame::bytes).collect::<Vec<_>>(), [300, 65_536, 34_464, 5]);
+    }
+
+    #[test]
+    fn what_follows_in_the_same_file_is_one_piece() {
+        let shape = shape(1 << 16, 1 << 18);
+        let (frames, _) = pack(&[(1, 0, 20_000), (1, 20_000, 20_000), (2, 0, 7), (2, 7, 8)], &shape);
+        let pieces: Vec<_> = frames.iter().map(|frame| frame.pieces().to_vec()).collect();
+        let piece = |file, offset, length| Piece { file, offset, length };
+        assert_eq!(pieces, [vec![piece(1, 0, 40_000)], vec![piece(2, 0, 15)]]);
+    }
+
+    #[test]
+    fn no_frame_and_no_transfer_holds_more_than_it_can() {
+        let shape = shape(1 << 16, 1 << 18);
+        let many: Vec<_> = (1..2000).map(|file| (file, 0, 1 + u32::try_from(file % 900).unwrap())).collect();
+        let (frames, left) = pack(&many, &shape);
+        assert!(left > 0 && frames.len() == 4);
+        assert!(frames.iter().all(|frame| frame.encoded_bytes() <= 1 << 16));
+        // With a rate of its own a transfer is smaller than a frame.
+        let slow = Shape { read_bytes: 8192, ..shape };
+        let (frames, left) = pack(&[(1, 0, 5000), (2, 0, 20_000)], &slow);
+        assert_eq!((files(&frames), left), (vec![vec![1]], 1));
+    }
+}

@@ -1,0 +1,2 @@
+/* iostall:mariadb_away_count */
+SELECT COUNT(*) FROM `fill`.away

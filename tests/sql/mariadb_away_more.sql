@@ -1,0 +1,2 @@
+/* iostall:mariadb_away_more */
+INSERT INTO `fill`.away VALUES (3), (4);

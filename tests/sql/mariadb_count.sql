@@ -1,0 +1,2 @@
+/* iostall:mariadb_count */
+SELECT COUNT(*) FROM shop.orders

@@ -1,0 +1,3 @@
+/* iostall:mariadb_login */
+CREATE USER mon@'127.0.0.1' IDENTIFIED BY 'ri ght"#\\s\'ö';
+GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR, REPLICA MONITOR ON *.* TO mon@'127.0.0.1';

@@ -1,0 +1,3 @@
+/* iostall:mariadb_make_orders */
+CREATE DATABASE IF NOT EXISTS shop;
+CREATE TABLE IF NOT EXISTS shop.orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, text VARCHAR(200)) ENGINE=InnoDB;

@@ -1,0 +1,2 @@
+/* iostall:mariadb_ping */
+SELECT 1

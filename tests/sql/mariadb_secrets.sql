@@ -1,0 +1,2 @@
+/* iostall:mariadb_secrets */
+SELECT COUNT(*), SUM(LENGTH(text)) FROM `fill`.secret
