@@ -14,6 +14,7 @@ mod plan;
 mod relations;
 mod restore;
 mod sqlserver;
+mod sqlserver_drill;
 mod sqlserver_tune;
 mod sqlserver_verify;
 mod traps;

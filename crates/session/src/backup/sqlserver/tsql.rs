@@ -85,14 +85,14 @@ pub(super) fn restore(check: RestoreCheck, statement: &BackupStatement, position
     ended(format!("RESTORE {}\nFROM {}", check.name(), devices(&statement.devices)), &words)
 }
 
-fn ended(statement: String, words: &[String]) -> String {
+pub(super) fn ended(statement: String, words: &[String]) -> String {
     if words.is_empty() {
         return statement + ";\n";
     }
     format!("{statement}\nWITH {};\n", words.join(",\n     "))
 }
 
-fn devices(devices: &[BackupDevice]) -> String {
+pub(super) fn devices(devices: &[BackupDevice]) -> String {
     let one = |device: &BackupDevice| match device {
         BackupDevice::Disk(path) => format!("DISK = {}", literal(path)),
         BackupDevice::Url(url) => format!("URL = {}", literal(url)),

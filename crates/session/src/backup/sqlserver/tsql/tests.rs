@@ -4,6 +4,7 @@ use iostall_model::sqlserver_backup::{
 };
 
 use super::*;
+use crate::backup::sqlserver::drill::drill_statements;
 
 /// The statements that `tsql/lint` parses with Microsoft's grammars.
 const PARSED: &str = include_str!("../../../../../../tsql/lint/backup_statements.txt");
@@ -180,6 +181,10 @@ fn listed() -> String {
         if statement == (BackupStatement { database: statement.database.clone(), ..plain }) {
             texts.extend(RestoreCheck::ALL.map(|check| restore(check, &statement, Some("2"))));
             texts.extend(statement.devices.iter().map(label));
+            let name = format!("{} drill", statement.database);
+            if newer == "parsed" {
+                texts.extend(drill_statements(&statement, &name));
+            }
             texts.push(trial(&BackupStatement { copy_only: true, ..statement.clone() }));
         }
         lines.extend(
