@@ -101,13 +101,13 @@ fn error(number: u32, text: &str) -> Answer {
 fn a_backup_is_restored_under_another_name_checked_and_dropped_again() {
     let workspace = Workspace::new();
     let (server, asked) = playing(&DONE, false);
-    let check = ["--check", "SELECT COUNT(*) FROM dbo.orders", "--json", "d.json"];
+    let check = ["--check", "EXECUTE dbo.check_orders", "--json", "d.json"];
     let ran = drill(&workspace, &server, &check).expect_status(0);
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("time to recover") && said.contains("every check passed"), "{said}");
     assert!(said.contains("SQL Server 2022 (Enterprise Edition (64-bit))"), "{said}");
     assert!(said.contains("the database sales_drill was dropped"), "{said}");
-    assert!(server.was_asked("iostall:drill_check", "USE [sales_drill];\nSELECT COUNT(*) FROM dbo.orders"));
+    assert!(server.was_asked("iostall:drill_check", "USE [sales_drill];\nEXECUTE dbo.check_orders"));
     assert!(server.was_asked("iostall:drill_checkdb", "DBCC CHECKDB (N'sales_drill')"));
     let asked = asked.lock().unwrap();
     let [made, dropped] = &asked[..] else { panic!("{asked:?}") };
@@ -133,13 +133,13 @@ fn a_backup_is_restored_under_another_name_checked_and_dropped_again() {
 fn a_dry_run_prints_the_statements_for_these_files_and_restores_nothing() {
     let workspace = Workspace::new();
     let (server, _) = playing(&DONE, false);
-    let ran = drill(&workspace, &server, &["--dry-run", "--check", "SELECT 1"]).expect_status(0);
+    let ran = drill(&workspace, &server, &["--dry-run", "--check", "EXECUTE dbo.one"]).expect_status(0);
     for part in [
         "RESTORE DATABASE [sales_drill]",
         "MOVE N'sales' TO",
         "WITH RECOVERY;",
         "DBCC CHECKDB",
-        "SELECT 1",
+        "EXECUTE dbo.one",
         "DROP DATABASE",
     ] {
         assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
@@ -191,7 +191,7 @@ fn what_fails_is_the_answer_or_an_error_and_says_what_is_left() {
     let (server, _) = playing(&DONE, false);
     server.answer("iostall:drill_checkdb", error(8928, "Object ID 99: Page (1:57) could not be processed."));
     server.answer_with("iostall:drill_check", "\nn\n0");
-    let ran = drill(&workspace, &server, &["--check", "SELECT 0", "--keep"]).expect_status(1);
+    let ran = drill(&workspace, &server, &["--check", "EXECUTE dbo.zero", "--keep"]).expect_status(1);
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         said.contains("FAILED in 2 checks, the first: CHECKDB") && said.contains("(error 8928)"),

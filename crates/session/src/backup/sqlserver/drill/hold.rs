@@ -8,9 +8,9 @@ use iostall_model::drill::{CheckState, DrillCheck};
 use super::super::error::SqlServerBackupError;
 use super::super::follow::{Answered, Follower};
 use super::super::run::cause;
-use super::Plan;
 use super::clean_up::{CleanUp, Made};
 use super::plan;
+use super::prepared::Plan;
 use super::request::SqlServerDrillRequest;
 
 /// Errors of RESTORE that say nothing about the backup: the name is taken, a file is in use or cannot be made, no room, no right, no

@@ -3,6 +3,7 @@
 mod clean_up;
 mod hold;
 mod plan;
+mod prepared;
 mod request;
 
 use iostall_connect::sqlserver::{BlockingConnection, Columns};
@@ -15,6 +16,7 @@ pub use self::request::SqlServerDrillRequest;
 use self::clean_up::CleanUp;
 use self::hold::Hold;
 use self::plan::MovedFile;
+use self::prepared::Plan;
 use super::error::SqlServerBackupError;
 use super::follow::{Answered, Follower};
 use super::run::cause;
@@ -29,18 +31,6 @@ const ROOM: &str = include_str!("../sql/drill_room.sql");
 const SYSTEM: [&str; 5] = ["master", "model", "msdb", "tempdb", "mssqlsystemresource"];
 /// Most characters of a name.
 const NAME_MAX: usize = 128;
-
-/// Everything that is known before the first byte is restored.
-struct Plan {
-    statement: BackupStatement,
-    backup: BackupHeader,
-    /// Id of the backup, and when it was made, if the server says so.
-    set: String,
-    made_utc: Option<jiff::Timestamp>,
-    files: Vec<MovedFile>,
-    engine: String,
-    warnings: Vec<Warning>,
-}
 
 /// Restores, checks and drops. What is wrong with the backup is in the outcome of the run.
 ///
@@ -265,7 +255,7 @@ pub(super) fn drill_statements(statement: &BackupStatement, name: &str) -> Vec<S
         plan::restore(statement, 2, name, &files, true),
         plan::recover(name),
         plan::check_database(name),
-        plan::in_database(name, "SELECT COUNT(*) FROM dbo.orders;"),
+        plan::in_database(name, "EXECUTE dbo.check_orders;"),
         plan::drop(name, None, &files),
         plan::drop(name, Some((9, "2026-11-23T04:00:00")), &files),
     ]
