@@ -69,7 +69,7 @@ fn sentences(refusals: &[Refusal]) -> String {
 }
 
 /// Numbers of errors, and what helps.
-const HINTS: [(&str, &str); 12] = [
+const HINTS: [(&str, &str); 13] = [
     (
         "(error 3201)",
         "the path is seen from the server: its service account must be able to read and write there",
@@ -99,6 +99,10 @@ const HINTS: [(&str, &str); 12] = [
         "the certificate or key that the backup or the database is encrypted with has to be in master of this server",
     ),
     ("(error 3169)", "a newer version made the backup: restore it on that version or a later one"),
+    (
+        "(error 3004)",
+        "with the recovery model SIMPLE only read-only files can be backed up by themselves: take --read-write-filegroups",
+    ),
     ("(error 3041)", "the server's error log says more"),
 ];
 
