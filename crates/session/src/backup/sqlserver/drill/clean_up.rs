@@ -94,9 +94,8 @@ impl CleanUp<'_> {
     fn try_once(&self, made: Option<&Made>) -> Result<Tried, String> {
         let now = match self.state()? {
             State::Gone => return Ok(Tried::Gone { was_dropped: false }),
-            State::Foreign => return Ok(Tried::Foreign),
             State::Ours(now) if made.is_none_or(|made| *made == now) => now,
-            State::Ours(_) => return Ok(Tried::Foreign),
+            State::Ours(_) | State::Foreign => return Ok(Tried::Foreign),
         };
         let tag = "iostall:drill_drop";
         let known = Some((now.database_id, now.created.as_str()));

@@ -47,15 +47,15 @@ pub fn drill(
     let clean_up = CleanUp { server: &server, name: &request.name, files: &plan.files };
     let outcome = outcome(request, &plan, &server);
     let mut hold = Hold { request, plan: &plan, follower, outcome, made: None };
-    let held = hold.hold(main);
+    let ended = hold.hold(main);
     let mut outcome = std::mem::take(&mut hold.outcome);
     // What broke off is not kept: nobody would look for it.
-    let stays = request.keep && matches!(held, Ok(())) && outcome.is_complete;
+    let stays = request.keep && matches!(ended, Ok(())) && outcome.is_complete;
     let made = hold.made.take();
     drop(hold);
     let left = if stays { Ok(false) } else { clean_up.drop_database(made.as_ref()) };
     outcome.is_kept = stays || left.is_err();
-    if let Err(error) = held {
+    if let Err(error) = ended {
         let left = left
             .err()
             .map_or_else(|| format!("nothing is left of {}", request.name), |error| error.to_string());
@@ -222,8 +222,8 @@ fn ask(
 
 /// A part of file names that nothing else has.
 fn token() -> Result<String, SqlServerBackupError> {
-    let bytes = random_bytes::<6>().map_err(|_| iostall_connect::SourceError::Defect)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let bytes = random_bytes::<8>().map_err(|_| iostall_connect::SourceError::Defect)?;
+    Ok(format!("{:016x}", u64::from_be_bytes(bytes)))
 }
 
 fn outcome(request: &SqlServerDrillRequest, plan: &Plan, server: &Server) -> DrillOutcome {
