@@ -56,6 +56,7 @@ mod runs;
 mod sharing;
 mod slow_disk;
 mod sqlserver;
+mod sqlserver_backups;
 mod sqlserver_logins;
 mod support;
 mod sweep;

@@ -17,6 +17,7 @@ mod restore;
 mod restore_full;
 mod restore_tune;
 mod sqlserver;
+mod sqlserver_drill;
 mod sqlserver_tune;
 mod sqlserver_verify;
 mod traps;

@@ -104,6 +104,40 @@ fn a_dry_run_prints_the_statement_and_asks_no_server() {
     );
 }
 
+/// The story: the second copy was made by a job that copied files while the next backup overwrote them.
+#[test]
+fn mirrors_and_parts_are_written_and_refused_by_their_rules() {
+    let workspace = Workspace::new();
+    let print = |more: &[&str]| {
+        let mut dry = command(&workspace, 9, &[&["--dry-run"], more].concat());
+        Ran::from(dry.output().unwrap())
+    };
+    let mirrors = ["--mirror-to", r"M:\1.bak", "--mirror-to", r"N:\2.bak"];
+    let ran = print(&[&mirrors[..], &["--format"]].concat()).expect_status(0);
+    assert!(
+        ran.stdout.contains("MIRROR TO DISK = N'M:\\1.bak',\n   DISK = N'N:\\2.bak'\nWITH FORMAT;"),
+        "{}",
+        ran.stdout
+    );
+    let ran = print(&mirrors).expect_status(2);
+    assert!(ran.stderr.contains("made with FORMAT") && ran.stderr.contains("--noinit"), "{}", ran.stderr);
+    let ran = print(&["--mirror-to", r"M:\1.bak", "--format"]).expect_status(2);
+    assert!(ran.stderr.contains("as many devices as the backup has stripes, 2"), "{}", ran.stderr);
+    let ran = print(&["--read-write-filegroups", "--filegroup", "ARCHIVE"]).expect_status(0);
+    assert!(
+        ran.stdout.contains("[sales]\nREAD_WRITE_FILEGROUPS,\nFILEGROUP = N'ARCHIVE'\nTO DISK"),
+        "{}",
+        ran.stdout
+    );
+    let ran = print(&["--file", "sales_2", "--type", "log"]).expect_status(2);
+    assert!(ran.stderr.contains("not for backups of the log"), "{}", ran.stderr);
+    let (server, format) = (server(), [&mirrors[..], &["--format"]].concat());
+    let standard = server_row(16, 1, "ONLINE", 0).replace("\t3\tEnterprise Edition", "\t2\tStandard Edition");
+    server.answer_with("iostall:backup_server", &standard);
+    let ran = run(&workspace, &server, &format).expect_status(2);
+    assert!(ran.stderr.contains("Standard edition makes no mirrored backups"), "{}", ran.stderr);
+}
+
 /// The story: a test of the disks with NUL became the base of the differential backups.
 #[test]
 fn what_would_do_harm_or_is_no_statement_is_refused_with_what_to_do() {

@@ -64,8 +64,10 @@ impl Filter {
     fn keeps(&self, subject: &Subject, wanted: &HashSet<String>) -> bool {
         let in_database =
             self.databases.is_empty() || subject.scope.database().is_none_or(|name| wanted.contains(name));
-        let named =
-            self.names.is_empty() || self.names.iter().any(|part| subject.name.contains(part.as_str()));
+        // A backup is no file, and has no name of its own.
+        let named = subject.kind == Kind::SqlServerBackup
+            || self.names.is_empty()
+            || self.names.iter().any(|part| subject.name.contains(part.as_str()));
         self.has_kind(subject.kind)
             && in_database
             && named

@@ -24,6 +24,16 @@ pub fn throughput(bytes_per_second: f64) -> String {
     format!("{} MiB/s", number(bytes_per_second / 1_048_576.0))
 }
 
+/// A length of time in days, hours and minutes, which is what matters of the age of a backup: `3d 2h`, `5h 10m`, `12m`.
+pub fn age(ns: u64) -> String {
+    let minutes = ns / 60_000_000_000;
+    match minutes {
+        0..60 => format!("{minutes}m"),
+        60..2_880 => format!("{}h {}m", minutes / 60, minutes % 60),
+        _ => format!("{}d {}h", minutes / 1_440, minutes % 1_440 / 60),
+    }
+}
+
 fn separate(digits: &str) -> String {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
     let mut out = String::from(sign);

@@ -143,6 +143,14 @@ counters! {
     /// When the row was read, in nanoseconds of its sample's clock. Present only if it comes from an earlier
     /// sample because the server did not return the row again.
     ReadClockNs = 45, "read_clock_ns", Mark;
+    /// When the newest backup ended, seconds since 1970, UTC.
+    BackupFinished = 46, "backup_finished_utc_s", Gauge;
+    /// How long it took, seconds.
+    BackupElapsed = 47, "backup_elapsed_s", Gauge;
+    /// What it holds of the database, bytes.
+    BackupBytes = 48, "backup_bytes", Gauge;
+    /// What was stored of that, bytes.
+    BackupStoredBytes = 49, "backup_stored_bytes", Gauge;
 }
 
 impl Counter {

@@ -17,6 +17,8 @@ use crate::reset::ResetReason;
 pub enum Kind {
     /// A file of SQL Server (`sys.dm_io_virtual_file_stats`).
     SqlServerFile = 1,
+    /// The newest backup of one sort of a SQL Server database (`msdb.dbo.backupset`): gauges only.
+    SqlServerBackup = 2,
     /// A row of `pg_stat_io` in PostgreSQL 16 and 17, where reads and writes count 8 KiB blocks.
     PostgresIoBlocks = 10,
     /// A row of `pg_stat_io` since PostgreSQL 18, where they count operations.
@@ -66,8 +68,9 @@ pub struct Column {
 }
 
 impl Kind {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::SqlServerFile,
+        Self::SqlServerBackup,
         Self::PostgresIoBlocks,
         Self::PostgresIo,
         Self::PostgresDatabase,
@@ -87,6 +90,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::SqlServerFile => "sqlserver-file",
+            Self::SqlServerBackup => "sqlserver-backup",
             Self::PostgresIoBlocks => "postgres-io-blocks",
             Self::PostgresIo => "postgres-io",
             Self::PostgresDatabase => "postgres-database",
@@ -115,7 +119,7 @@ impl Kind {
             _ => Column { unit: Unit::One, width_bits: None },
         };
         match self {
-            Self::SqlServerFile => timed(Unit::Milliseconds, None),
+            Self::SqlServerFile | Self::SqlServerBackup => timed(Unit::Milliseconds, None),
             Self::MysqlFile => timed(Unit::Picoseconds, Some(64)),
             Self::LinuxDevice if is_sectors(counter) => Column { unit: Unit::Sectors, width_bits: None },
             Self::LinuxDevice => timed(Unit::Milliseconds, Some(32)),
@@ -153,7 +157,9 @@ impl Kind {
         match self {
             // SQL Server clears a file's counters when the database is closed: offline, detach, restore. The
             // counters of a device or a control group begin with its creation.
-            Self::SqlServerFile | Self::LinuxDevice | Self::LinuxCgroup => ResetReason::Reattach,
+            Self::SqlServerFile | Self::SqlServerBackup | Self::LinuxDevice | Self::LinuxCgroup => {
+                ResetReason::Reattach
+            }
             // TRUNCATE of the Performance Schema table, pg_stat_reset and the like.
             Self::PostgresIoBlocks
             | Self::PostgresIo
@@ -189,6 +195,11 @@ impl Kind {
                 | Self::MysqlFile
                 | Self::LinuxDevice
         )
+    }
+
+    /// Whether it has only levels, of which no sums are kept.
+    pub fn has_levels_only(self) -> bool {
+        matches!(self, Self::SqlServerBackup)
     }
 
     /// A note on the meaning of its numbers, if they are not operations and the time from request to

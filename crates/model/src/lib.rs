@@ -21,6 +21,7 @@ pub mod kind;
 pub mod kinds;
 pub mod level;
 pub mod measured;
+mod newest_backup;
 pub mod outcome;
 pub mod paced;
 pub mod part;
@@ -65,6 +66,7 @@ pub use kinds::{
 };
 pub use level::Level;
 pub use measured::{IntervalFigures, Measured};
+pub use newest_backup::{BackupSort, NewestBackup};
 pub use outcome::{Cell, OpOutcome, RoleOutcome, SpanOutcome};
 pub use point::{Point, Repeat};
 pub use profile::{Profile, RoleProfile, SpanProfile};

@@ -1,7 +1,7 @@
 //! A notice as JSON and as text.
 
 use iostall_measure::foreign::shown;
-use iostall_measure::number::throughput;
+use iostall_measure::number::{age, throughput};
 use iostall_model::Level;
 use iostall_model::alert::{About, LastDrill, Measured, Notice, Occasion};
 use jiff::SignedDuration;
@@ -77,6 +77,7 @@ fn metric(measured: Measured) -> (&'static str, f64) {
         Measured::Throughput => ("bytes_per_s", 1.0),
         Measured::Iops => ("io_per_s", 1.0),
         Measured::Size => ("size_bytes", 1.0),
+        Measured::BackupAge => ("backup_age_s", NS_PER_S),
     }
 }
 
@@ -98,6 +99,9 @@ pub(crate) fn summary(notice: &Notice) -> String {
     };
     let place = place(notice, about);
     let limit = amount(about.measured, about.threshold);
+    if about.measured == Measured::BackupAge {
+        return format!("{rule}: {}", backup_summary(notice, about, &place, &limit));
+    }
     match notice.occasion {
         Occasion::Test => format!("test of {rule}: nothing is over {limit}"),
         Occasion::Firing | Occasion::StillFiring => {
@@ -111,6 +115,22 @@ pub(crate) fn summary(notice: &Notice) -> String {
                 (left, _) => format!("; {left} still firing"),
             };
             format!("{rule}: {place}: ended after {lasted}, at most {max}, limit {limit}{left}")
+        }
+    }
+}
+
+/// What is said of backups of databases.
+fn backup_summary(notice: &Notice, about: &About, place: &str, limit: &str) -> String {
+    let left = match notice.firing_count {
+        0 => String::new(),
+        left => format!("; {left} still without"),
+    };
+    match (notice.occasion, about.value) {
+        (Occasion::Test, _) => format!("test; no backup is older than {limit}"),
+        (Occasion::Resolved, _) => format!("{place}: backed up again, or gone{left}"),
+        (Occasion::Firing | Occasion::StillFiring, None) => format!("{place}: never backed up"),
+        (Occasion::Firing | Occasion::StillFiring, Some(age_ns)) => {
+            format!("{place}: last backup {} ago, limit {limit}", amount(Measured::BackupAge, age_ns))
         }
     }
 }
@@ -153,9 +173,12 @@ fn noun(level: Level) -> &'static str {
 /// The next worst things of a group, a line each.
 pub(crate) fn details(notice: &Notice) -> Vec<String> {
     let line = |about: &About| {
-        let value = match notice.occasion {
-            Occasion::Resolved => about.value_max,
-            _ => about.value.unwrap_or(about.value_max),
+        let value = match (notice.occasion, about.value) {
+            (Occasion::Resolved, _) => about.value_max,
+            (_, None) if about.measured == Measured::BackupAge => {
+                return format!("{}: never backed up", shown(&about.name));
+            }
+            (_, value) => value.unwrap_or(about.value_max),
         };
         format!("{}: {}", shown(&about.name), amount(about.measured, value))
     };
@@ -178,7 +201,13 @@ fn amount(about: Measured, value: f64) -> String {
         Measured::Throughput => throughput(value),
         Measured::Iops => format!("{} io/s", short(value)),
         Measured::Size => format!("{} MiB", short(value / 1_048_576.0)),
+        Measured::BackupAge => age(whole(value)),
     }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float cast saturates")]
+fn whole(ns: f64) -> u64 {
+    ns as u64
 }
 
 fn short(number: f64) -> String {
@@ -301,6 +330,46 @@ pub(crate) mod tests {
         assert_eq!(summary(&never), "slow reads: there never was a good drill of db1/shop");
         let again = Notice { occasion: Occasion::Resolved, ..never };
         assert_eq!(summary(&again), "slow reads: db1/shop has a good drill again");
+    }
+
+    #[test]
+    fn a_missing_backup_is_said_with_its_age_and_its_limit() {
+        let hours = |hours: f64| hours * 3600.0 * 1e9;
+        let about = |name: &str, age_h: Option<f64>| About {
+            level: Level::Databases,
+            kind: Kind::SqlServerBackup,
+            name: name.into(),
+            class: None,
+            volume: None,
+            measured: Measured::BackupAge,
+            threshold: hours(26.0),
+            value: age_h.map(hours),
+            value_max: age_h.map_or(0.0, hours),
+        };
+        let old = Notice {
+            rule: "backups".into(),
+            about: Some(about("sales", Some(75.5))),
+            ..notice(Occasion::Firing)
+        };
+        assert_eq!(
+            summary(&old),
+            "backups: sales on sqlserver://db1:1433: last backup 3d 3h ago, limit 26h 0m"
+        );
+        let document = payload(&old);
+        assert_eq!((&document["metric"], &document["value"]), (&json!("backup_age_s"), &json!(271_800.0)));
+        let never = Notice {
+            about: Some(about("hr", None)),
+            others: vec![about("sales", Some(75.5)), about("stock", None)],
+            count: 3,
+            ..old.clone()
+        };
+        assert_eq!(
+            summary(&never),
+            "backups: 3 databases of sqlserver://db1:1433, worst hr: never backed up"
+        );
+        assert_eq!(details(&never), ["sales: 3d 3h", "stock: never backed up"]);
+        let again = Notice { occasion: Occasion::Resolved, firing_count: 0, ..old };
+        assert!(summary(&again).ends_with("sales on sqlserver://db1:1433: backed up again, or gone"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A file of alerts as text.
 
 use iostall_measure::foreign::shown;
+use iostall_measure::number::age;
 use iostall_measure::{Rate, as_typed};
 use iostall_model::alert::{Condition, Measured, Rule};
 use iostall_notify::{AlertFile, Channel};
@@ -33,6 +34,10 @@ fn condition(rule: &Rule) -> String {
             let of = backup.as_deref().map_or_else(|| "any backup".to_owned(), shown);
             format!("no good drill of {of} for {} h", seconds / 3600)
         }
+        Condition::NotBackedUp { counts } => {
+            let counts: Vec<&str> = counts.iter().map(|sort| sort.name()).collect();
+            format!("no backup ({}) of a database for {}", counts.join(", "), age(rule.sustained_ns))
+        }
         Condition::Over { measured, threshold, by_class } => {
             let mut limits: Vec<String> = threshold.iter().map(|limit| amount(*measured, *limit)).collect();
             limits.extend(
@@ -55,5 +60,6 @@ fn amount(measured: Measured, limit: f64) -> String {
         Measured::Throughput => Rate::BytesPerSecond(limit).to_string(),
         Measured::Iops => format!("{limit} io/s"),
         Measured::Size => as_typed(limit),
+        Measured::BackupAge => format!("{} s", limit / 1e9),
     }
 }

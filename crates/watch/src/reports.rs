@@ -78,6 +78,7 @@ fn window(
         let mut about = SourceHistory { name: name.clone(), ..SourceHistory::default() };
         let tiers = part.each_interval(&mut |interval| {
             about.note_unread(&interval);
+            about.note_backups(&interval);
             window.add(name, &interval);
         })?;
         part.complete(&mut about, tiers)?;

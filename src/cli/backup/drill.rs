@@ -3,7 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use iostall_collect::{Address, Secret};
 use iostall_measure::Nanos;
+use iostall_model::sqlserver_backup::BackupDevice;
+use iostall_session::backup::drill::DrillRequest;
+use iostall_session::backup::sqlserver::SqlServerDrillRequest;
+use iostall_transfer::backup::codec::Unlock;
 
 use super::keys::UnlockArgs;
 use crate::cli::copy::NiceChoice;
@@ -16,15 +21,17 @@ use crate::cli::rate::bytes_per_second;
     iostall backup drill /b1 /b2                              the newest backup in these directories\n  \
     iostall backup drill --source db1/shop /b1 /b2            the newest one of this database\n  \
     iostall backup drill /b1/shop.iob --database shop --check \"select max(at) > now() - interval '1 day' from orders\"\n  \
-    iostall backup drill /b1/shop.iob --scratch /scratch --engine-dir /opt/pg16/bin --keep\n\n\
+    iostall backup drill /b1/shop.iob --scratch /scratch --engine-dir /opt/pg16/bin --keep\n  \
+    iostall backup drill --sqlserver sqlserver://dba@test1 --from 'E:\\b\\sales.bak' --as sales_drill --move-to 'F:\\drill'\n\n\
     PostgreSQL recovers the restored files on a socket that nobody else can reach, without archiving, following or\n\
     subscribing; amcheck looks at every database, and iostall at every page. MariaDB is prepared, and\n\
     checks every table. SQLite checks integrity and foreign keys.\n\
+    SQL Server restores its own backup under another name, which must not exist, checks it, and drops it again.\n\
     Of other files only the content is compared, which proves less. Exit status 1 if a check fails. The store keeps the\n\
     time to recover: restore, start and recovery.")]
 pub(crate) struct DrillArgs {
     /// The manifest, or a stripe beside it; or all directories with stripes, for the newest whole set in them
-    #[arg(value_name = "SET", required = true)]
+    #[arg(value_name = "SET", required_unless_present = "sqlserver")]
     pub(crate) from: Vec<PathBuf>,
 
     /// In directories, the newest set of a source whose name contains this
@@ -35,9 +42,11 @@ pub(crate) struct DrillArgs {
     /// Where to restore to: a directory of the drill's own is made there, and removed again
     #[arg(long, value_name = "DIR", default_value = "/var/tmp", help_heading = "What")]
     pub(crate) scratch: PathBuf,
-    /// Leave the restored files there
+    /// Leave the restored files, or the database, there
     #[arg(long, help_heading = "What")]
     pub(crate) keep: bool,
+    #[command(flatten)]
+    pub(crate) server: ServerDrillArgs,
 
     /// The directory of the programs of PostgreSQL or MariaDB, if not one where distributions have them
     #[arg(long, value_name = "DIR", help_heading = "Server")]
@@ -51,7 +60,7 @@ pub(crate) struct DrillArgs {
     /// A setting of the restored server, such as shared_preload_libraries=; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Server")]
     pub(crate) set: Vec<(String, String)>,
-    /// A statement that must run without an error, and be true if it says whether something is; may be repeated
+    /// A statement that must run without an error, and be true (SQL Server: not 0) if it says whether something is; may be repeated
     #[arg(long, value_name = "SQL", help_heading = "Server")]
     pub(crate) check: Vec<String>,
     /// The database in which the statements of --check are run [default: postgres; for MariaDB none]
@@ -76,6 +85,77 @@ pub(crate) struct DrillArgs {
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,
+}
+
+/// A drill on SQL Server.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "SQL Server")]
+pub(crate) struct ServerDrillArgs {
+    /// Have this server restore its own backup under another name: sqlserver://USER@HOST
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "disks",
+        requires = "name",
+        requires = "move_to",
+        conflicts_with_all = [
+            "from", "source", "key_file", "passphrase_file", "passphrase_fd", "passphrase", "scratch", "engine_dir", "user", "role",
+            "set", "database", "timeout", "workers", "limit", "nice",
+        ]
+    )]
+    pub(crate) sqlserver: Option<String>,
+    /// A file or URL as the server sees it; repeat it for each stripe
+    #[arg(long = "from", value_name = "PATH", requires = "sqlserver")]
+    pub(crate) disks: Vec<String>,
+    /// Which backup of the files, from 1 [default: the last full one]
+    #[arg(long, value_name = "N", requires = "sqlserver")]
+    pub(crate) file: Option<u64>,
+    /// The name of the database that is made, and dropped again: there must be none of it
+    #[arg(long = "as", value_name = "NAME", requires = "sqlserver")]
+    pub(crate) name: Option<String>,
+    /// The directory for its files, as the server sees it
+    #[arg(long, value_name = "DIR", requires = "sqlserver")]
+    pub(crate) move_to: Option<String>,
+    /// Print the T-SQL: the server is asked what the files hold, and restores nothing
+    #[arg(long, requires = "sqlserver")]
+    pub(crate) dry_run: bool,
+}
+
+impl DrillArgs {
+    /// The drill of a set that `unlock` opens.
+    pub(crate) fn request(&self, unlock: Option<Unlock>) -> DrillRequest {
+        DrillRequest {
+            from: self.from.clone(),
+            source: self.source.clone(),
+            scratch: self.scratch.clone(),
+            keep: self.keep,
+            engine_dir: self.engine_dir.clone(),
+            user: self.user.clone(),
+            role: self.role.clone(),
+            database: self.database.clone(),
+            statements: self.check.clone(),
+            settings: self.set.clone(),
+            timeout: self.timeout,
+            unlock,
+            workers: self.workers,
+            limit: self.limit,
+        }
+    }
+
+    /// The drill on the server at `address`.
+    pub(crate) fn server_request(&self, address: Address, password: Secret) -> SqlServerDrillRequest {
+        let server = &self.server;
+        SqlServerDrillRequest {
+            address,
+            password,
+            devices: server.disks.iter().map(|text| BackupDevice::of(text)).collect(),
+            position: server.file,
+            name: server.name.clone().unwrap_or_default(),
+            directory: server.move_to.clone().unwrap_or_default(),
+            statements: self.check.clone(),
+            keep: self.keep,
+        }
+    }
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

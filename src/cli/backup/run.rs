@@ -3,9 +3,9 @@
 use clap::{Args, ValueEnum};
 use iostall_measure::ByteCount;
 use iostall_model::sqlserver_backup::{
-    BackupDevice, BackupEncryption, BackupKind, BackupSetOptions, BackupStatement, CompressionAlgorithm,
-    CompressionLevel, EncryptionAlgorithm, Encryptor, ErrorOptions, LogOptions, MediaOptions, Overwrite,
-    ServerVersion, StatementCompression, Tail, TapeOptions, TransferOptions,
+    BackupDevice, BackupEncryption, BackupKind, BackupParts, BackupSetOptions, BackupStatement,
+    CompressionAlgorithm, CompressionLevel, EncryptionAlgorithm, Encryptor, ErrorOptions, LogOptions,
+    MediaOptions, Overwrite, ServerVersion, StatementCompression, Tail, TapeOptions, TransferOptions,
 };
 
 use crate::cli::load::OutputArgs;
@@ -35,6 +35,15 @@ pub(crate) struct BackupRunArgs {
     /// COPY_ONLY: leave the base of differential backups and the chain of log backups as they are
     #[arg(long, help_heading = "What")]
     pub(crate) copy_only: bool,
+    /// FILE: only this file of the database, by its logical name; may be repeated
+    #[arg(long, value_name = "NAME", help_heading = "What")]
+    pub(crate) file: Vec<String>,
+    /// FILEGROUP: only this filegroup; may be repeated
+    #[arg(long, value_name = "NAME", help_heading = "What")]
+    pub(crate) filegroup: Vec<String>,
+    /// READ_WRITE_FILEGROUPS: only what can be written, and the read-only ones that --filegroup names
+    #[arg(long, help_heading = "What")]
+    pub(crate) read_write_filegroups: bool,
     /// Read the backup back afterwards: RESTORE VERIFYONLY, HEADERONLY and FILELISTONLY
     #[arg(long, help_heading = "What")]
     pub(crate) verify: bool,
@@ -114,6 +123,9 @@ pub(crate) struct MediaArgs {
     /// NOUNLOAD, for tapes; disks ignore it
     #[arg(long)]
     pub(crate) nounload: bool,
+    /// MIRROR TO: write the same again to this file; as many as --to has, or two or three times as many (Enterprise)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) mirror_to: Vec<String>,
     /// MEDIANAME
     #[arg(long, value_name = "NAME")]
     pub(crate) media_name: Option<String>,
@@ -214,7 +226,13 @@ impl BackupRunArgs {
                 TypeChoice::Log => BackupKind::Log,
             },
             copy_only: self.copy_only,
-            devices: self.to.iter().map(|text| BackupDevice::of(text)).collect(),
+            parts: BackupParts {
+                files: self.file.clone(),
+                filegroups: self.filegroup.clone(),
+                read_write: self.read_write_filegroups,
+            },
+            devices: devices(&self.to),
+            mirrors: self.media.mirror_to.chunks(self.to.len().max(1)).map(devices).collect(),
             credential: self.safety.credential.clone(),
             set: BackupSetOptions {
                 name: self.set.name.clone(),
@@ -269,6 +287,10 @@ impl MediaArgs {
             description: self.media_description.clone(),
         }
     }
+}
+
+fn devices(texts: &[String]) -> Vec<BackupDevice> {
+    texts.iter().map(|text| BackupDevice::of(text)).collect()
 }
 
 /// An option and its opposite, of which at most one is given.

@@ -3,7 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use iostall_collect::{Address, Secret};
 use iostall_model::backup::SetId;
+use iostall_model::sqlserver_backup::BackupDevice;
+use iostall_session::backup::sqlserver::SqlServerVerifyRequest;
+use iostall_session::backup::verify::BackupVerifyRequest;
+use iostall_transfer::backup::codec::Unlock;
 
 use super::keys::UnlockArgs;
 use crate::cli::copy::NiceChoice;
@@ -67,4 +72,29 @@ pub(crate) struct BackupVerifyArgs {
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,
+}
+
+impl BackupVerifyArgs {
+    /// What to check of a set that `unlock` opens.
+    pub(crate) fn request(&self, unlock: Option<Unlock>) -> BackupVerifyRequest {
+        BackupVerifyRequest {
+            from: self.from.clone(),
+            headers_only: self.headers,
+            expect: self.expect,
+            unlock,
+            without_key: self.without_key,
+            limit: self.limit,
+        }
+    }
+
+    /// What the server at `address` is to read.
+    pub(crate) fn server_request(&self, address: Address, password: Secret) -> SqlServerVerifyRequest {
+        SqlServerVerifyRequest {
+            address,
+            password,
+            devices: self.disks.iter().map(|text| BackupDevice::of(text)).collect(),
+            position: self.file,
+            headers_only: self.headers,
+        }
+    }
 }

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use iostall_session::backup::drill::{DrillError, DrillRequest, drill};
+use iostall_session::backup::drill::{DrillError, drill};
+use iostall_session::backup::sqlserver;
 
 use super::keys::key_error;
+use super::run::{ask, server};
 use crate::cli::{DrillArgs, GlobalArgs};
 use crate::failure::{Status, hinted};
 use crate::frame::{answer, begin_transfer};
@@ -14,27 +16,24 @@ use crate::store::{run_writer, taken};
 
 /// Holds the drill and reports.
 pub(super) fn run(args: &DrillArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    if let Some(url) = &args.server.sqlserver {
+        let (address, password) = server(url, true)?;
+        let request = args.server_request(address, password);
+        if args.server.dry_run {
+            let transfer = begin_transfer(None, printer)?;
+            printer.result(&sqlserver::drill_script(&request, &transfer, printer)?)?;
+            return Ok(Status::Done);
+        }
+        return ask(&args.output, args.no_store, global, printer, |transfer| {
+            sqlserver::drill(&request, transfer, printer)
+        });
+    }
     let unlock = args.unlock.unlock().map_err(key_error)?;
     let inputs = args.from.iter().map(PathBuf::as_path);
     let outputs = output::check(&args.output, &taken(global).targets(inputs))?;
     let mut writer = run_writer(global, args.no_store, printer)?;
     let transfer = begin_transfer(args.nice, printer)?;
-    let request = DrillRequest {
-        from: args.from.clone(),
-        source: args.source.clone(),
-        scratch: args.scratch.clone(),
-        keep: args.keep,
-        engine_dir: args.engine_dir.clone(),
-        user: args.user.clone(),
-        role: args.role.clone(),
-        database: args.database.clone(),
-        statements: args.check.clone(),
-        settings: args.set.clone(),
-        timeout: args.timeout,
-        unlock,
-        workers: args.workers,
-        limit: args.limit,
-    };
+    let request = args.request(unlock);
     let mut run = drill(&request, transfer, printer).map_err(refused)?;
     let status = if run.interrupted { Status::Interrupted } else { answer(&run) };
     let mut delivery = Delivery::new(&outputs, &args.output, printer);

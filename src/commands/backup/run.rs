@@ -1,6 +1,7 @@
 //! `iostall backup run`: has a server make its own backup, and writes report and run.
 
 use iostall_collect::{Address, Secret};
+use iostall_model::Run;
 use iostall_model::sqlserver_backup::{BackupStatement, refusals};
 use iostall_session::SessionError;
 use iostall_session::backup::database::server_of;
@@ -8,9 +9,10 @@ use iostall_session::backup::sqlserver::{
     FormError, SqlServerBackupError, SqlServerBackupRequest, agent_job, maintenance_script, run as back_up,
     script,
 };
+use iostall_session::transfer::Transfer;
 
 use super::stats::Stats;
-use crate::cli::{BackupRunArgs, FormChoice, GlobalArgs};
+use crate::cli::{BackupRunArgs, FormChoice, GlobalArgs, OutputArgs};
 use crate::failure::{Status, hinted};
 use crate::frame::{answer, begin_transfer};
 use crate::output::{self, Delivery, Shown};
@@ -61,6 +63,27 @@ fn printed(form: FormChoice, statement: &BackupStatement, read_back: bool) -> an
         FormChoice::MaintenanceScript => maintenance_script(statement, read_back).map_err(refused),
         FormChoice::AgentJob => agent_job(statement, read_back).map_err(refused),
     }
+}
+
+/// Has a server read or restore its own backup, and writes report and run.
+pub(super) fn ask(
+    output: &OutputArgs,
+    no_store: bool,
+    global: &GlobalArgs,
+    printer: &Printer,
+    work: impl FnOnce(Transfer) -> Result<Run, SqlServerBackupError>,
+) -> anyhow::Result<Status> {
+    let outputs = output::check(output, &taken(global))?;
+    let mut writer = run_writer(global, no_store, printer)?;
+    let mut run = match work(begin_transfer(None, printer)?) {
+        Err(error @ SqlServerBackupError::ReadingStopped { .. }) => {
+            printer.error(&error.into());
+            return Ok(Status::Interrupted);
+        }
+        done => done?,
+    };
+    let status = if run.interrupted { Status::Interrupted } else { answer(&run) };
+    Ok(Delivery::new(&outputs, output, printer).give(&mut run, &mut writer, status))
 }
 
 /// The server that a URL names, with its password where that is needed.

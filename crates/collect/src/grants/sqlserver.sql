@@ -3,6 +3,11 @@
 CREATE LOGIN iostall WITH PASSWORD = N'choose-one', CHECK_POLICY = ON;
 GRANT VIEW SERVER STATE TO iostall;     -- the counters
 GRANT VIEW ANY DEFINITION TO iostall;   -- the names of the files
+-- The ages of backups, which everybody may see unless an administrator revoked it:
+--   USE msdb;
+--   CREATE USER iostall FOR LOGIN iostall;
+--   GRANT SELECT ON dbo.backupset TO iostall;
+--   GRANT SELECT ON dbo.backupmediafamily TO iostall;
 -- SQL Server 2022 and later: the smaller pair instead of VIEW SERVER STATE.
 --   GRANT VIEW SERVER PERFORMANCE STATE TO iostall;
 --   GRANT VIEW ANY DEFINITION TO iostall;

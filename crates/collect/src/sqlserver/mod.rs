@@ -1,8 +1,9 @@
 //! SQL Server 2008 R2 to 2022 and Azure SQL: `sys.dm_io_virtual_file_stats` over TDS.
 //!
 //! Times are whole milliseconds, counted when an I/O completes. The length of an interval comes from the
-//! computer's tick counter, read together with the counters.
+//! computer's tick counter, read together with the counters. The ages of backups come from `msdb`, read now and then.
 
+mod backups;
 mod history;
 mod volumes;
 
@@ -18,7 +19,8 @@ pub use history::{Batch, History, Position};
 
 use crate::remote::{self, for_version};
 use crate::sample_time;
-use crate::source::Source;
+use crate::source::{Filter, Source};
+use backups::Backups;
 use volumes::Volumes;
 
 const INSTANCE: &str = include_str!("sql/instance.sql");
@@ -40,35 +42,56 @@ pub(crate) struct SqlServerSource {
     runtime: Runtime,
     connection: Option<Connection>,
     volumes: Volumes,
+    backups: Backups,
+    wants_backups: bool,
 }
 
 impl SqlServerSource {
     pub(crate) fn new(address: Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
         let (runtime, access) = (runtime(&address)?, Access::new(&address, password, limit)?);
-        Ok(Self { address, access, limit, runtime, connection: None, volumes: Volumes::new() })
+        Ok(Self {
+            address,
+            access,
+            limit,
+            runtime,
+            connection: None,
+            volumes: Volumes::new(),
+            backups: Backups::default(),
+            wants_backups: true,
+        })
     }
 }
 
 impl Source for SqlServerSource {
     fn read(&mut self) -> Result<Sample, SourceError> {
-        let Self { address, access, limit, runtime, connection, volumes } = self;
+        let Self { address, access, limit, runtime, connection, volumes, backups, wants_backups } = self;
         let kept = connection.take();
         let work = async {
             let (mut connection, reading) = with_connection(address, access, kept, read).await?;
-            let Reading { mut sample, has_volumes, process } = reading;
+            let Reading { mut sample, has_volumes, has_history, process } = reading;
+            let now_ns = iostall_host::since_boot_ns();
             let mut is_usable = true;
             if has_volumes {
-                let now_ns = iostall_host::since_boot_ns();
                 is_usable = volumes.ask(address, &mut connection, &sample.rows, now_ns, *limit).await;
             }
             let is_here = address.is_local() && process.is_some_and(|id| System::here().runs(id, "sqlservr"));
             volumes.place(&mut sample.rows, is_here);
             sample.warnings.extend(volumes.warning());
+            if has_history && *wants_backups {
+                // After a volume that hung there is no connection to ask on until the next reading.
+                is_usable = is_usable && backups.ask(address, &mut connection, now_ns, *limit).await;
+                sample.rows.extend_from_slice(backups.rows());
+                sample.warnings.extend(backups.warning());
+            }
             Ok((is_usable.then_some(connection), sample))
         };
         let (usable, sample) = bounded(runtime, address, *limit, work)?;
         *connection = usable;
         Ok(sample)
+    }
+
+    fn narrow(&mut self, filter: &Filter) {
+        self.wants_backups = filter.has_kind(Kind::SqlServerBackup);
     }
 }
 
@@ -76,6 +99,8 @@ impl Source for SqlServerSource {
 struct Reading {
     sample: Sample,
     has_volumes: bool,
+    /// Azure SQL Database has no msdb.
+    has_history: bool,
     process: Option<i32>,
 }
 
@@ -94,7 +119,12 @@ async fn read(address: &Address, connection: &mut Connection) -> Result<Reading,
     let files = query(address, connection, "iostall:files", text).await?;
     let has_volumes = instance.version >= VERSION_WITH_VOLUMES && !is_azure_database;
     let process = instance.process;
-    Ok(Reading { sample: sample(instance, files, is_azure_database), has_volumes, process })
+    Ok(Reading {
+        sample: sample(instance, files, is_azure_database),
+        has_volumes,
+        has_history: !is_azure_database,
+        process,
+    })
 }
 
 /// What the instance reports about itself.

@@ -35,8 +35,12 @@ fn server_of_2019(encrypt: Option<server::Encrypt>) -> Server {
     let server = Server::start(encrypt);
     server.answer_with("iostall:instance", include_str!("../../testdata/sqlserver/2019_instance_1.tsv"));
     server.answer_with("iostall:files", include_str!("../../testdata/sqlserver/2019_files_1.tsv"));
+    server.answer_with("iostall:backups", NO_BACKUPS);
     server
 }
+
+/// A history without a database.
+const NO_BACKUPS: &str = "written by a test\ndatabase\tname\tidentity\tage_ms\n";
 
 fn second_moment(server: &Server) {
     server.answer_with("iostall:instance", include_str!("../../testdata/sqlserver/2019_instance_2.tsv"));

@@ -65,7 +65,11 @@ pub(crate) enum Cell {
 }
 
 /// Columns that hold text; all others are numbers.
-const TEXTS: [&str; 20] = [
+const TEXTS: [&str; 24] = [
+    "BackupSetGUID",
+    "Type",
+    "created",
+    "physical_name",
     "MediaName",
     "ServerName",
     "BackupName",

@@ -161,6 +161,7 @@ fn columns(row: tiberius::Row) -> Columns {
                 ColumnData::U8(Some(number)) => Value::Number(number.into()),
                 ColumnData::I16(Some(number)) => whole(&name, number.into()),
                 ColumnData::I32(Some(number)) => whole(&name, number.into()),
+                ColumnData::Guid(Some(id)) => Value::Text(id.to_string()),
                 ColumnData::Bit(Some(bit)) => Value::Number(bit.into()),
                 ColumnData::Numeric(Some(number)) if number.scale() == 0 => {
                     u64::try_from(number.value()).map_or(Value::Missing, Value::Number)
@@ -185,10 +186,11 @@ fn date_time(days: i32, fragments: u32) -> Option<String> {
     at.ok().map(|at| at.to_string())
 }
 
-/// A handle is a bit pattern, and `sample_ms` has only 32 bits before 2016. Any other negative number would be
+/// A handle is a bit pattern, `sample_ms` has only 32 bits before 2016, and time zones lie on both sides of UTC: the reader of these
+/// turns them into signed numbers again. Any other negative number would be
 /// corrupt and is left out.
 pub fn whole(name: &str, number: i64) -> Value {
-    if matches!(name, "handle" | "sample_ms") {
+    if matches!(name, "handle" | "sample_ms" | "TimeZone") {
         return Value::Number(number.cast_unsigned());
     }
     u64::try_from(number).map_or(Value::Missing, Value::Number)

@@ -37,7 +37,7 @@ impl LastDrill {
     pub(super) fn of(condition: &Condition) -> Option<Self> {
         match condition {
             Condition::Undrilled { backup } => Some(Self { backup: backup.clone(), at: None }),
-            Condition::Over { .. } | Condition::Silent => None,
+            Condition::Over { .. } | Condition::Silent | Condition::NotBackedUp { .. } => None,
         }
     }
 }

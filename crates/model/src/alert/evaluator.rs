@@ -1,5 +1,6 @@
 //! Evaluates the rules on every sample.
 
+mod backups;
 mod grouping;
 mod memory;
 mod state;
@@ -160,6 +161,7 @@ impl RuleEvaluator {
             match &rule.condition {
                 Condition::Silent => source.silence[place].update_silence(0, rule, now),
                 Condition::Undrilled { .. } => {}
+                Condition::NotBackedUp { counts } => source.look_at_backups(place, rule, counts, rows, now),
                 Condition::Over { measured, .. } => {
                     let found = intervals(&self.book, rule, &source.known, rows.iter().zip(changes));
                     let interval_ns = source.known.interval_ns;

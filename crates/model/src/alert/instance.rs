@@ -108,6 +108,13 @@ impl AlertInstance {
         if held_ns.is_some() { self.begin(now) } else { self.end(now) }
     }
 
+    /// Applies how long ago the last backup was; `None` if there never was one.
+    pub(super) fn update_age(&mut self, age_ns: Option<u64>, is_too_old: bool, now: Now) {
+        self.value = age_ns.map(|ns| ns as f64);
+        self.streak_max = self.value.unwrap_or(0.0);
+        self.update_at_once(is_too_old.then(|| age_ns.unwrap_or(0)), now);
+    }
+
     fn begin(&mut self, now: Now) {
         // An alert whose end was not notified is still firing for its recipients.
         if let Some(alert) = &mut self.alert {

@@ -19,7 +19,9 @@
 //!    notice, with the count and the worst few.
 //! 6. A rule about drills of backups goes by the calendar: it fires as long as the last good drill is older than the sustained
 //!    time, and at once where there never was one.
-//! 7. A restart of the collector changes nothing for those who were notified: what fires is not sent again, and
+//! 7. A rule about backups of databases does the same for each database, by what the server's own history says. A database that never
+//!    was backed up counts from when it was made. Where the history cannot be read, nothing changes.
+//! 8. A restart of the collector changes nothing for those who were notified: what fires is not sent again, and
 //!    what has ended meanwhile is resolved. An alert whose rule or source is gone is resolved, too.
 
 mod class;

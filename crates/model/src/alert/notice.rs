@@ -86,6 +86,17 @@ impl Notice {
                 value: None,
                 value_max: 0.0,
             }),
+            Condition::NotBackedUp { .. } => Some(About {
+                level: Level::Databases,
+                kind: Kind::SqlServerBackup,
+                name: "nothing".into(),
+                class: None,
+                volume: None,
+                measured: Measured::BackupAge,
+                threshold: rule.sustained_ns as f64,
+                value: None,
+                value_max: 0.0,
+            }),
         };
         Self {
             occasion: Occasion::Test,

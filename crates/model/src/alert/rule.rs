@@ -10,6 +10,7 @@ use super::mute::MuteHours;
 use super::source::RuleSource;
 use crate::counter::Counter;
 use crate::level::Level;
+use crate::newest_backup::BackupSort;
 use crate::sample::Subject;
 use crate::totals::Totals;
 
@@ -33,6 +34,8 @@ pub enum Measured {
     Iops,
     /// Size, bytes.
     Size,
+    /// Time since the last backup, nanoseconds. Not from an interval.
+    BackupAge,
 }
 
 impl Measured {
@@ -48,6 +51,7 @@ impl Measured {
             Self::Throughput => totals.bytes_per_second(),
             Self::Iops => totals.iops(),
             Self::Size => size_bytes.map(|bytes| bytes as f64),
+            Self::BackupAge => None,
         }
     }
 
@@ -60,7 +64,7 @@ impl Measured {
             Self::StallPerWrite => Some(writes),
             Self::StallPerSync | Self::Syncs => Some(totals.amounts.or_zero(Counter::Syncs)),
             Self::StallPerIo | Self::Throughput | Self::Iops => Some(reads.saturating_add(writes)),
-            Self::Size => None,
+            Self::Size | Self::BackupAge => None,
         }
     }
 }
@@ -84,6 +88,11 @@ pub enum Condition {
         /// A part of what it is a backup of, or the beginning of a set's id; `None`: any backup.
         backup: Option<String>,
     },
+    /// The last backup of a database is too long ago, or there never was one.
+    NotBackedUp {
+        /// Sorts that count.
+        counts: Vec<BackupSort>,
+    },
 }
 
 impl Condition {
@@ -97,13 +106,18 @@ impl Condition {
         matches!(self, Self::Undrilled { .. })
     }
 
+    /// Whether it is about databases and files of a source, and not about a whole source or about none.
+    pub(super) fn is_about_parts(&self) -> bool {
+        matches!(self, Self::Over { .. } | Self::NotBackedUp { .. })
+    }
+
     /// The threshold for storage of `class`; `None` if it is not checked.
     pub fn threshold(&self, class: Option<&str>) -> Option<f64> {
         match self {
             Self::Over { threshold, by_class, .. } => {
                 class.and_then(|class| by_class.get(class).copied()).or(*threshold)
             }
-            Self::Silent | Self::Undrilled { .. } => None,
+            Self::Silent | Self::Undrilled { .. } | Self::NotBackedUp { .. } => None,
         }
     }
 }

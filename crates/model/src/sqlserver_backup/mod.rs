@@ -1,5 +1,6 @@
 //! SQL Server's own BACKUP: the statement with its options, and what each version and edition accepts.
 
+mod parts;
 mod refusal;
 mod rules;
 mod server;
@@ -11,9 +12,9 @@ pub use refusal::Refusal;
 pub use rules::refusals;
 pub use server::{RecoveryModel, ServerFacts, refusals_of_server};
 pub use statement::{
-    BackupDevice, BackupEncryption, BackupKind, BackupSetOptions, BackupStatement, CompressionAlgorithm,
-    CompressionLevel, EncryptionAlgorithm, Encryptor, ErrorOptions, Expiry, LogOptions, MediaOptions,
-    Overwrite, StatementCompression, Tail, TapeOptions, TransferOptions,
+    BackupDevice, BackupEncryption, BackupKind, BackupParts, BackupSetOptions, BackupStatement,
+    CompressionAlgorithm, CompressionLevel, EncryptionAlgorithm, Encryptor, ErrorOptions, Expiry, LogOptions,
+    MediaOptions, Overwrite, StatementCompression, Tail, TapeOptions, TransferOptions,
 };
 pub use version::{ServerVersion, ServerVersionError};
 pub use versions::{Need, needs, oldest_version};

@@ -25,6 +25,11 @@ pub(super) const ENCRYPTION: &str =
     "https://learn.microsoft.com/sql/relational-databases/backup-restore/backup-encryption";
 /// Media sets, media families, and backup sets.
 pub(super) const MEDIA: &str = "https://learn.microsoft.com/sql/relational-databases/backup-restore/media-sets-media-families-and-backup-sets-sql-server";
+/// Mirrored backup media sets.
+pub(super) const MIRRORS: &str = "https://learn.microsoft.com/sql/relational-databases/backup-restore/mirrored-backup-media-sets-sql-server";
+/// Partial backups.
+pub(super) const PARTIAL: &str =
+    "https://learn.microsoft.com/sql/relational-databases/backup-restore/partial-backups-sql-server";
 /// Backup compression.
 pub(super) const COMPRESSION: &str =
     "https://learn.microsoft.com/sql/relational-databases/backup-restore/backup-compression-sql-server";

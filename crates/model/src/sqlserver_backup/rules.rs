@@ -1,5 +1,6 @@
 //! Rules that a statement must keep whatever the server.
 
+use super::parts::{mirrors, parts};
 use super::refusal::{BACKUP, COMPRESSION, ENCRYPTION, IDENTIFIERS, MEDIA, Refusal, S3, SYSTEM, URL};
 use super::statement::{
     BackupDevice, BackupKind, BackupStatement, CompressionAlgorithm, Encryptor, Overwrite,
@@ -28,6 +29,8 @@ pub fn refusals(statement: &BackupStatement, version: ServerVersion) -> Vec<Refu
     let mut found = Vec::new();
     names(statement, &mut found);
     devices(statement, &mut found);
+    mirrors(statement, &mut found);
+    parts(statement, &mut found);
     nul(statement, &mut found);
     urls(statement, &mut found);
     media(statement, &mut found);
@@ -69,8 +72,11 @@ fn names(statement: &BackupStatement, found: &mut Vec<Refusal>) {
         ("STANDBY", standby, DEVICE_MAX),
         ("EXPIREDATE", set.expire_date.as_deref(), NAME_MAX),
     ];
-    let devices = statement.devices.iter().map(|device| ("a device", Some(device.name()), DEVICE_MAX));
-    for (what, text, most) in texts.into_iter().chain(devices) {
+    let devices = statement.devices.iter().chain(statement.mirrors.iter().flatten());
+    let devices = devices.map(|device| ("a device", Some(device.name()), DEVICE_MAX));
+    let parts = statement.parts.files.iter().chain(&statement.parts.filegroups);
+    let parts = parts.map(|name| ("FILE or FILEGROUP", Some(name.as_str()), NAME_MAX));
+    for (what, text, most) in texts.into_iter().chain(devices).chain(parts) {
         let Some(text) = text else { continue };
         if text.is_empty() {
             found.push(Refusal::new(
@@ -99,8 +105,9 @@ fn devices(statement: &BackupStatement, found: &mut Vec<Refusal>) {
         let message = format!("{} stripes are too many: a backup has {DEVICES_MAX} at most", devices.len());
         found.push(Refusal::new(BACKUP, message, "name fewer with --to"));
     }
-    let folded: Vec<String> = devices.iter().map(|device| device.name().to_lowercase()).collect();
-    for (index, device) in devices.iter().enumerate() {
+    let all: Vec<&BackupDevice> = devices.iter().chain(statement.mirrors.iter().flatten()).collect();
+    let folded: Vec<String> = all.iter().map(|device| device.name().to_lowercase()).collect();
+    for (index, device) in all.into_iter().enumerate() {
         if *device != BackupDevice::Nul && folded[..index].contains(&folded[index]) {
             let message =
                 format!("{} is named twice, and each stripe needs a file of its own", device.name());

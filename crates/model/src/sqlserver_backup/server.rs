@@ -1,11 +1,12 @@
 //! Rules that depend on the server and on the state of the database.
 
-use super::refusal::{BACKUP, COMPRESSION, ENCRYPTION, MANAGED, Refusal, SECONDARIES};
+use super::refusal::{BACKUP, COMPRESSION, ENCRYPTION, MANAGED, MIRRORS, Refusal, SECONDARIES};
 use super::rules::refusals;
 use super::statement::{BackupKind, BackupStatement, StatementCompression};
 use super::version::ServerVersion;
 
 /// `SERVERPROPERTY('EngineEdition')`.
+const EDITION_ENTERPRISE: u32 = 3;
 const EDITION_EXPRESS: u32 = 4;
 const EDITION_AZURE_DATABASE: u32 = 5;
 const EDITION_MANAGED_INSTANCE: u32 = 8;
@@ -65,6 +66,7 @@ fn edition(statement: &BackupStatement, facts: &ServerFacts, found: &mut Vec<Ref
         ));
     }
     let is_plain = statement.is_to_url() && statement.kind == BackupKind::Full && statement.copy_only;
+    let is_plain = is_plain && statement.parts.is_all();
     if facts.engine_edition == EDITION_MANAGED_INSTANCE && !is_plain {
         let message = "a Managed Instance takes only full backups with COPY_ONLY to URL";
         found.push(Refusal::new(
@@ -76,6 +78,11 @@ fn edition(statement: &BackupStatement, facts: &ServerFacts, found: &mut Vec<Ref
     if is_small && statement.compression.is_some_and(StatementCompression::is_on) {
         let message = format!("the {edition} edition makes no compressed backups");
         found.push(Refusal::new(COMPRESSION, message, "leave --compression out"));
+    }
+    // Developer and Evaluation count as Enterprise.
+    if !statement.mirrors.is_empty() && facts.engine_edition != EDITION_ENTERPRISE {
+        let message = format!("the {edition} edition makes no mirrored backups: only Enterprise does");
+        found.push(Refusal::new(MIRRORS, message, "leave --mirror-to out, and copy the files afterwards"));
     }
     if is_small && statement.encryption.is_some() {
         let message = format!("the {edition} edition makes no encrypted backups");

@@ -11,8 +11,12 @@ pub struct BackupStatement {
     pub kind: BackupKind,
     /// COPY_ONLY.
     pub copy_only: bool,
+    /// What of the database, if not all of it.
+    pub parts: BackupParts,
     /// TO: the stripes, in their order.
     pub devices: Vec<BackupDevice>,
+    /// MIRROR TO: the same again on other devices, as many each.
+    pub mirrors: Vec<Vec<BackupDevice>>,
     /// CREDENTIAL: the storage key of an Azure account, for a page blob.
     pub credential: Option<String>,
     pub set: BackupSetOptions,
@@ -38,6 +42,17 @@ pub enum BackupKind {
     Differential,
     /// The log since the last backup of the log.
     Log,
+}
+
+/// Parts of a database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackupParts {
+    /// FILE: logical names.
+    pub files: Vec<String>,
+    /// FILEGROUP.
+    pub filegroups: Vec<String>,
+    /// READ_WRITE_FILEGROUPS: all that can be written; with `filegroups` these too, which are read-only ones then.
+    pub read_write: bool,
 }
 
 /// Where a stripe goes, seen from the server.
@@ -192,6 +207,13 @@ impl BackupKind {
             Self::Differential => "differential",
             Self::Log => "log",
         }
+    }
+}
+
+impl BackupParts {
+    /// Whether it is the whole database.
+    pub fn is_all(&self) -> bool {
+        self.files.is_empty() && self.filegroups.is_empty() && !self.read_write
     }
 }
 

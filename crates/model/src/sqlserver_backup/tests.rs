@@ -266,3 +266,60 @@ fn a_secondary_takes_what_its_version_allows() {
         assert_eq!(refusals_of_server(&of(kind, false), &secondary(ServerVersion::V2025)), []);
     }
 }
+
+fn mirrored(mirrors: &[&[&str]]) -> BackupStatement {
+    let of = |devices: &&[&str]| devices.iter().map(|text| BackupDevice::of(text)).collect();
+    BackupStatement {
+        mirrors: mirrors.iter().map(of).collect(),
+        media: MediaOptions { format: true, ..MediaOptions::default() },
+        ..disk()
+    }
+}
+
+/// The story: the mirror was named without FORMAT, and the job failed each night until somebody read its log.
+#[test]
+fn mirrors_are_of_the_same_kind_and_number_and_are_made_with_format() {
+    let newest = ServerVersion::V2025;
+    let good = mirrored(&[&[r"F:\m\1.bak"], &[r"G:\m\1.bak"]]);
+    assert_eq!(refusals(&good, ServerVersion::V2008R2), []);
+    let append = MediaOptions { overwrite: Some(Overwrite::Append), ..MediaOptions::default() };
+    assert_eq!(refusals(&BackupStatement { media: append, ..good.clone() }, newest), []);
+    assert_refused(
+        &BackupStatement { media: MediaOptions::default(), ..good.clone() },
+        newest,
+        &["mirrored", "FORMAT"],
+    );
+    assert_refused(&mirrored(&[&[r"F:\1.bak", r"F:\2.bak"]]), newest, &["as many devices", "1"]);
+    assert_refused(&mirrored(&[&["https://acc/b/1.bak"]]), newest, &["MIRROR TO", "only for files"]);
+    assert_refused(&mirrored(&[&["NUL"]]), newest, &["MIRROR TO", "NUL"]);
+    assert_refused(&mirrored(&[&[r"e:\B\SALES.bak"]]), newest, &["named twice"]);
+    let many: [&[&str]; 4] = [&["/1"], &["/2"], &["/3"], &["/4"]];
+    assert_refused(&mirrored(&many), newest, &["4 mirrors"]);
+    let enterprise = facts(ServerVersion::V2019);
+    assert_eq!(refusals_of_server(&good, &enterprise), []);
+    let standard =
+        ServerFacts { engine_edition: 2, edition: "Standard Edition (64-bit)".into(), ..enterprise };
+    assert_server_refuses(&good, &standard, "only Enterprise");
+}
+
+#[test]
+fn parts_of_a_database_are_files_or_filegroups_and_never_of_the_log() {
+    let newest = ServerVersion::V2025;
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let of = |files: &[&str], filegroups: &[&str], read_write| {
+        with(|s| s.parts = BackupParts { files: names(files), filegroups: names(filegroups), read_write })
+    };
+    for good in [of(&["sales_2"], &["ARCHIVE"], false), of(&[], &["ARCHIVE"], true), of(&[], &[], true)] {
+        assert_eq!(refusals(&good, ServerVersion::V2008R2), [], "{good:?}");
+    }
+    assert_refused(&of(&["sales_2"], &[], true), newest, &["READ_WRITE_FILEGROUPS", "FILE"]);
+    assert_refused(&of(&["a", "A"], &[], false), newest, &["named twice"]);
+    assert_refused(&of(&[""], &[], false), newest, &["FILE or FILEGROUP has no name"]);
+    let log = BackupStatement { kind: BackupKind::Log, ..of(&["a"], &[], false) };
+    assert_refused(&log, newest, &["FILEGROUP", "log"]);
+    let master = BackupStatement { database: "Master".into(), ..of(&[], &[], true) };
+    assert_refused(&master, newest, &["master", "all of it"]);
+    let managed = ServerFacts { engine_edition: 8, ..facts(newest) };
+    let blob = BackupStatement { copy_only: true, parts: of(&["a"], &[], false).parts, ..blob() };
+    assert_server_refuses(&blob, &managed, "Managed Instance");
+}

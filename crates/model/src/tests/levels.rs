@@ -19,14 +19,14 @@ fn words(of_levels: [Option<&str>; 4]) -> [Option<String>; 4] {
 /// A new source adds kinds of rows. If no level includes a kind, it would be collected and stored but never
 /// shown.
 #[test]
-fn every_kind_is_shown_at_some_level_but_groups_and_pressure_which_have_their_own_place() {
+fn every_kind_is_shown_at_some_level_but_those_that_have_their_own_place() {
     for kind in Kind::ALL {
         let scope = match kind {
             Kind::LinuxDevice => Scope::Device(DeviceRole::Disk),
             _ => Scope::Database("db".into()),
         };
         let is_shown = groups(kind, &scope, Some("v")).iter().any(Option::is_some);
-        let has_own_place = matches!(kind, Kind::LinuxCgroup | Kind::LinuxPressure);
+        let has_own_place = matches!(kind, Kind::SqlServerBackup | Kind::LinuxCgroup | Kind::LinuxPressure);
         assert_eq!(is_shown, !has_own_place, "{kind}");
     }
 }

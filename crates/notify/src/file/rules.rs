@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iostall_measure::{ByteCount, Nanos};
-use iostall_model::Level;
 use iostall_model::alert::{Condition, Grouping, Match, Measured, MuteHours, Rule, StorageClass};
+use iostall_model::{BackupSort, Level};
 use jiff::civil::{Time, Weekday};
 use jiff::tz::TimeZone;
 use serde::Deserialize;
@@ -34,6 +34,7 @@ pub struct Written {
     file: Option<String>,
     volume: Option<String>,
     backup: Option<String>,
+    counts: Option<Vec<BackupSort>>,
     repeat: Option<Nanos>,
     #[serde(default)]
     mute: Vec<WrittenMute>,
@@ -57,6 +58,8 @@ enum When {
     Silent,
     /// No good drill of a backup.
     NoDrill,
+    /// No recent backup of a database.
+    NoBackup,
 }
 
 #[derive(Debug, Deserialize)]
@@ -88,6 +91,13 @@ impl Written {
         if self.backup.is_some() && !condition.is_about_drills() {
             return Err("backup is for when = \"no-drill\"".into());
         }
+        let is_about_backups = matches!(condition, Condition::NotBackedUp { .. });
+        if self.counts.is_some() && !is_about_backups {
+            return Err("counts is for when = \"no-backup\"".into());
+        }
+        if is_about_backups && self.sustained.nanos() == 0 {
+            return Err("for must be above zero: every backup is some time ago".into());
+        }
         if condition.is_about_drills() && self.sustained.nanos() == 0 {
             return Err("for must be above zero: every drill is some time ago".into());
         }
@@ -107,7 +117,7 @@ impl Written {
                 file: self.file,
                 volume: self.volume,
             },
-            level: self.level.unwrap_or(Level::Files),
+            level: if is_about_backups { Level::Databases } else { self.level.unwrap_or(Level::Files) },
             sustained_ns: self.sustained.nanos(),
             clear_ns: self.clear.unwrap_or(self.sustained).nanos(),
             operations_min: self.operations_min.unwrap_or(OPERATIONS_MIN),
@@ -141,6 +151,7 @@ impl Written {
                 }
                 return Ok(Condition::Silent);
             }
+            When::NoBackup => return self.of_backups(),
             When::NoDrill => {
                 let of_sources = [&self.source, &self.tag, &self.database, &self.file, &self.volume];
                 let is_more = self.over.is_some() || !self.over_by_class.is_empty() || self.level.is_some();
@@ -154,6 +165,25 @@ impl Written {
                 return Ok(Condition::Undrilled { backup: self.backup.clone() });
             }
         };
+        self.over_limits(measured, classes)
+    }
+
+    fn of_backups(&self) -> Result<Condition, String> {
+        let of_files = [&self.file, &self.volume].into_iter().any(Option::is_some);
+        let is_more = self.over.is_some() || !self.over_by_class.is_empty() || self.level.is_some();
+        if of_files || is_more || self.operations_min.is_some() || self.clear.is_some() {
+            return Err("backups have neither a threshold nor files: only counts, source, tag, database, for, repeat, group, \
+                        group-wait, mute and notify"
+                .into());
+        }
+        let counts = self.counts.clone().unwrap_or_else(|| vec![BackupSort::Full]);
+        if counts.is_empty() {
+            return Err("counts is empty: name full, copy-only, snapshot, differential or log".into());
+        }
+        Ok(Condition::NotBackedUp { counts })
+    }
+
+    fn over_limits(&self, measured: Measured, classes: &[StorageClass]) -> Result<Condition, String> {
         if self.over.is_none() && self.over_by_class.is_empty() {
             return Err("needs a threshold: over, or over-by-class".into());
         }

@@ -1,5 +1,6 @@
 //! What can be written, and what is refused with which words.
 
+use iostall_model::BackupSort;
 use iostall_model::alert::{Condition, Measured};
 
 use super::{AlertFile, AlertFileError};
@@ -155,4 +156,25 @@ fn a_rule_about_drills_names_a_backup_and_an_age_and_nothing_else() {
     assert!(refusal(&rule("for = \"8d\"\ntag = \"prod\"")).contains("nor sources"));
     let other = RULE.replace("over", "backup = \"x\"\nover");
     assert!(refusal(&format!("{CHANNEL}{other}")).contains("no-drill"));
+}
+
+#[test]
+fn a_rule_about_backups_names_an_age_and_what_counts() {
+    let rule = |rest: &str| {
+        format!("{CHANNEL}[[rules]]\nname = \"r\"\nwhen = \"no-backup\"\nnotify = [\"ops\"]\n{rest}\n")
+    };
+    let counts = |rest: &str| read(&rule(rest)).unwrap().book.rules[0].condition.clone();
+    let full = Condition::NotBackedUp { counts: vec![BackupSort::Full] };
+    assert_eq!(counts("for = \"26h\"\ndatabase = \"sales\""), full);
+    let wide = vec![BackupSort::Full, BackupSort::CopyOnly];
+    assert_eq!(
+        counts("for = \"26h\"\ncounts = [\"full\", \"copy-only\"]"),
+        Condition::NotBackedUp { counts: wide }
+    );
+    assert!(refusal(&rule("for = \"0s\"")).contains("above zero"));
+    assert!(refusal(&rule("for = \"26h\"\nover = \"20ms\"")).contains("neither a threshold"));
+    assert!(refusal(&rule("for = \"26h\"\nfile = \"mdf\"")).contains("nor files"));
+    assert!(refusal(&rule("for = \"26h\"\ncounts = []")).contains("counts is empty"));
+    let other = RULE.replace("over", "counts = [\"log\"]\nover");
+    assert!(refusal(&format!("{CHANNEL}{other}")).contains("no-backup"));
 }

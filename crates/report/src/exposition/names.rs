@@ -30,6 +30,7 @@ pub fn metric_names() -> BTreeSet<String> {
 pub(super) fn noun(kind: Kind) -> &'static str {
     match kind {
         Kind::SqlServerFile | Kind::MysqlFile => "file",
+        Kind::SqlServerBackup => "backup",
         Kind::PostgresIo | Kind::PostgresIoBlocks => "backend",
         Kind::PostgresDatabase => "database",
         Kind::PostgresTable => "table",
@@ -64,6 +65,9 @@ pub(super) fn labels(source: &str, subject: &Subject) -> Labels {
         }
         Kind::LinuxPressure => labels = labels.with("scope", &subject.name),
         Kind::PostgresDatabase => labels = labels.with("database", &subject.name),
+        Kind::SqlServerBackup => {
+            labels = labels.with("database", subject.scope.name()).with("sort", &subject.name);
+        }
         Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresTable | Kind::PostgresIndex => {
             labels = labels.with("database", subject.scope.name()).with(noun(subject.kind), &subject.name);
         }
@@ -81,6 +85,10 @@ pub(super) fn metric(kind: Kind, counter: Counter) -> Option<Metric> {
     let what = match counter {
         Counter::Reads if kind.counts_blocks() => "read_blocks",
         Counter::Writes if kind.counts_blocks() => "write_blocks",
+        Counter::BackupFinished => "finished_timestamp_seconds",
+        Counter::BackupElapsed => "elapsed_seconds",
+        Counter::BackupBytes => "source_bytes",
+        Counter::BackupStoredBytes => "stored_bytes",
         other => other.name(),
     };
     let (suffix, is_counter, is_time) = match counter.role() {

@@ -217,6 +217,7 @@ impl TopState {
             gaps: source.gap.iter().map(gap).collect(),
             unread: Vec::new(),
             warnings: source.warnings.clone(),
+            backups: None,
         };
         let sources = self.sources.iter().map(history).collect();
         let (order, verdicts) = (Order::default(), Vec::new());

@@ -187,7 +187,8 @@ pub(crate) fn stall_is(kind: Kind) -> Option<&'static str> {
         Kind::PostgresIo | Kind::PostgresDatabase => Some("wait time"),
         Kind::PostgresIoBlocks | Kind::PostgresWal => Some("time in the system call"),
         Kind::MysqlFile => Some("submission only if asynchronous"),
-        Kind::PostgresTable
+        Kind::SqlServerBackup
+        | Kind::PostgresTable
         | Kind::PostgresIndex
         | Kind::PostgresCheckpointer
         | Kind::MysqlRedo

@@ -1,5 +1,6 @@
 //! Output formats of windows and comparisons of watched sources.
 
+mod backups;
 pub(crate) mod columns;
 pub mod comparison;
 mod forms;

@@ -3,6 +3,7 @@
 use iostall_model::Level;
 use iostall_watch::windows::{Order, SourceHistory, WatchReport};
 
+use super::backups;
 use super::columns::{Figures, NUMBERS, ROOM};
 use super::sentences::sentences;
 use crate::format::{percent, shown};
@@ -58,15 +59,24 @@ pub fn sections(report: &WatchReport) -> Vec<Section> {
         let history = report.sources.iter().find(|history| history.name == **source);
         Section {
             notes: notes(report, source, history, &of_source),
-            tables: if of_source.is_empty() {
-                Vec::new()
-            } else {
-                vec![table(&of_source, all.left_out.get(source).copied().unwrap_or(0), report.order)]
-            },
+            tables: tables(report, history, &of_source, all.left_out.get(source).copied().unwrap_or(0)),
             ..Section::titled(crate::format::shown(source))
         }
     };
     sources.iter().map(section).chain(crate::verdicts::section(&report.verdicts)).collect()
+}
+
+fn tables(
+    report: &WatchReport,
+    history: Option<&SourceHistory>,
+    shown: &[Figures<'_>],
+    left_out: usize,
+) -> Vec<Table> {
+    let groups = (!shown.is_empty()).then(|| table(shown, left_out, report.order));
+    // Backups are of databases.
+    let is_of_databases = matches!(report.window.level, Level::Databases | Level::Server);
+    let ages = history.and_then(|history| history.backups.as_ref()).filter(|_| is_of_databases);
+    groups.into_iter().chain(ages.map(backups::table)).collect()
 }
 
 fn notes(

@@ -106,6 +106,7 @@ pub fn report_of(slower: u64) -> WatchReport {
         gaps: vec![gap],
         unread: Vec::new(),
         warnings: vec![warning],
+        backups: None,
     };
     WatchReport {
         from: start(),

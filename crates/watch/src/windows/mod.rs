@@ -17,6 +17,6 @@ pub use group::{Group, GroupKey, key_of};
 pub use interval::{Grain, Interval};
 pub use report::{Shown, WatchReport, share_of};
 pub use series::{Broken, Cause, Line, Mark, Piece, WatchSeries};
-pub use source_history::{GapRun, SourceHistory, Unread};
+pub use source_history::{BackupAges, GapRun, SourceHistory, Unread};
 pub use volumes::OnVolumes;
 pub use window::{Order, WatchWindow};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use iostall_model::{Gap, Warning, WarningCode};
+use iostall_model::{Gap, NewestBackup, Warning, WarningCode};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::interval::Interval;
+use super::interval::{Grain, Interval};
 
 /// One source in one window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -22,6 +22,18 @@ pub struct SourceHistory {
     pub unread: Vec<Unread>,
     /// What the source could not read.
     pub warnings: Vec<Warning>,
+    /// The newest backups that the server knows of, where it tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backups: Option<BackupAges>,
+}
+
+/// The newest backups of a server's databases.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BackupAges {
+    /// When the last sample of the window was taken, to which ages refer.
+    pub at: Timestamp,
+    /// One for each database and sort.
+    pub newest: Vec<NewestBackup>,
 }
 
 /// A database that could not be read in some samples.
@@ -67,6 +79,14 @@ impl SourceHistory {
         }
     }
 
+    /// Takes the newest backups from the rows of `interval`, if it has any.
+    pub(crate) fn note_backups(&mut self, interval: &Interval) {
+        let newest: Vec<_> = interval.rows.iter().filter_map(|(row, _)| NewestBackup::of_row(row)).collect();
+        if interval.grain == Grain::Samples && !newest.is_empty() {
+            self.backups = Some(BackupAges { at: interval.end, newest });
+        }
+    }
+
     /// The last reported reason why a database could not be read.
     pub fn why_unread(&self, unread: &Unread) -> Option<&Warning> {
         let is_it = |warning: &&Warning| {
@@ -97,7 +117,6 @@ mod tests {
 
     use super::*;
     use crate::windows::fixture;
-    use crate::windows::interval::Grain;
 
     /// A source that could not be read at all in a window was left out of its report, and nobody saw why.
     #[test]

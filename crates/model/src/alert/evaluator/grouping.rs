@@ -66,8 +66,12 @@ impl Source {
             let due = instance.notify(occasion, now)?;
             all.push((about(rule, name, instance, due.value_max), due));
         }
-        let badness =
-            |about: &About| about.value.filter(|_| occasion != Occasion::Resolved).unwrap_or(about.value_max);
+        let badness = |about: &About| match about.value.filter(|_| occasion != Occasion::Resolved) {
+            Some(value) => value,
+            // Never is longer than any age.
+            None if about.measured == Measured::BackupAge => f64::INFINITY,
+            None => about.value_max,
+        };
         all.sort_by(|(one, _), (other, _)| badness(other).total_cmp(&badness(one)));
         let count = all.len() as u64;
         let longest_ns = all.iter().map(|(_, due)| due.lasted_ns).max()?;
@@ -131,7 +135,12 @@ pub(super) fn about(rule: &Rule, name: &Name, instance: &AlertInstance, value_ma
     let measured = match rule.condition {
         Condition::Over { measured, .. } => measured,
         // There are instances of groups only where something is measured.
+        Condition::NotBackedUp { .. } => Measured::BackupAge,
         Condition::Silent | Condition::Undrilled { .. } => Measured::Iops,
+    };
+    let threshold = match rule.condition {
+        Condition::NotBackedUp { .. } => rule.sustained_ns as f64,
+        _ => rule.condition.threshold(name.class.as_deref()).unwrap_or(f64::MAX),
     };
     About {
         level: rule.level,
@@ -140,7 +149,7 @@ pub(super) fn about(rule: &Rule, name: &Name, instance: &AlertInstance, value_ma
         class: name.class.clone(),
         volume: instance.volume.clone(),
         measured,
-        threshold: rule.condition.threshold(name.class.as_deref()).unwrap_or(f64::MAX),
+        threshold,
         value: instance.value,
         value_max,
     }

@@ -5,7 +5,7 @@ use super::state::{Name, Source};
 use crate::alert::instance::Due;
 use crate::alert::notice::{Notice, Occasion};
 use crate::alert::now::Now;
-use crate::alert::rule::{Condition, Rule};
+use crate::alert::rule::Rule;
 use crate::alert::saved::{SavedAlert, SavedTimes};
 
 impl Source {
@@ -13,10 +13,10 @@ impl Source {
     pub(super) fn take_up(&mut self, place: usize, rule: &Rule, saved: &SavedAlert, now: Now) -> bool {
         let SavedAlert { notice, times } = saved;
         match &notice.about {
-            None if !matches!(rule.condition, Condition::Over { .. }) => {
+            None if !rule.condition.is_about_parts() => {
                 self.silence[place].restore(times, now);
             }
-            Some(about) if matches!(rule.condition, Condition::Over { .. }) => {
+            Some(about) if rule.condition.is_about_parts() => {
                 let name = Name { kind: about.kind, group: about.name.clone(), class: about.class.clone() };
                 let instance = self.instances[place].entry(name).or_default();
                 instance.volume.clone_from(&about.volume);

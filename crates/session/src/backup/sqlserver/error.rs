@@ -44,6 +44,22 @@ pub enum SqlServerBackupError {
     NothingThere { device: String },
     #[error("the files hold {backups} backups, and none of them is number {position}")]
     NoSuchBackup { position: u64, backups: usize },
+    /// Found before anything was restored.
+    #[error("{name:?} cannot be the name of a drill's database: {reason}")]
+    DrillName { name: String, reason: String },
+    #[error("the backup in place {position} is a {kind} one, and a drill restores a full one")]
+    NotWhole { position: u64, kind: String },
+    #[error("the files hold {backups} backups, and none of them is a full one")]
+    NoFullBackup { backups: usize },
+    #[error(
+        "the files of the database take {}, and {directory} has {} left",
+        ByteCount(*wanted_bytes),
+        ByteCount(*free_bytes)
+    )]
+    DrillRoom { directory: String, wanted_bytes: u64, free_bytes: u64 },
+    /// After the restore began.
+    #[error("{error}; {left}")]
+    Drill { error: Box<Self>, left: String },
     #[error("trials go to files of the server or to NUL, and not to {device}")]
     TuneDevice { device: String },
 }
@@ -53,7 +69,7 @@ fn sentences(refusals: &[Refusal]) -> String {
 }
 
 /// Numbers of errors, and what helps.
-const HINTS: [(&str, &str); 9] = [
+const HINTS: [(&str, &str); 13] = [
     (
         "(error 3201)",
         "the path is seen from the server: its service account must be able to read and write there",
@@ -76,6 +92,16 @@ const HINTS: [(&str, &str); 9] = [
     (
         "(error 262)",
         "an administrator runs, in that database: ALTER ROLE db_backupoperator ADD MEMBER the login's user",
+    ),
+    ("(error 5133)", "--move-to names a directory that exists, as the server sees it"),
+    (
+        "(error 33111)",
+        "the certificate or key that the backup or the database is encrypted with has to be in master of this server",
+    ),
+    ("(error 3169)", "a newer version made the backup: restore it on that version or a later one"),
+    (
+        "(error 3004)",
+        "with the recovery model SIMPLE only read-only files can be backed up by themselves: take --read-write-filegroups",
     ),
     ("(error 3041)", "the server's error log says more"),
 ];
@@ -109,6 +135,12 @@ impl SqlServerBackupError {
                 "name a file that is not there, in the directory of the real backup: a trial never overwrites what it did not make"
                     .to_owned()
             }
+            Self::DrillName { .. } => "name one that does not exist on the server with --as: it is made, checked and dropped".to_owned(),
+            Self::NotWhole { .. } | Self::NoFullBackup { .. } => {
+                "--file names another backup of the files; iostall backup verify --sqlserver URL --from PATH --headers lists them".to_owned()
+            }
+            Self::DrillRoom { .. } => "name a directory on another volume with --move-to".to_owned(),
+            Self::Drill { error, .. } => error.hint(),
             Self::ReadingStopped { .. } => "nothing was changed, and nothing is known of the backup".to_owned(),
             Self::NothingThere { .. } => "name the files of a backup".to_owned(),
             Self::NoSuchBackup { .. } => "without --file it is the last one; --headers lists all".to_owned(),

@@ -170,7 +170,8 @@ impl Follower<'_> {
         }
     }
 
-    fn pause() {
+    /// Waits for the time from one look to the next.
+    pub(super) fn pause() {
         let (_sender, nothing): (Sender<()>, _) = channel();
         // Nothing comes: it only waits.
         let _ = receive(&nothing, TICK * TICKS_PER_LOOK);

@@ -161,6 +161,8 @@ fn directory(path: &str) -> Result<&str, FormError> {
 
 fn without_parameter(statement: &BackupStatement) -> Vec<&'static str> {
     let missing = [
+        (!statement.mirrors.is_empty(), "MIRROR TO"),
+        (!statement.parts.files.is_empty() || !statement.parts.filegroups.is_empty(), "FILE or FILEGROUP"),
         (statement.media.name.is_some(), "MEDIANAME"),
         (statement.media.description.is_some(), "MEDIADESCRIPTION"),
         (statement.media.skip.is_some(), "SKIP or NOSKIP"),
@@ -188,6 +190,7 @@ fn script_words(statement: &BackupStatement, read_back: bool) -> Vec<(&'static s
             words.push((name, value));
         }
     };
+    add(statement.parts.read_write, "ReadWriteFileGroups", yes(true));
     add(read_back, "Verify", yes(true));
     add(statement.copy_only, "CopyOnly", yes(true));
     add(statement.media.overwrite == Some(Overwrite::Replace), "Init", yes(true));

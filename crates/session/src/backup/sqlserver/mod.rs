@@ -1,5 +1,6 @@
 //! SQL Server's own BACKUP: written, run, followed and read back. The server reads the database and writes the files; iostall asks.
 
+mod drill;
 mod error;
 mod follow;
 mod forms;
@@ -9,6 +10,7 @@ mod tsql;
 mod tune;
 mod verify;
 
+pub use drill::{SqlServerDrillRequest, drill, drill_script};
 pub use error::SqlServerBackupError;
 pub use forms::{FormError, agent_job, maintenance_script, script};
 pub use run::{SqlServerBackup, SqlServerBackupRequest, run};

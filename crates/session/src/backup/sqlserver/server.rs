@@ -7,6 +7,10 @@ use iostall_connect::{Address, Secret, SourceError, Value};
 use iostall_model::sqlserver_backup::{BackupStatement, RecoveryModel, ServerFacts, ServerVersion};
 use iostall_model::{FileInBackup, HistoryEntry};
 
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
+
 use super::error::SqlServerBackupError;
 
 const SERVER: &str = include_str!("sql/server.sql");
@@ -156,6 +160,17 @@ pub(super) fn lists(rows: &[Columns], database: &str, position: u64) -> bool {
     rows.iter().any(is_it)
 }
 
+/// When a backup that HEADERONLY lists was begun. Its date is local, and `TimeZone` its distance from UTC in quarters of an hour; where that
+/// is not known, neither is this.
+pub(super) fn made_utc(row: &Columns) -> Option<Timestamp> {
+    const QUARTERS: std::ops::RangeInclusive<i64> = -56..=56;
+    let quarters =
+        number(row, "TimeZone").map(u64::cast_signed).filter(|quarters| QUARTERS.contains(quarters))?;
+    let local: DateTime = text(row, "BackupStartDate").parse().ok()?;
+    let zone = Offset::from_seconds(i32::try_from(quarters * 900).ok()?).ok()?;
+    zone.to_timestamp(local).ok()
+}
+
 pub(super) fn number(row: &Columns, name: &str) -> Option<u64> {
     row.iter().find_map(|(column, value)| match value {
         Value::Number(number) if column == name => Some(*number),
@@ -169,4 +184,25 @@ pub(super) fn text(row: &Columns, name: &str) -> String {
         _ => None,
     });
     found.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dates of the same night in Zurich and in New York, and one without its zone.
+    #[test]
+    fn local_dates_become_utc_by_the_zone_that_is_kept_with_them() {
+        let row = |zone: i64| -> Columns {
+            vec![
+                ("BackupStartDate".to_owned(), Value::Text("2026-05-28T03:00:00".into())),
+                ("TimeZone".to_owned(), Value::Number(zone.cast_unsigned())),
+            ]
+        };
+        let at = |zone| made_utc(&row(zone)).map(|at| at.to_string());
+        assert_eq!(at(8).as_deref(), Some("2026-05-28T01:00:00Z"));
+        assert_eq!(at(-16).as_deref(), Some("2026-05-28T07:00:00Z"));
+        let without_zone: Columns = row(8).into_iter().take(1).collect();
+        assert_eq!((at(127), made_utc(&without_zone)), (None, None));
+    }
 }

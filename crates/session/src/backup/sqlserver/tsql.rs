@@ -1,7 +1,7 @@
 //! Writes statements as T-SQL. Every name is quoted, whatever it contains.
 
 use iostall_model::sqlserver_backup::{
-    BackupDevice, BackupEncryption, BackupKind, BackupStatement, Encryptor, Expiry, Overwrite,
+    BackupDevice, BackupEncryption, BackupKind, BackupParts, BackupStatement, Encryptor, Expiry, Overwrite,
     StatementCompression, Tail,
 };
 
@@ -54,8 +54,24 @@ pub(super) fn backup(statement: &BackupStatement) -> String {
         BackupKind::Full | BackupKind::Differential => "DATABASE",
         BackupKind::Log => "LOG",
     };
-    let (database, to) = (identifier(&statement.database), devices(&statement.devices));
-    ended(format!("BACKUP {what} {database}\nTO {to}"), &options(statement))
+    let mut text = format!("BACKUP {what} {}\n", identifier(&statement.database));
+    let parts = parts(&statement.parts);
+    if !parts.is_empty() {
+        text.push_str(&format!("{}\n", parts.join(",\n")));
+    }
+    text.push_str(&format!("TO {}", devices(&statement.devices)));
+    for mirror in &statement.mirrors {
+        text.push_str(&format!("\nMIRROR TO {}", devices(mirror)));
+    }
+    ended(text, &options(statement))
+}
+
+/// What of the database, if not all of it.
+fn parts(parts: &BackupParts) -> Vec<String> {
+    let read_write = parts.read_write.then(|| "READ_WRITE_FILEGROUPS".to_owned());
+    let files = parts.files.iter().map(|name| format!("FILE = {}", literal(name)));
+    let filegroups = parts.filegroups.iter().map(|name| format!("FILEGROUP = {}", literal(name)));
+    read_write.into_iter().chain(files).chain(filegroups).collect()
 }
 
 /// A BACKUP with the time that it took by the server's clock, which counts milliseconds here and whole seconds in the history.
@@ -85,14 +101,14 @@ pub(super) fn restore(check: RestoreCheck, statement: &BackupStatement, position
     ended(format!("RESTORE {}\nFROM {}", check.name(), devices(&statement.devices)), &words)
 }
 
-fn ended(statement: String, words: &[String]) -> String {
+pub(super) fn ended(statement: String, words: &[String]) -> String {
     if words.is_empty() {
         return statement + ";\n";
     }
     format!("{statement}\nWITH {};\n", words.join(",\n     "))
 }
 
-fn devices(devices: &[BackupDevice]) -> String {
+pub(super) fn devices(devices: &[BackupDevice]) -> String {
     let one = |device: &BackupDevice| match device {
         BackupDevice::Disk(path) => format!("DISK = {}", literal(path)),
         BackupDevice::Url(url) => format!("URL = {}", literal(url)),

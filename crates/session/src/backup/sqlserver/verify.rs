@@ -142,7 +142,7 @@ impl Reading<'_> {
     }
 }
 
-fn header(row: &Columns) -> BackupHeader {
+pub(super) fn header(row: &Columns) -> BackupHeader {
     let is = |column: &str| number(row, column) == Some(1);
     let kind = number(row, "BackupType").unwrap_or_default();
     let known = KINDS.iter().find(|(number, _)| *number == kind);

@@ -34,6 +34,9 @@ impl Pending {
         number_of: impl Fn(usize, &Subject) -> Option<u32>,
     ) {
         for (place, (row, change)) in now.rows.iter().zip(changes).enumerate() {
+            if row.subject.kind.has_levels_only() {
+                continue;
+            }
             let (Some(whole), Some(series)) = (change.delta(), number_of(place, &row.subject)) else {
                 continue;
             };

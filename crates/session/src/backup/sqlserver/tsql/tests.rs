@@ -4,6 +4,7 @@ use iostall_model::sqlserver_backup::{
 };
 
 use super::*;
+use crate::backup::sqlserver::drill::drill_statements;
 
 /// The statements that `tsql/lint` parses with Microsoft's grammars.
 const PARSED: &str = include_str!("../../../../../../tsql/lint/backup_statements.txt");
@@ -42,6 +43,20 @@ fn a_statement_has_its_options_in_a_fixed_order() {
     assert!(!restore(RestoreCheck::FileList, &to(&["https://a/b/c.bak"]), Some("3")).contains("FILE ="));
 }
 
+#[test]
+fn parts_stand_before_the_devices_and_mirrors_after_them() {
+    let mut statement = disk();
+    statement.parts.filegroups = vec!["OLD's".into()];
+    statement.parts.read_write = true;
+    statement.mirrors = vec![mirror(&statement, "M")];
+    statement.media.format = true;
+    assert_eq!(
+        backup(&statement),
+        "BACKUP DATABASE [sales]\nREAD_WRITE_FILEGROUPS,\nFILEGROUP = N'OLD''s'\nTO DISK = N'E:\\b\\sales.bak'\n\
+         MIRROR TO DISK = N'M:\\it''s 0.bak'\nWITH FORMAT;\n"
+    );
+}
+
 /// The story: a script that pasted names between quotes ran what somebody had named a database.
 #[test]
 fn no_name_ends_before_its_quotes() {
@@ -76,6 +91,13 @@ fn without_quoted(text: &str) -> String {
         }
     }
     left
+}
+
+/// As many files as `statement` has stripes.
+fn mirror(statement: &BackupStatement, drive: &str) -> Vec<BackupDevice> {
+    (0..statement.devices.len())
+        .map(|number| BackupDevice::of(&format!(r"{drive}:\it's {number}.bak")))
+        .collect()
 }
 
 type Change = fn(&mut BackupStatement);
@@ -128,6 +150,13 @@ fn options() -> Vec<Change> {
         |s| s.log.tail = Some(Tail::Restoring),
         |s| s.log.tail = Some(Tail::Standby(r"E:\undo.dat".into())),
         |s| s.credential = Some("storage 'key'".into()),
+        |s| s.parts.files = vec!["sales's 2".into(), "sales_3".into()],
+        |s| s.parts.filegroups = vec!["[ARCHIVE]".into()],
+        |s| s.parts.read_write = true,
+        |s| {
+            s.mirrors = vec![mirror(s, "M"), mirror(s, "N")];
+            s.media.format = true;
+        },
     ]
 }
 
@@ -180,6 +209,10 @@ fn listed() -> String {
         if statement == (BackupStatement { database: statement.database.clone(), ..plain }) {
             texts.extend(RestoreCheck::ALL.map(|check| restore(check, &statement, Some("2"))));
             texts.extend(statement.devices.iter().map(label));
+            let name = format!("{} drill", statement.database);
+            if newer == "parsed" {
+                texts.extend(drill_statements(&statement, &name));
+            }
             texts.push(trial(&BackupStatement { copy_only: true, ..statement.clone() }));
         }
         lines.extend(

@@ -1,0 +1,200 @@
+//! Restores, recovers and checks.
+
+use iostall_connect::Value;
+use iostall_connect::sqlserver::{BlockingConnection, Columns};
+use iostall_model::DrillOutcome;
+use iostall_model::drill::{CheckState, DrillCheck};
+
+use super::super::error::SqlServerBackupError;
+use super::super::follow::{Answered, Follower};
+use super::super::run::cause;
+use super::clean_up::{CleanUp, Made};
+use super::plan;
+use super::prepared::Plan;
+use super::request::SqlServerDrillRequest;
+
+/// Errors of RESTORE that say nothing about the backup: the name is taken, a file is in use or cannot be made, no room, no right, no
+/// certificate here.
+const NOT_THE_BACKUP: [&str; 12] = [
+    "(error 1801)",
+    "(error 1834)",
+    "(error 5133)",
+    "(error 5123)",
+    "(error 5110)",
+    "(error 3257)",
+    "(error 262)",
+    "(error 3110)",
+    "(error 33111)",
+    "(error 3169)",
+    "(error 3119)",
+    "(error 1105)",
+];
+
+/// How a step ended.
+enum Step {
+    Done(Box<BlockingConnection>, Vec<Columns>),
+    /// The server refused it, with its reason.
+    Failed(String),
+    /// A signal ended it.
+    Stopped,
+}
+
+/// A drill that is being held.
+pub(super) struct Hold<'a> {
+    pub(super) request: &'a SqlServerDrillRequest,
+    pub(super) plan: &'a Plan,
+    pub(super) follower: Follower<'a>,
+    pub(super) outcome: DrillOutcome,
+    /// The database, once it is there.
+    pub(super) made: Option<Made>,
+}
+
+impl Hold<'_> {
+    /// Makes every step. A backup that is no good is part of the outcome.
+    ///
+    /// # Errors
+    /// If the server could not restore here, or the connection broke.
+    pub(super) fn hold(&mut self, main: BlockingConnection) -> Result<(), SqlServerBackupError> {
+        let (request, plan) = (self.request, self.plan);
+        let has_checksums = plan.backup.has_checksums;
+        let text =
+            plan::restore(&plan.statement, plan.backup.position, &request.name, &plan.files, has_checksums);
+        let begun_ns = self.now_ns();
+        let restored = self.step(main, "iostall:drill_restore", &text)?;
+        self.outcome.restore_ns = self.now_ns() - begun_ns;
+        let read = if has_checksums {
+            "all of it was read, and its checksums fit"
+        } else {
+            "all of it was read; it has no checksums"
+        };
+        let Some(main) = self.decide("restore", restored, read, self.outcome.restore_ns)? else {
+            return Ok(());
+        };
+        self.made = self.clean_up().made();
+        let begun_ns = self.now_ns();
+        let recovered = self.step(main, "iostall:drill_recover", &plan::recover(&request.name))?;
+        self.outcome.start_ns = self.now_ns() - begun_ns;
+        let main =
+            self.decide(DrillCheck::RECOVERY, recovered, "the database is online", self.outcome.start_ns)?;
+        let Some(main) = main else { return Ok(()) };
+        let begun_ns = self.now_ns();
+        let is_complete = self.check(main);
+        self.outcome.checks_ns = self.now_ns() - begun_ns;
+        self.outcome.is_complete = is_complete?;
+        Ok(())
+    }
+
+    /// Every check of the database that is online now. Whether all were made.
+    fn check(&mut self, main: BlockingConnection) -> Result<bool, SqlServerBackupError> {
+        let request = self.request;
+        let mut main = Some(main);
+        let mut checks =
+            vec![("CHECKDB".to_owned(), "iostall:drill_checkdb", plan::check_database(&request.name))];
+        checks.extend(request.statements.iter().map(|statement| {
+            (
+                format!("check: {statement}"),
+                "iostall:drill_check",
+                plan::in_database(&request.name, statement),
+            )
+        }));
+        for (name, tag, text) in checks {
+            let begun_ns = self.now_ns();
+            let connection = match main.take() {
+                Some(connection) => connection,
+                None => self.connect()?,
+            };
+            let step = self.step(connection, tag, &text)?;
+            let elapsed_ns = self.now_ns() - begun_ns;
+            let (state, detail) = match step {
+                Step::Stopped => return Ok(false),
+                Step::Failed(reason) => (CheckState::Failed, reason),
+                Step::Done(connection, rows) => {
+                    main = Some(*connection);
+                    judged(&rows, tag == "iostall:drill_check")
+                }
+            };
+            self.outcome.checks.push(DrillCheck { name, state, detail, elapsed_ns });
+        }
+        Ok(true)
+    }
+
+    /// Notes how a step ended that the others need. Gives the connection if they can go on.
+    fn decide(
+        &mut self,
+        name: &str,
+        step: Step,
+        passed: &str,
+        elapsed_ns: u64,
+    ) -> Result<Option<BlockingConnection>, SqlServerBackupError> {
+        let (connection, state, detail) = match step {
+            Step::Stopped => return Ok(None),
+            Step::Failed(reason) if NOT_THE_BACKUP.iter().any(|number| reason.contains(number)) => {
+                let source_name = self.follower.server.name();
+                return Err(SqlServerBackupError::Failed { source_name, reason });
+            }
+            Step::Failed(reason) => (None, CheckState::Failed, reason),
+            Step::Done(connection, _) => (Some(*connection), CheckState::Passed, passed.to_owned()),
+        };
+        self.outcome.checks.push(DrillCheck { name: name.to_owned(), state, detail, elapsed_ns });
+        Ok(connection)
+    }
+
+    fn step(
+        &mut self,
+        main: BlockingConnection,
+        tag: &'static str,
+        statement: &str,
+    ) -> Result<Step, SqlServerBackupError> {
+        match self.follower.run(main, tag, &format!("/* {tag} */ {statement}")) {
+            Answered::Done(main, rows) => Ok(Step::Done(main, rows)),
+            Answered::Failed(error) => Ok(Step::Failed(cause(error))),
+            Answered::Stopped(_) => Ok(Step::Stopped),
+            Answered::Cut { reason, .. } => {
+                Err(SqlServerBackupError::Lost { source_name: self.follower.server.name(), reason })
+            }
+        }
+    }
+
+    /// Another connection, after a statement failed and took its own along.
+    fn connect(&mut self) -> Result<BlockingConnection, SqlServerBackupError> {
+        let mut main = self.follower.server.open()?;
+        self.follower.session_id = self.follower.server.look(&mut main, "master")?.session_id;
+        Ok(main)
+    }
+
+    fn clean_up(&self) -> CleanUp<'_> {
+        CleanUp { server: self.follower.server, name: &self.request.name, files: &self.plan.files }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.follower.transfer.elapsed_ns()
+    }
+}
+
+/// What a statement that ran says: a single zero is "no".
+fn judged(rows: &[Columns], may_say_no: bool) -> (CheckState, String) {
+    match rows {
+        [row] if may_say_no => match row.as_slice() {
+            [(_, Value::Number(0))] => (CheckState::Failed, "it gave 0".to_owned()),
+            [(_, Value::Number(number))] => (CheckState::Passed, format!("it gave {number}")),
+            _ => (CheckState::Passed, "it ran without an error".to_owned()),
+        },
+        _ if may_say_no => (CheckState::Passed, "it ran without an error".to_owned()),
+        _ => (CheckState::Passed, "no error was found".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_single_zero_is_a_no() {
+        let row = |number| vec![("n".to_owned(), Value::Number(number))];
+        assert_eq!(judged(&[row(0)], true).0, CheckState::Failed);
+        for rows in [vec![row(3)], vec![row(0), row(0)], Vec::new()] {
+            assert_eq!(judged(&rows, true).0, CheckState::Passed);
+        }
+        assert_eq!(judged(&[row(0)], false).0, CheckState::Passed);
+    }
+}

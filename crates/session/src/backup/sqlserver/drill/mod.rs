@@ -1,0 +1,262 @@
+//! A drill of a server's own backup: it is restored under another name on a server, checked there, and dropped again.
+
+mod clean_up;
+mod hold;
+mod plan;
+mod prepared;
+mod request;
+
+use iostall_connect::sqlserver::{BlockingConnection, Columns};
+use iostall_engine::random_bytes;
+use iostall_model::sqlserver_backup::{BackupDevice, BackupStatement};
+use iostall_model::{BackupHeader, DrillOutcome, Run, RunBody, Warning, WarningCode};
+
+pub use self::request::SqlServerDrillRequest;
+
+use self::clean_up::CleanUp;
+use self::hold::Hold;
+use self::plan::MovedFile;
+use self::prepared::Plan;
+use super::error::SqlServerBackupError;
+use super::follow::{Answered, Follower};
+use super::run::cause;
+use super::server::{Server, text};
+use super::tsql::{self, RestoreCheck};
+use super::verify::header;
+use crate::event::Observer;
+use crate::transfer::Transfer;
+
+const ROOM: &str = include_str!("../sql/drill_room.sql");
+/// Databases that every server has.
+const SYSTEM: [&str; 5] = ["master", "model", "msdb", "tempdb", "mssqlsystemresource"];
+/// Most characters of a name.
+const NAME_MAX: usize = 128;
+
+/// Restores, checks and drops. What is wrong with the backup is in the outcome of the run.
+///
+/// # Errors
+/// If it could not be held: the files cannot be read, the name exists, there is no room, or the server cannot restore here. The error says
+/// what was left on the server.
+pub fn drill(
+    request: &SqlServerDrillRequest,
+    transfer: Transfer,
+    observer: &dyn Observer,
+) -> Result<Run, SqlServerBackupError> {
+    let server = Server::new(&request.address, &request.password)?;
+    let (plan, follower, main) = prepare(request, &server, &transfer, observer)?;
+    let clean_up = CleanUp { server: &server, name: &request.name, files: &plan.files };
+    let outcome = outcome(request, &plan, &server);
+    let mut hold = Hold { request, plan: &plan, follower, outcome, made: None };
+    let ended = hold.hold(main);
+    let mut outcome = std::mem::take(&mut hold.outcome);
+    // What broke off is not kept: nobody would look for it.
+    let stays = request.keep && matches!(ended, Ok(())) && outcome.is_complete;
+    let made = hold.made.take();
+    drop(hold);
+    let left = if stays { Ok(false) } else { clean_up.drop_database(made.as_ref()) };
+    outcome.is_kept = stays || left.is_err();
+    if let Err(error) = ended {
+        let left = left
+            .err()
+            .map_or_else(|| format!("nothing is left of {}", request.name), |error| error.to_string());
+        return Err(SqlServerBackupError::Drill { error: Box::new(error), left });
+    }
+    outcome.checks.push(clean_up::check(request, stays, left));
+    outcome.elapsed_ns = transfer.elapsed_ns();
+    let warnings = plan.warnings;
+    Ok(transfer.finish(request.name.clone(), Vec::new(), warnings, RunBody::BackupDrill(Box::new(outcome))))
+}
+
+/// The statements of a drill, written for the files that the backup has. Only reads.
+///
+/// # Errors
+/// If a drill could not begin.
+pub fn drill_script(
+    request: &SqlServerDrillRequest,
+    transfer: &Transfer,
+    observer: &dyn Observer,
+) -> Result<String, SqlServerBackupError> {
+    let server = Server::new(&request.address, &request.password)?;
+    let (plan, _, _) = prepare(request, &server, transfer, observer)?;
+    let (name, has_checksums) = (&request.name, plan.backup.has_checksums);
+    let mut text = plan::restore(&plan.statement, plan.backup.position, name, &plan.files, has_checksums);
+    text.push_str(&plan::recover(name));
+    text.push_str(&plan::check_database(name));
+    for statement in &request.statements {
+        text.push_str(&plan::in_database(name, statement));
+    }
+    if !request.keep {
+        text.push_str(&plan::drop(name, None, &plan.files));
+    }
+    Ok(text)
+}
+
+/// Reads what the files hold, and refuses what could not go well.
+fn prepare<'a>(
+    request: &SqlServerDrillRequest,
+    server: &'a Server,
+    transfer: &'a Transfer,
+    observer: &'a dyn Observer,
+) -> Result<(Plan, Follower<'a>, BlockingConnection), SqlServerBackupError> {
+    check_request(request)?;
+    let (mut main, monitor) = (server.open()?, server.open()?);
+    let before = server.look(&mut main, &request.name)?;
+    if !before.facts.state.is_empty() {
+        return Err(SqlServerBackupError::DrillName {
+            name: request.name.clone(),
+            reason: format!("there is a database of that name ({})", before.facts.state),
+        });
+    }
+    let mut follower = Follower {
+        server,
+        session_id: before.session_id,
+        transfer,
+        observer,
+        monitor: Some(monitor),
+        points: Vec::new(),
+        blind_looks: 0,
+    };
+    let statement = BackupStatement { devices: request.devices.clone(), ..BackupStatement::default() };
+    let (main, rows) = ask(&mut follower, main, RestoreCheck::Header, &statement, None)?;
+    let (place, backup) = choose(&rows, request.position)?;
+    let position = backup.position.to_string();
+    let (mut main, listed) = ask(&mut follower, main, RestoreCheck::FileList, &statement, Some(&position))?;
+    let files = plan::moved(&listed, &request.name, &request.directory, &token()?);
+    let warnings = check_room(&mut main, request, &files)?;
+    let row = &rows[place];
+    let plan = Plan {
+        set: text(row, "BackupSetGUID").replace('-', "").to_lowercase(),
+        made_utc: super::server::made_utc(row),
+        statement,
+        backup,
+        files,
+        engine: format!("SQL Server {} ({})", before.facts.version, before.facts.edition),
+        warnings,
+    };
+    Ok((plan, follower, main))
+}
+
+fn check_request(request: &SqlServerDrillRequest) -> Result<(), SqlServerBackupError> {
+    let (name, directory) = (&request.name, &request.directory);
+    let refused =
+        |reason: &str| Err(SqlServerBackupError::DrillName { name: name.clone(), reason: reason.to_owned() });
+    if name.trim().is_empty() || name.encode_utf16().count() > NAME_MAX || name.contains('\0') {
+        return refused("it is no name of a database: 1 to 128 characters");
+    }
+    if SYSTEM.contains(&name.to_lowercase().as_str()) {
+        return refused("it is a system database");
+    }
+    if directory.trim().is_empty() || directory.contains('\0') {
+        return refused("--move-to names no directory for its files");
+    }
+    match request.devices.iter().find(|device| **device == BackupDevice::Nul) {
+        Some(device) => Err(SqlServerBackupError::NothingThere { device: device.name().to_owned() }),
+        None => Ok(()),
+    }
+}
+
+/// The backup to restore, and its row: the one in that place, or the last full one.
+fn choose(rows: &[Columns], position: Option<u64>) -> Result<(usize, BackupHeader), SqlServerBackupError> {
+    let backups: Vec<BackupHeader> = rows.iter().map(header).collect();
+    let count = backups.len();
+    let is_it = |backup: &BackupHeader| match position {
+        Some(position) => backup.position == position,
+        None => backup.kind == "full",
+    };
+    let found = backups.into_iter().enumerate().rfind(|(_, backup)| is_it(backup));
+    match (found, position) {
+        (Some((_, backup)), _) if backup.kind != "full" => {
+            Err(SqlServerBackupError::NotWhole { position: backup.position, kind: backup.kind })
+        }
+        (Some(found), _) => Ok(found),
+        (None, Some(position)) => Err(SqlServerBackupError::NoSuchBackup { position, backups: count }),
+        (None, None) => Err(SqlServerBackupError::NoFullBackup { backups: count }),
+    }
+}
+
+/// Whether the files fit. A server knows only the volumes that it has files on.
+fn check_room(
+    main: &mut BlockingConnection,
+    request: &SqlServerDrillRequest,
+    files: &[MovedFile],
+) -> Result<Vec<Warning>, SqlServerBackupError> {
+    let wanted_bytes = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.bytes));
+    let rows = main.query("iostall:drill_room", ROOM, &[]).unwrap_or_default();
+    match plan::room(&rows, &request.directory) {
+        Some(free_bytes) if free_bytes < wanted_bytes => Err(SqlServerBackupError::DrillRoom {
+            directory: request.directory.clone(),
+            wanted_bytes,
+            free_bytes,
+        }),
+        Some(_) => Ok(Vec::new()),
+        None => {
+            let message = format!(
+                "whether {} has room for {} was not checked: the server does not say how much is free there",
+                request.directory,
+                iostall_measure::ByteCount(wanted_bytes)
+            );
+            Ok(vec![Warning::new(WarningCode::NotCounted, message).hint(
+                "it says so of volumes that hold files of a database, to logins with VIEW SERVER STATE",
+            )])
+        }
+    }
+}
+
+fn ask(
+    follower: &mut Follower<'_>,
+    main: BlockingConnection,
+    check: RestoreCheck,
+    statement: &BackupStatement,
+    position: Option<&str>,
+) -> Result<(BlockingConnection, Vec<Columns>), SqlServerBackupError> {
+    let tag = check.tag();
+    let source_name = follower.server.name();
+    let text = format!("/* {tag} */ {}", tsql::restore(check, statement, position));
+    match follower.run(main, tag, &text) {
+        Answered::Done(main, rows) => Ok((*main, rows)),
+        Answered::Failed(error) => Err(SqlServerBackupError::Failed { source_name, reason: cause(error) }),
+        Answered::Stopped(how) => Err(SqlServerBackupError::ReadingStopped { how }),
+        Answered::Cut { reason, .. } => Err(SqlServerBackupError::Lost { source_name, reason }),
+    }
+}
+
+/// A part of file names that nothing else has.
+fn token() -> Result<String, SqlServerBackupError> {
+    let bytes = random_bytes::<8>().map_err(|_| iostall_connect::SourceError::Defect)?;
+    Ok(format!("{:016x}", u64::from_be_bytes(bytes)))
+}
+
+fn outcome(request: &SqlServerDrillRequest, plan: &Plan, server: &Server) -> DrillOutcome {
+    let devices: Vec<&str> = request.devices.iter().map(BackupDevice::name).collect();
+    DrillOutcome {
+        set: plan.set.clone(),
+        from: devices.join(", "),
+        source: format!("{}: {}", plan.backup.server, plan.backup.database),
+        made_utc: plan.made_utc,
+        scratch: format!("database {} on {}, files in {}", request.name, server.name(), request.directory),
+        engines: vec![plan.engine.clone()],
+        files: plan.files.len() as u64,
+        bytes: plan.backup.bytes,
+        stored_bytes: plan.backup.stored_bytes.unwrap_or(plan.backup.bytes),
+        ..DrillOutcome::default()
+    }
+}
+
+/// Every statement of a drill, for the lint that parses them.
+#[cfg(test)]
+pub(super) fn drill_statements(statement: &BackupStatement, name: &str) -> Vec<String> {
+    let file = |logical_name: &str, to: &str| MovedFile {
+        logical_name: logical_name.into(),
+        to: to.into(),
+        bytes: 0,
+    };
+    let files = [file("it's data", r"F:\it's drill\1.mdf"), file("log]", r"F:\it's drill\2.ldf")];
+    vec![
+        plan::restore(statement, 2, name, &files, true),
+        plan::recover(name),
+        plan::check_database(name),
+        plan::in_database(name, "EXECUTE dbo.check_orders;"),
+        plan::drop(name, None, &files),
+        plan::drop(name, Some((9, "2026-11-23T04:00:00")), &files),
+    ]
+}
