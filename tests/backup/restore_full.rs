@@ -31,8 +31,8 @@ fn a_disk_that_becomes_full_in_a_large_file_is_said_and_nothing_is_left_and_the_
         let mut running = here.start(&slow);
         running.wait_for("percent processed");
         let filler = volume.mounted_at.join("filler");
-        let mut filled = File::create(&filler).unwrap();
-        let ended = std::io::copy(&mut std::io::repeat(7), &mut filled);
+        let mut open = File::create(&filler).unwrap();
+        let ended = std::io::copy(&mut std::io::repeat(7), &mut open);
         assert_eq!(ended.unwrap_err().kind(), std::io::ErrorKind::StorageFull);
         let ran = running.ended().expect_status(2);
         let said = words_of(&ran);
@@ -41,7 +41,7 @@ fn a_disk_that_becomes_full_in_a_large_file_is_said_and_nothing_is_left_and_the_
             said.contains("hint: free space there") && said.contains("nothing of this restore was left"),
             "{said}"
         );
-        drop(filled);
+        drop(open);
         fs::remove_file(&filler).unwrap();
         assert_eq!(names(to.parent().unwrap()), before);
         let run = here.json("r.json")["restore"].take();

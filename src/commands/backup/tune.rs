@@ -30,7 +30,7 @@ pub(super) fn run(args: &TuneArgs, global: &GlobalArgs, printer: &Printer) -> an
     let outputs = output::check(&args.output, &taken(global).targets(files))?;
     let mut writer = run_writer(global, args.no_store, printer)?;
     let run = tune(&request, begin_transfer(None, printer)?, printer)?;
-    Ok(give(run, Delivery::new(&outputs, &args.output, printer), &mut writer))
+    Ok(give(run, &Delivery::new(&outputs, &args.output, printer), &mut writer))
 }
 
 /// The same for the BACKUP of a server.
@@ -46,7 +46,7 @@ fn of_server(args: &TuneArgs, url: &str, global: &GlobalArgs, printer: &Printer)
         memory_bytes: args.memory.map(ByteCount::bytes),
     };
     let run = sqlserver::tune(&request, begin_transfer(None, printer)?, printer)?;
-    Ok(give(run, Delivery::new(&outputs, &args.output, printer), &mut writer))
+    Ok(give(run, &Delivery::new(&outputs, &args.output, printer), &mut writer))
 }
 
 /// The same for restores of a set.
@@ -60,10 +60,10 @@ pub(super) fn of_restore(
         output::check(&args.output, &taken(global).targets(request.from.iter().map(PathBuf::as_path)))?;
     let mut writer = run_writer(global, args.no_store, printer)?;
     let run = tune_restore::tune(&request, begin_transfer(None, printer)?, printer)?;
-    Ok(give(run, Delivery::new(&outputs, &args.output, printer), &mut writer))
+    Ok(give(run, &Delivery::new(&outputs, &args.output, printer), &mut writer))
 }
 
-fn give(mut run: Run, delivery: Delivery<'_>, writer: &mut RunWriter) -> Status {
+fn give(mut run: Run, delivery: &Delivery<'_>, writer: &mut RunWriter) -> Status {
     let status = if run.interrupted { Status::Interrupted } else { answer(&run) };
     delivery.give(&mut run, writer, status)
 }
