@@ -9,6 +9,8 @@ mod drill_postgres;
 mod keep;
 mod keys;
 mod killed;
+mod moto;
+mod object_lock;
 mod objects;
 mod plan;
 mod relations;

@@ -7,6 +7,7 @@ pub mod database;
 pub mod drill;
 pub mod figures;
 pub mod known;
+pub mod lock_for;
 pub mod postgres;
 pub mod prune;
 pub mod rebuild;

@@ -17,6 +17,7 @@ mod places;
 pub mod read;
 pub mod rebuild;
 pub mod restore;
+mod upload_note;
 pub mod verify;
 pub mod xbstream;
 
