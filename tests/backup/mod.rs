@@ -18,5 +18,7 @@ mod restore;
 mod sqlserver;
 mod sqlserver_tune;
 mod sqlserver_verify;
+mod store_proxy;
 mod traps;
 mod tune;
+mod upload_kills;
