@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::backup::ObjectLock;
 use crate::entry::RunNumber;
 use crate::retention::{Proof, Reason};
 
@@ -22,6 +23,15 @@ pub struct BackupEntry {
     pub wrong: String,
     pub proof: Proof,
     pub is_encrypted: bool,
+    /// Until when its store keeps it from everybody who would delete it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object_lock: Option<ObjectLock>,
+    /// Its store keeps it until somebody takes this hold away.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub legal_hold: bool,
+    /// What was uploaded of it and not completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left: Option<LeftUploads>,
     /// Size of the source, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
@@ -37,6 +47,15 @@ pub struct BackupEntry {
     /// The run that made it, if the store has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunOf>,
+}
+
+/// Uploads that are on their way, or that were killed. A store keeps their parts, unseen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftUploads {
+    pub uploads: u64,
+    pub bytes: u64,
+    /// When something was added last, by the clock of the store.
+    pub newest_utc: Timestamp,
 }
 
 /// The number of a run in the store.

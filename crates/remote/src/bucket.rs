@@ -3,20 +3,27 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::io;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use iostall_model::backup::ObjectLock;
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, Checksum};
 use object_store::multipart::MultipartStore;
-use object_store::{BackoffConfig, ClientConfigKey, ObjectStore, RetryConfig};
+use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, HeaderMap, ObjectStore, RetryConfig};
+use ureq::http::StatusCode;
 
-use crate::error::{OF_HTTP, of_store, refused};
+use crate::ask::{Ask, Signed};
+use crate::error::{OF_HTTP, OF_LOCK, of_answer, of_store, refused};
 use crate::http::Connector;
+use crate::lock::{CONTENT_MD5, can_be_locked, headers_of, md5_of};
 
 /// A request is tried so often again where the store is busy or the connection breaks, and no longer than this altogether.
 const RETRIES_MAX: usize = 8;
 const RETRY_LIMIT: Duration = Duration::from_secs(120);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
+
+/// Unless the environment names another.
+const REGION: &str = "us-east-1";
 
 /// What iostall needs of a store.
 pub(crate) trait Store: ObjectStore + MultipartStore {}
@@ -27,6 +34,23 @@ impl<S: ObjectStore + MultipartStore> Store for S {}
 #[derive(Clone)]
 pub(crate) struct Bucket {
     pub(crate) store: Arc<dyn Store>,
+    /// `None` of one in memory.
+    s3: Option<Arc<S3>>,
+}
+
+struct S3 {
+    name: String,
+    signed: Signed,
+    /// Whether what is written needs checksums, once that was asked.
+    wants_checksums: OnceLock<bool>,
+}
+
+/// What writes an object.
+pub(crate) struct Writers {
+    /// Its requests give the object its lock.
+    pub(crate) begins: Arc<dyn Store>,
+    /// All requests after it.
+    pub(crate) goes_on: Arc<dyn Store>,
 }
 
 static OPEN: LazyLock<Mutex<HashMap<String, Bucket>>> = LazyLock::new(Mutex::default);
@@ -38,7 +62,12 @@ impl Bucket {
         if let Some(bucket) = open.get(name) {
             return Ok(bucket.clone());
         }
-        let bucket = Self { store: Arc::new(client(name)?) };
+        let store = builder(name)?.build().map_err(|error| of_store(&error))?;
+        let region = builder(name)?.get_config_value(&AmazonS3ConfigKey::Region);
+        let region = region.unwrap_or_else(|| REGION.to_owned());
+        let signed = Signed { store: store.clone(), region };
+        let s3 = S3 { name: name.to_owned(), signed, wants_checksums: OnceLock::new() };
+        let bucket = Self { store: Arc::new(store), s3: Some(Arc::new(s3)) };
         open.insert(name.to_owned(), bucket.clone());
         Ok(bucket)
     }
@@ -46,11 +75,80 @@ impl Bucket {
     /// Makes `store` the bucket of this name.
     #[cfg(any(test, feature = "memory"))]
     pub(crate) fn install(name: &str, store: Arc<dyn Store>) {
-        OPEN.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), Self { store });
+        OPEN.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), Self { store, s3: None });
     }
 }
 
-fn client(name: &str) -> io::Result<object_store::aws::AmazonS3> {
+impl Bucket {
+    /// What writes an object, with this lock if there is one.
+    pub(crate) fn writers(&self, lock: Option<&ObjectLock>) -> io::Result<Writers> {
+        let plain = || Writers { begins: Arc::clone(&self.store), goes_on: Arc::clone(&self.store) };
+        let Some(s3) = &self.s3 else {
+            return match lock {
+                Some(_) => Err(refused("a bucket in memory has no locks", Some(OF_LOCK))),
+                None => Ok(plain()),
+            };
+        };
+        if lock.is_none() && !self.wants_checksums(s3)? {
+            return Ok(plain());
+        }
+        let goes_on = Arc::new(s3.writer(HeaderMap::new())?);
+        let begins = match lock {
+            Some(lock) => Arc::new(s3.writer(headers_of(lock))?),
+            None => Arc::clone(&goes_on),
+        };
+        Ok(Writers { begins, goes_on })
+    }
+
+    /// What puts these bytes at once, with this lock if there is one.
+    pub(crate) fn putter(&self, bytes: &[u8], lock: Option<&ObjectLock>) -> io::Result<Arc<dyn Store>> {
+        match (&self.s3, lock) {
+            (Some(s3), Some(lock)) => {
+                let mut headers = headers_of(lock);
+                // With a lock, not all stores are content with newer checksums.
+                headers.insert(CONTENT_MD5, md5_of(bytes));
+                Ok(Arc::new(s3.writer(headers)?))
+            }
+            _ => Ok(self.writers(lock)?.begins),
+        }
+    }
+
+    /// A bucket whose objects can be locked may lock all of them by itself, and then refuses requests without checksums.
+    fn wants_checksums(&self, s3: &S3) -> io::Result<bool> {
+        if let Some(known) = s3.wants_checksums.get() {
+            return Ok(*known);
+        }
+        let wants = can_be_locked(self)?.unwrap_or(false);
+        Ok(*s3.wants_checksums.get_or_init(|| wants))
+    }
+
+    /// Status and body of the answer to a request that the library does not know.
+    pub(crate) fn answer(&self, ask: &Ask) -> io::Result<(StatusCode, Vec<u8>)> {
+        match &self.s3 {
+            Some(s3) => wait(s3.signed.answer(ask)),
+            None => Ok((StatusCode::NOT_IMPLEMENTED, Vec::new())),
+        }
+    }
+
+    /// The same where only success will do: its body.
+    pub(crate) fn ask(&self, ask: &Ask) -> io::Result<Vec<u8>> {
+        let (status, body) = self.answer(ask)?;
+        if status.is_success() { Ok(body) } else { Err(of_answer(status, &body)) }
+    }
+}
+
+impl S3 {
+    /// A client that adds checksums, and these headers to every request.
+    fn writer(&self, headers: HeaderMap) -> io::Result<AmazonS3> {
+        // Whether to go unencrypted was decided before.
+        let options = ClientOptions::new().with_allow_http(true).with_default_headers(headers);
+        let builder = builder(&self.name)?.with_client_options(options);
+        builder.with_checksum_algorithm(Checksum::SHA256).build().map_err(|error| of_store(&error))
+    }
+}
+
+/// For a client with address and keys from the environment.
+fn builder(name: &str) -> io::Result<AmazonS3Builder> {
     let builder = AmazonS3Builder::from_env();
     let of = |key| builder.get_config_value(&key);
     let endpoint = of(AmazonS3ConfigKey::S3Endpoint).or_else(|| of(AmazonS3ConfigKey::Endpoint));
@@ -63,12 +161,8 @@ fn client(name: &str) -> io::Result<object_store::aws::AmazonS3> {
         return Err(refused(format!("{endpoint} is not encrypted"), Some(OF_HTTP)));
     }
     let backoff = BackoffConfig { max_backoff: PAUSE_MAX, ..BackoffConfig::default() };
-    builder
-        .with_bucket_name(name)
-        .with_http_connector(Connector)
-        .with_retry(RetryConfig { backoff, max_retries: RETRIES_MAX, retry_timeout: RETRY_LIMIT })
-        .build()
-        .map_err(|error| of_store(&error))
+    let retry = RetryConfig { backoff, max_retries: RETRIES_MAX, retry_timeout: RETRY_LIMIT };
+    Ok(builder.with_bucket_name(name).with_http_connector(Connector).with_retry(retry))
 }
 
 /// Waits for an answer.

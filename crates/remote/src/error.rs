@@ -5,6 +5,7 @@ use std::io;
 
 use iostall_measure::foreign::said;
 use thiserror::Error;
+use ureq::http::StatusCode;
 
 /// Why a request failed. It travels inside of an [`io::Error`], so that places that read files need to know nothing of it.
 #[derive(Clone, Debug, Error)]
@@ -22,6 +23,8 @@ pub(crate) const OF_HTTP: &str =
     "name an https:// address in AWS_ENDPOINT_URL, or set AWS_ALLOW_HTTP=true to send everything unencrypted";
 pub(crate) const OF_OTHERS: &str =
     "name a store that speaks S3 as s3://BUCKET/NAME, with its address in AWS_ENDPOINT_URL";
+pub(crate) const OF_LOCK: &str = "lock backups in a bucket that has object lock enabled, with an account that has the right s3:PutObjectRetention, \
+                       or leave out --lock";
 pub(crate) const OF_ADDRESS: &str = "write s3://BUCKET/NAME";
 
 /// What the user can do about an error of this crate.
@@ -55,6 +58,7 @@ pub(crate) fn of_store(error: &object_store::Error) -> io::Error {
         Store::PermissionDenied { .. } | Store::Unauthenticated { .. } => {
             (io::ErrorKind::PermissionDenied, Some(OF_KEYS))
         }
+        Store::NotSupported { .. } => (io::ErrorKind::Unsupported, None),
         // Without a key the cloud's own service is asked for one, and its refusal has no kind.
         _ if status.starts_with("401") || status.starts_with("403") => {
             (io::ErrorKind::PermissionDenied, Some(OF_KEYS))
@@ -65,6 +69,22 @@ pub(crate) fn of_store(error: &object_store::Error) -> io::Error {
         _ => (io::ErrorKind::Other, None),
     };
     io::Error::new(kind, RemoteError { reason: reason(error, &text, &status, kind), hint })
+}
+
+/// The same of an answer to a request that the library does not know.
+pub(crate) fn of_answer(status: StatusCode, body: &[u8]) -> io::Error {
+    let source = format!("status code: {status}: {}", String::from_utf8_lossy(body)).into();
+    let (path, store) = (String::new(), "S3");
+    of_store(&match status {
+        StatusCode::NOT_FOUND => object_store::Error::NotFound { path, source },
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            object_store::Error::PermissionDenied { path, source }
+        }
+        StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED => {
+            object_store::Error::NotSupported { source }
+        }
+        _ => object_store::Error::Generic { store, source },
+    })
 }
 
 fn reason(error: &object_store::Error, text: &str, status: &str, kind: io::ErrorKind) -> String {

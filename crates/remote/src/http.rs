@@ -2,7 +2,7 @@
 //! client to compile.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -17,6 +17,8 @@ use ureq::http::header::{HeaderValue, IF_NONE_MATCH};
 use ureq::http::{Method, Request, request};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body, Error, Proxy};
+
+use crate::lock::protection_of;
 
 /// The largest answer is a manifest, which is read at once.
 const ANSWER_BYTES_MAX: u64 = 2 << 30;
@@ -33,17 +35,21 @@ pub(crate) struct Connector;
 
 impl HttpConnector for Connector {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(Service { encrypted: agent(Proxy::try_from_env()), plain: agent(None) }))
+        Ok(HttpClient::new(SERVICE.clone()))
     }
 }
 
 /// Makes requests, one after another: a request blocks the thread that waits for it, which has nothing else to do.
-#[derive(Debug)]
-struct Service {
+#[derive(Clone, Debug)]
+pub(crate) struct Service {
     encrypted: Agent,
     /// What is not encrypted stays on this network, and needs no proxy.
     plain: Agent,
 }
+
+/// One for all buckets, so that connections are kept.
+pub(crate) static SERVICE: LazyLock<Service> =
+    LazyLock::new(|| Service { encrypted: agent(Proxy::try_from_env()), plain: agent(None) });
 
 #[async_trait]
 impl HttpService for Service {
@@ -61,7 +67,9 @@ impl HttpService for Service {
         } else {
             agent.run(Request::from_parts(head, ()))
         };
-        let (head, mut body) = answer.map_err(fault)?.into_parts();
+        let (mut head, mut body) = answer.map_err(fault)?.into_parts();
+        // The library knows nothing of locks, and passes on what is attached.
+        head.extensions.insert(protection_of(&head.headers));
         let bytes = read(&mut body).map_err(fault)?;
         Ok(HttpResponse::from_parts(head, HttpResponseBody::from(bytes)))
     }

@@ -8,10 +8,12 @@
 //!
 //! Inside it is asynchronous, because the library is; outside it blocks. An address is a path that begins with `s3://`.
 
+mod ask;
 mod bucket;
 mod engine;
 mod error;
 mod http;
+mod lock;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod object;
@@ -19,8 +21,10 @@ mod reads;
 #[cfg(test)]
 mod tests;
 mod upload;
+mod uploads;
 
 pub use engine::{EngineFile, RemoteEngine};
 pub use error::{RemoteError, hint};
 pub use object::{Listed, Object, ObjectReader, is_object};
 pub use upload::{UPLOAD_BYTES_MAX, Upload};
+pub use uploads::{OpenUpload, UploadParts};

@@ -5,12 +5,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use iostall_measure::clock::utc_now;
+use iostall_model::backup::{ObjectLock, Protection};
+use jiff::Timestamp;
 use object_store::path::Path as Key;
-use object_store::{ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
+use object_store::{GetOptions, ObjectStore as _, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
+use ureq::http::Method;
 
+use crate::ask::Ask;
 use crate::bucket::{Bucket, wait};
-use crate::error::{OF_ADDRESS, OF_OTHERS, refused};
+use crate::error::{OF_ADDRESS, OF_LOCK, OF_OTHERS, refused};
+use crate::lock::{can_be_locked, retention};
 use crate::upload::Upload;
+use crate::uploads::{OpenUpload, open_uploads};
 
 const SCHEME: &str = "s3://";
 /// Of stores that do not speak S3. They are no directories of this machine either.
@@ -32,6 +39,14 @@ pub struct Object {
     key: Key,
     /// With its slash at the end.
     root: String,
+}
+
+/// What a store says of an object.
+struct Facts {
+    bytes: u64,
+    changed_utc: Timestamp,
+    version: Option<String>,
+    protection: Protection,
 }
 
 /// An object in a list.
@@ -65,7 +80,17 @@ impl Object {
 
     /// Its length, or `NotFound`.
     pub fn bytes(&self) -> io::Result<u64> {
-        wait(self.bucket.store.head(&self.key)).map(|facts| facts.size)
+        self.facts().map(|facts| facts.bytes)
+    }
+
+    fn facts(&self) -> io::Result<Facts> {
+        let options = GetOptions { head: true, ..GetOptions::default() };
+        let found = wait(self.bucket.store.get_opts(&self.key, options))?;
+        let protection = found.extensions.get::<Protection>().copied().unwrap_or_default();
+        // A store without clock says nothing about the age of an object, as if it were new.
+        let changed_utc =
+            Timestamp::from_second(found.meta.last_modified.timestamp()).unwrap_or(Timestamp::MAX);
+        Ok(Facts { bytes: found.meta.size, changed_utc, version: found.meta.version, protection })
     }
 
     /// Whether it is there.
@@ -79,7 +104,8 @@ impl Object {
 
     /// Begins to read it.
     pub fn reader(&self) -> io::Result<ObjectReader> {
-        Ok(ObjectReader { object: self.clone(), bytes: self.bytes()?, failure: Mutex::default() })
+        let Facts { bytes, changed_utc, protection, .. } = self.facts()?;
+        Ok(ObjectReader { object: self.clone(), bytes, changed_utc, protection, failure: Mutex::default() })
     }
 
     /// The objects whose names begin with this one and a slash, and have no other slash after it.
@@ -93,24 +119,79 @@ impl Object {
         Ok(listed.collect())
     }
 
-    /// Puts it as a whole unless it is there. `AlreadyExists` says that it is.
-    pub fn put_new(&self, bytes: &[u8]) -> io::Result<()> {
+    /// Puts it as a whole unless it is there, locked if there is a lock. `AlreadyExists` says that it is.
+    pub fn put_new(&self, bytes: &[u8], lock: Option<&ObjectLock>) -> io::Result<()> {
+        let putter = self.bucket.putter(bytes, lock)?;
         let payload = PutPayload::from(bytes.to_vec());
         let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
-        wait(self.bucket.store.put_opts(&self.key, payload, options)).map(drop)
+        wait(putter.put_opts(&self.key, payload, options)).map(drop)
+    }
+
+    /// Uploads that would become objects in this directory, and in those below it.
+    pub fn open_uploads(&self) -> io::Result<Vec<OpenUpload>> {
+        open_uploads(&self.bucket, &self.key, &self.root)
+    }
+
+    pub(crate) fn bucket(&self) -> &Bucket {
+        &self.bucket
+    }
+
+    pub(crate) fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// Whether objects in its bucket can be locked; `None` if this account may not ask.
+    pub fn can_be_locked(&self) -> io::Result<Option<bool>> {
+        can_be_locked(&self.bucket)
+    }
+
+    /// Sees to it that it is locked until then at least: not every store heeds the lock that an upload begins with. Fails if it
+    /// still is not.
+    pub fn lock(&self, lock: &ObjectLock) -> io::Result<()> {
+        let is_locked = |facts: &Facts| facts.protection.lock.is_some_and(|found| found >= *lock);
+        if is_locked(&self.facts()?) {
+            return Ok(());
+        }
+        self.bucket.ask(&retention(&self.key, lock))?;
+        if is_locked(&self.facts()?) {
+            return Ok(());
+        }
+        Err(refused("the store took the object and does not lock it", Some(OF_LOCK)))
     }
 
     /// Deletes it. One that is not there is no error.
     pub fn delete(&self) -> io::Result<()> {
+        let facts = match self.facts() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            facts => facts?,
+        };
+        // Where there are versions, deleting a name only hides it. What was locked was not to be kept any longer than that.
+        if let (Some(version), Some(_)) = (&facts.version, facts.protection.lock)
+            && !facts.protection.holds_at(utc_now())
+        {
+            return self.delete_version(version);
+        }
         match wait(self.bucket.store.delete(&self.key)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// Begins to write it. It is not there before all of it is.
-    pub fn upload(&self) -> io::Result<Upload> {
-        Upload::begin(&self.bucket, &self.key)
+    /// Deletes it where it was put a moment ago: also where there are versions nothing of it stays, if this account may do that.
+    pub fn erase(&self) -> io::Result<()> {
+        match self.facts()?.version {
+            Some(version) => self.delete_version(&version).or_else(|_| self.delete()),
+            None => self.delete(),
+        }
+    }
+
+    fn delete_version(&self, version: &str) -> io::Result<()> {
+        self.bucket.ask(&Ask::new(Method::DELETE, &self.key).query("versionId", version)).map(drop)
+    }
+
+    /// Begins to write it, locked if there is a lock. It is not there before all of it is.
+    pub fn upload(&self, lock: Option<&ObjectLock>) -> io::Result<Upload> {
+        Upload::begin(&self.bucket, &self.key, lock)
     }
 }
 
@@ -118,6 +199,8 @@ impl Object {
 pub struct ObjectReader {
     object: Object,
     bytes: u64,
+    changed_utc: Timestamp,
+    protection: Protection,
     /// Why the last request failed.
     failure: Mutex<Option<String>>,
 }
@@ -132,6 +215,16 @@ impl ObjectReader {
     /// Its length when it was opened.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// When it was put, by the clock of the store.
+    pub fn changed_utc(&self) -> Timestamp {
+        self.changed_utc
+    }
+
+    /// What protected it when it was opened.
+    pub fn protection(&self) -> Protection {
+        self.protection
     }
 
     /// Up to `length` bytes from `offset`; fewer at the end.

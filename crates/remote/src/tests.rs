@@ -35,7 +35,7 @@ fn an_upload_is_invisible_until_it_is_completed_and_gone_if_it_is_not() {
     memory::make("uploads");
     let bytes = content(20 << 20);
     let given_up = object("s3://uploads/a/given-up");
-    let upload = given_up.upload().unwrap();
+    let upload = given_up.upload(None).unwrap();
     assert!(upload.take(0, &bytes[..100]).unwrap() == 100);
     upload.flush().unwrap();
     assert!(!given_up.exists().unwrap());
@@ -43,7 +43,7 @@ fn an_upload_is_invisible_until_it_is_completed_and_gone_if_it_is_not() {
     assert!(!given_up.exists().unwrap());
 
     let whole = object("s3://uploads/a/whole");
-    let upload = whole.upload().unwrap();
+    let upload = whole.upload(None).unwrap();
     let mut at = 0;
     while at < bytes.len() {
         at += upload.take(at as u64, &bytes[at..bytes.len().min(at + (3 << 20))]).unwrap();
@@ -66,7 +66,7 @@ fn an_upload_is_invisible_until_it_is_completed_and_gone_if_it_is_not() {
 #[test]
 fn an_upload_takes_nothing_out_of_order() {
     memory::make("order");
-    let upload = object("s3://order/a").upload().unwrap();
+    let upload = object("s3://order/a").upload(None).unwrap();
     assert_eq!(upload.take(0, b"header").unwrap(), 6);
     assert_eq!(upload.take(7, b"later").unwrap_err().kind(), io::ErrorKind::FileTooLarge);
 }
@@ -75,8 +75,8 @@ fn an_upload_takes_nothing_out_of_order() {
 fn a_name_is_put_once() {
     memory::make("once");
     let manifest = object("s3://once/a.manifest");
-    manifest.put_new(b"first").unwrap();
-    assert_eq!(manifest.put_new(b"second").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    manifest.put_new(b"first", None).unwrap();
+    assert_eq!(manifest.put_new(b"second", None).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
     assert_eq!(manifest.reader().unwrap().read(0, 10).unwrap(), b"first");
     manifest.delete().unwrap();
     manifest.delete().unwrap();
@@ -90,7 +90,7 @@ fn an_engine_writes_and_reads_objects_beside_files() {
     let target = object("s3://engine/stripe");
     let bytes = content(40 * EACH);
     let (_pool, mut buffers) = BufferPool::new(4, u32::try_from(EACH).unwrap(), Pages::Small).unwrap();
-    let upload = Arc::new(target.upload().unwrap());
+    let upload = Arc::new(target.upload(None).unwrap());
     let files = [EngineFile::Upload(Arc::clone(&upload))];
     let mut engine = RemoteEngine::new(NullEngine::new(5, 0), MonotonicClock::new(), &files);
     let request = |op, at: usize, buffer: iostall_engine::Buffer| Request {

@@ -7,11 +7,12 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use iostall_model::backup::ObjectLock;
 use object_store::PutPayload;
 use object_store::multipart::PartId;
 use object_store::path::Path as Key;
 
-use crate::bucket::{Bucket, wait};
+use crate::bucket::{Bucket, Store, wait};
 use crate::error::again;
 
 /// The first parts have this length, and each following group of [`PARTS_OF_A_SIZE`] has so much more: a store takes 10,000
@@ -30,7 +31,7 @@ pub const UPLOAD_BYTES_MAX: u64 = {
 
 /// An object that is being written. Unless it is completed, its parts are removed when it is dropped.
 pub struct Upload {
-    bucket: Bucket,
+    store: Arc<dyn Store>,
     key: Key,
     id: String,
     filling: Mutex<Filling>,
@@ -84,14 +85,15 @@ impl fmt::Debug for Upload {
 }
 
 impl Upload {
-    pub(crate) fn begin(bucket: &Bucket, key: &Key) -> io::Result<Self> {
-        let id = wait(bucket.store.create_multipart(key))?;
+    pub(crate) fn begin(bucket: &Bucket, key: &Key, lock: Option<&ObjectLock>) -> io::Result<Self> {
+        let writers = bucket.writers(lock)?;
+        let id = wait(writers.begins.create_multipart(key))?;
         // Without room in it, so that memory is bounded by the threads: a part is given to one that waits, or kept.
         let (sender, receiver) = sync_channel(0);
         let shared = Shared { parts: Mutex::new(receiver), state: Mutex::default() };
         let filling = Filling { parts: Some(sender), ..Filling::default() };
         Ok(Self {
-            bucket: bucket.clone(),
+            store: writers.goes_on,
             key: key.clone(),
             id,
             filling: Mutex::new(filling),
@@ -145,11 +147,11 @@ impl Upload {
     }
 
     fn thread(&self) -> io::Result<JoinHandle<()>> {
-        let (bucket, key, id) = (self.bucket.clone(), self.key.clone(), self.id.clone());
+        let (store, key, id) = (Arc::clone(&self.store), self.key.clone(), self.id.clone());
         let shared = Arc::clone(&self.shared);
         std::thread::Builder::new()
             .name("upload".into())
-            .spawn(move || put_parts(&bucket, &key, &id, &shared))
+            .spawn(move || put_parts(&*store, &key, &id, &shared))
     }
 
     /// Uploads what is left, and waits until the store has all parts.
@@ -187,7 +189,7 @@ impl Upload {
         let mut parts = lock(&self.shared.state).done.clone();
         parts.sort_by_key(|(index, _)| *index);
         let parts = parts.into_iter().map(|(_, part)| part).collect();
-        wait(self.bucket.store.complete_multipart(&self.key, &self.id, parts))?;
+        wait(self.store.complete_multipart(&self.key, &self.id, parts))?;
         lock(&self.filling).is_completed = true;
         Ok(())
     }
@@ -205,13 +207,13 @@ impl Drop for Upload {
         self.join(&mut filling);
         if !filling.is_completed {
             // Already failing, or a trial: parts that stay are invisible, and go with the next backup to this name.
-            let _ = wait(self.bucket.store.abort_multipart(&self.key, &self.id));
+            let _ = wait(self.store.abort_multipart(&self.key, &self.id));
         }
     }
 }
 
 /// The loop of a thread, until there are no more parts. After a failure the rest is taken and not put.
-fn put_parts(bucket: &Bucket, key: &Key, id: &String, shared: &Shared) {
+fn put_parts(store: &dyn Store, key: &Key, id: &String, shared: &Shared) {
     loop {
         let next = lock(&shared.parts).recv();
         let Ok(Part { index, bytes }) = next else { return };
@@ -221,7 +223,7 @@ fn put_parts(bucket: &Bucket, key: &Key, id: &String, shared: &Shared) {
                 continue;
             }
         }
-        let put = wait(bucket.store.put_part(key, id, index, PutPayload::from(bytes)));
+        let put = wait(store.put_part(key, id, index, PutPayload::from(bytes)));
         let mut state = lock(&shared.state);
         match put {
             Ok(part) => state.done.push((index, part)),

@@ -89,6 +89,8 @@ pub enum SessionError {
     TuneStream,
     #[error("{named} is a server or a database, and settings are tried on files")]
     TuneDatabase { named: String },
+    #[error("{} is no file: tune tries targets on this machine", target.display())]
+    TuneObject { target: PathBuf },
     #[error("{} has nothing to read", named.display())]
     TuneEmpty { named: PathBuf },
     #[error(
@@ -278,6 +280,9 @@ impl SessionError {
             Self::TuneStream => "name a file or a directory with content like that of the stream",
             Self::TuneDatabase { .. } => {
                 "name its data directory: it is only read, and the server may go on; then put its address into the line that is printed"
+            }
+            Self::TuneObject { .. } => {
+                "`--to null:` tries reading and compressing, and `backup create --stats 10` shows what the store takes"
             }
             Self::TuneEmpty { .. } => "name files with data",
             Self::TuneSpace { .. } => "free space there, or name another target",

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use iostall_measure::ByteCount;
-use iostall_model::backup::Compression;
+use iostall_model::backup::{Compression, LockMode};
+use iostall_model::retention::Within;
+use iostall_session::backup::lock_for::LockFor;
 
 use super::keys::LockArgs;
 use crate::cli::copy::NiceChoice;
@@ -22,6 +24,8 @@ const STRIPES_MAX: usize = 64;
     iostall backup create --to /b1/shop.iob --compress zstd:3 --encrypt-to age1… --encrypt-to age1… /var/lib/shop\n  \
     iostall backup create --to /b1/disk.iob /dev/mapper/shop-snapshot    a block device\n  \
     iostall backup create --to s3://backups/db1/shop.iob /var/lib/shop    keys from AWS_ACCESS_KEY_ID …\n  \
+    iostall backup create --to s3://backups/db1/shop.iob --lock 30d /var/lib/shop    nobody can delete it for 30 days
+  \
     mysqldump shop | iostall backup create --to /b1/shop.iob -           standard input\n  \
     iostall backup create --to null: --compress none /var/lib/shop       how fast can it be read?\n  \
     iostall backup create --to /b1/shop.iob --stats 10 --limit 200MB/s /var/lib/shop\n  \
@@ -45,6 +49,18 @@ pub(crate) struct CreateArgs {
     /// The directory of mariadb-backup, if it is not in PATH: the backup of MariaDB is read by it
     #[arg(long, value_name = "DIR", help_heading = "What")]
     pub(crate) engine_dir: Option<PathBuf>,
+    /// Lock it in its object store for so long from now on, such as 30d: until then nobody can delete it
+    #[arg(long = "lock", value_name = "TIME", help_heading = "What")]
+    pub(crate) lock_for: Option<Within>,
+    /// governance: an account with a right for that can end the lock. compliance: nobody can, not even you
+    #[arg(
+        long,
+        value_name = "MODE",
+        default_value = "governance",
+        requires = "lock_for",
+        help_heading = "What"
+    )]
+    pub(crate) lock_mode: LockMode,
 
     /// Unit of checksum, compression and encryption, a power of two [default: 1 MiB]
     #[arg(long, value_name = "SIZE", value_parser = power_of_two, help_heading = "How")]
@@ -75,6 +91,12 @@ pub(crate) struct CreateArgs {
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,
+}
+
+impl CreateArgs {
+    pub(crate) fn object_lock(&self) -> Option<LockFor> {
+        self.lock_for.map(|time| LockFor { time, mode: self.lock_mode })
+    }
 }
 
 /// The stripes that `to` names; none for `null:`.

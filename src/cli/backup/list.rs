@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use iostall_measure::Nanos;
 
 use super::keep::KeepArgs;
 use super::keys::UnlockArgs;
@@ -39,6 +40,9 @@ pub(crate) struct PruneArgs {
     pub(crate) directories: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) keep: KeepArgs,
+    /// Remove what killed backups left in an object store if nothing was added to it for so long, such as 2h or 7d
+    #[arg(long, value_name = "TIME", default_value = "1d", help_heading = "Keep")]
+    pub(crate) abandoned_after: Nanos,
     #[command(flatten)]
     pub(crate) unlock: UnlockArgs,
     /// Show what would be deleted, and delete nothing

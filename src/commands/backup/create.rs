@@ -39,6 +39,7 @@ pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> 
         workers: args.workers,
         limit: args.limit,
         lock,
+        object_lock: args.object_lock(),
     };
     let percent = Stats::new(args.stats, printer);
     let mut made = create(request, transfer, &percent)?;

@@ -54,6 +54,7 @@ pub(super) fn prune(args: &PruneArgs, global: &GlobalArgs, printer: &Printer) ->
         unlock: args.unlock.unlock().map_err(key_error)?,
         now: utc_now(),
         zone: TimeZone::system(),
+        abandoned_after: args.abandoned_after,
         dry_run: args.dry_run,
     };
     let pruned = prune_sets(&request, &known(global, printer))?;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bytes::{Digest32, StoredName};
 use super::entry::FileEntry;
+use super::object_lock::ObjectLock;
 use super::set_id::SetId;
 use super::settings::BackupSettings;
 use super::source::SourceRecord;
@@ -22,6 +23,9 @@ pub struct Manifest {
     pub started_utc: Timestamp,
     pub ended_utc: Timestamp,
     pub settings: BackupSettings,
+    /// Until when the store keeps stripes and manifest from everybody who would delete them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object_lock: Option<ObjectLock>,
     pub sources: Vec<SourceRecord>,
     /// By number.
     pub stripes: Vec<StripeRecord>,

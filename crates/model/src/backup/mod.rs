@@ -4,6 +4,7 @@ mod bytes;
 mod compression;
 mod entry;
 mod manifest;
+mod object_lock;
 mod set_id;
 mod settings;
 mod source;
@@ -12,6 +13,7 @@ pub use bytes::{Digest32, StoredName};
 pub use compression::{Compression, CompressionError};
 pub use entry::{FileAttribute, FileEntry, FileKind, FileMetadata};
 pub use manifest::{Manifest, StripeRecord, Totals};
+pub use object_lock::{LockMode, LockModeError, ObjectLock, Protection};
 pub use set_id::{SetId, SetIdError};
 pub use settings::BackupSettings;
 pub use source::{

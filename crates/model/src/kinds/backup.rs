@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
+use crate::backup::ObjectLock;
 use crate::capacity::Capacity;
 use crate::give_way::GiveWay;
 use crate::measured::Measured;
@@ -23,6 +24,9 @@ pub struct BackupOutcome {
     /// not completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<String>,
+    /// Until when the store keeps stripes and manifest from everybody who would delete them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object_lock: Option<ObjectLock>,
     /// What was backed up, as named. Invalid UTF-8 is replaced, and passwords are left out.
     pub sources: Vec<String>,
     /// Page size of the database that was backed up, bytes; `None` for anything else.

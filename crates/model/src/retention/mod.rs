@@ -64,6 +64,10 @@ pub enum Reason {
     InTheFuture,
     /// A kept backup cannot be restored without it.
     BaseOf(String),
+    /// Its store keeps it until then.
+    LockedUntil(Timestamp),
+    /// Its store keeps it until somebody takes the hold away.
+    LegalHold,
 }
 
 /// Why each of `sets` is kept, in their order. No reason: it may be deleted.

@@ -71,6 +71,11 @@ impl Within {
         at.to_zoned(zone.clone()).checked_sub(self.span()?).ok().map(|before| before.timestamp())
     }
 
+    /// The time that is so much after `at` on the calendar of `zone`; `None` after the end of time.
+    pub fn after(self, at: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        at.to_zoned(zone.clone()).checked_add(self.span()?).ok().map(|after| after.timestamp())
+    }
+
     fn span(self) -> Option<Span> {
         let amount = i64::from(self.amount);
         let none = Span::new();

@@ -1,6 +1,6 @@
 //! Which backups there are, and which are kept.
 
-use iostall_model::backup_entry::{BackupEntry, BackupState, PruneAction, Pruned};
+use iostall_model::backup_entry::{BackupEntry, BackupState, LeftUploads, PruneAction, Pruned};
 use iostall_model::retention::{Proof, Reason, Rules};
 use serde_json::{Value, json};
 
@@ -9,29 +9,37 @@ use crate::fact::Fact;
 use crate::format::{NONE, bytes, shown};
 use crate::section::{Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
-use crate::zone::{column, heading};
+use crate::zone::{column, heading, timestamp};
 
 /// Digits of a set's id in a table; those of `--json` are all of them.
 const SET_DIGITS: usize = 8;
 
 /// The backups as a table.
 pub fn list_sections(entries: &[BackupEntry]) -> Vec<Section> {
-    let mut table = Table::new("Backups", columns(&["state"]));
+    let is_locked = |entry: &BackupEntry| entry.object_lock.is_some() || entry.legal_hold;
+    let any_locked = entries.iter().any(is_locked);
+    let locked_until = heading("locked until");
+    let names: &[&str] = if any_locked { &["state", &locked_until] } else { &["state"] };
+    let mut table = Table::new("Backups", columns(names));
     for entry in entries {
         let severity = severity(entry.state);
-        let state = match entry.wrong.as_str() {
-            "" => entry.state.name().to_owned(),
-            wrong => format!("{}: {}", entry.state.name(), shown(wrong)),
+        let state = match (entry.wrong.as_str(), entry.left) {
+            ("", Some(left)) => format!("{}: {}", entry.state.name(), uploaded(left)),
+            ("", None) => entry.state.name().to_owned(),
+            (wrong, _) => format!("{}: {}", entry.state.name(), shown(wrong)),
         };
         let mut cells = cells(entry);
         cells.push(TableCell::from(state).severity(severity));
+        if any_locked {
+            cells.push(TableCell::from(lock(entry)));
+        }
         table.row(cells);
     }
     let incomplete = entries.iter().filter(|entry| entry.state == BackupState::NotCompleted).count();
     let notes = (incomplete > 0).then(|| {
         Note::caution(
             "NOT COMPLETED: without a manifest it cannot be restored. It is being written, or it was interrupted; then \
-             its files can be deleted.",
+             its files can be deleted. Of uploads that were killed `backup prune` removes the parts.",
         )
     });
     let results = (!entries.is_empty()).then_some(table);
@@ -80,6 +88,22 @@ fn cells(entry: &BackupEntry) -> Vec<TableCell> {
     ]
 }
 
+fn uploaded(left: LeftUploads) -> String {
+    if left.uploads == 0 {
+        return format!("begun on {}", timestamp(left.newest_utc));
+    }
+    let uploads = if left.uploads == 1 { "1 upload".to_owned() } else { format!("{} uploads", left.uploads) };
+    format!("{uploads} with {}, the last part on {}", bytes(left.bytes), timestamp(left.newest_utc))
+}
+
+fn lock(entry: &BackupEntry) -> String {
+    match (entry.legal_hold, entry.object_lock) {
+        (true, _) => "a legal hold ends".to_owned(),
+        (false, Some(lock)) => format!("{} ({})", column(lock.until_utc), lock.mode),
+        (false, None) => NONE.to_owned(),
+    }
+}
+
 fn proof_cell(proof: Proof) -> TableCell {
     match proof {
         Proof::Damaged => TableCell::from("DAMAGED").severity(Severity::Bad),
@@ -126,7 +150,11 @@ pub fn prune_sections(pruned: &[Pruned], rules: &Rules, is_dry_run: bool) -> Vec
 
 fn result(pruned: &[Pruned], is_dry_run: bool) -> Note {
     let of = |action| pruned.iter().filter(move |one| one.action == action);
-    let freed = bytes(of(PruneAction::Delete).map(|one| one.backup.stored_bytes).sum());
+    let size = |backup: &BackupEntry| match (backup.state, backup.left) {
+        (BackupState::NotCompleted, left) => left.map_or(0, |left| left.bytes),
+        _ => backup.stored_bytes,
+    };
+    let freed = bytes(of(PruneAction::Delete).map(|one| size(&one.backup)).sum());
     let deleted = number(of(PruneAction::Delete).count());
     let kept = of(PruneAction::Keep).count() + of(PruneAction::Leave).count();
     let failed = of(PruneAction::Failed).count();
@@ -155,6 +183,8 @@ fn reason(reason: &Reason) -> String {
         Reason::LastDrilled => "the last that a drill started from".to_owned(),
         Reason::NothingBetter => "there is no better one".to_owned(),
         Reason::InTheFuture => "its time is in the future".to_owned(),
+        Reason::LockedUntil(until) => format!("locked until {}", timestamp(*until)),
+        Reason::LegalHold => "under a legal hold".to_owned(),
         Reason::BaseOf(set) => {
             let digits: String = set.chars().take(SET_DIGITS).collect();
             format!("{} is based on it", shown(&digits))

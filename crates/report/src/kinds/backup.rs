@@ -13,6 +13,7 @@ use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
 use crate::report::Report;
 use crate::section::{Layout, Note, Section, Tile};
 use crate::table::Severity;
+use crate::zone::timestamp;
 
 /// How many wrong pages a report lists.
 const PAGES_LISTED: usize = 100;
@@ -141,6 +142,12 @@ fn facts(backup: &BackupOutcome) -> Vec<Fact> {
     let mut facts: Vec<Fact> = sources.collect();
     facts.extend(backup.set.as_ref().map(|set| Fact::new("set", shown(set))));
     facts.extend(backup.manifest.as_ref().map(|manifest| Fact::new("manifest", shown(manifest))));
+    facts.extend(
+        backup
+            .object_lock
+            .filter(|_| backup.is_whole())
+            .map(|lock| Fact::new("locked", format!("until {} ({})", timestamp(lock.until_utc), lock.mode))),
+    );
     facts.push(Fact::new("moved", moved_by(&backup.shape)));
     facts.extend(backup.shape.caching_reasons.iter().map(|reason| Fact::new("buffered", shown(reason))));
     let encryption = backup.shape.encryption.as_ref();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use iostall_model::backup_entry::{BackupEntry, BackupState};
+use iostall_model::backup_entry::{BackupEntry, BackupState, LeftUploads};
 use iostall_transfer::backup::catalog::{FoundSet, ScanError, SetState, scan};
 use iostall_transfer::backup::codec::Unlock;
 use jiff::Timestamp;
@@ -43,7 +43,8 @@ fn entry(found: &FoundSet, known: &KnownSets) -> BackupEntry {
     let source = of_manifest.or_else(|| known.source(&set).map(str::to_owned));
     let stripes = found.stripes.iter().map(|stripe| stripe.path.as_path());
     let manifests = found.manifests.iter().chain(&found.removed).map(PathBuf::as_path);
-    let files: Vec<String> = manifests.chain(stripes).map(shown).collect();
+    let notes = found.notes.iter().map(PathBuf::as_path);
+    let files: Vec<String> = manifests.chain(stripes).chain(notes).map(shown).collect();
     let created = found.created_unix_ns.and_then(|ns| Timestamp::from_nanosecond(ns.into()).ok());
     BackupEntry {
         created_utc: created,
@@ -52,6 +53,9 @@ fn entry(found: &FoundSet, known: &KnownSets) -> BackupEntry {
         wrong,
         proof: known.proof(&set),
         is_encrypted: found.is_encrypted,
+        object_lock: found.protection().lock,
+        legal_hold: found.protection().legal_hold,
+        left: left(found),
         size_bytes: manifest.map(|manifest| manifest.totals.bytes),
         stored_bytes: found.stripes.iter().map(|stripe| stripe.bytes).sum(),
         stripes: found.stripe_count.unwrap_or_default(),
@@ -60,6 +64,13 @@ fn entry(found: &FoundSet, known: &KnownSets) -> BackupEntry {
         run: known.run(&set).map(Into::into),
         set,
     }
+}
+
+/// Of a set that is whole, a note alone says nothing.
+fn left(found: &FoundSet) -> Option<LeftUploads> {
+    let newest_utc = found.uploaded_utc().filter(|_| found.manifests.is_empty())?;
+    let bytes = found.uploads.iter().map(|upload| upload.bytes).sum();
+    Some(LeftUploads { uploads: found.uploads.len() as u64, bytes, newest_utc })
 }
 
 fn shown(path: &Path) -> String {

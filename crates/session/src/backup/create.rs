@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use iostall_engine::files::StandardInput;
 use iostall_host::System;
+use iostall_measure::clock::utc_now;
 use iostall_model::backup::{BackupSettings, Compression};
 use iostall_model::stripe::{BackupShape, StripeUse};
 use iostall_model::{BackupOutcome, Run, RunBody, Warning, WarningCode};
@@ -17,6 +18,7 @@ use iostall_transfer::backup::create::{
 use iostall_transfer::rate::RateLimit;
 
 use super::database::{DatabaseSourceError, ReadyDatabase};
+use super::lock_for::LockFor;
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
 use crate::transfer::{Transfer, target};
@@ -35,6 +37,8 @@ pub struct CreateRequest {
     pub limit: Option<u64>,
     /// Who can read the backup; anybody if `None`.
     pub lock: Option<Lock>,
+    /// For how long the store keeps it from everybody who would delete it.
+    pub object_lock: Option<LockFor>,
 }
 
 /// A source as the user named it.
@@ -103,7 +107,7 @@ pub fn create(
         BackupSource::Path(path) => Some(path.clone()),
         BackupSource::StandardInput | BackupSource::Database(_) | BackupSource::Prepared(_) => None,
     });
-    let options = options(&request, transfer.rate());
+    let options = options(&request, transfer.rate())?;
     // Before a server is put into backup mode, or an hour is spent on a list of files.
     create::check(&options)?;
     let done = transfer.work(observer, |progress| -> Result<Made, SessionError> {
@@ -132,9 +136,12 @@ pub fn create(
 }
 
 /// `giving_way` is the limit of a transfer that gives way, which keeps `request.limit` as well.
-fn options(request: &CreateRequest, giving_way: Option<Arc<RateLimit>>) -> CreateOptions {
+fn options(
+    request: &CreateRequest,
+    giving_way: Option<Arc<RateLimit>>,
+) -> Result<CreateOptions, CreateError> {
     let fixed = || request.limit.map(|limit| Arc::new(RateLimit::new(limit)));
-    CreateOptions {
+    Ok(CreateOptions {
         targets: request.targets.clone(),
         compression: request.compression,
         frame_bytes: request.frame_bytes,
@@ -145,8 +152,9 @@ fn options(request: &CreateRequest, giving_way: Option<Arc<RateLimit>>) -> Creat
         limit_bytes_per_second: request.limit,
         lock: request.lock.clone(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        object_lock: request.object_lock.map(|lock| lock.from(utc_now())).transpose()?,
         host: System::here().host().hostname,
-    }
+    })
 }
 
 fn requested(source: BackupSource, progress: &Progress) -> Result<SourceRequest, SessionError> {
@@ -200,6 +208,7 @@ fn outcome(made: Option<&Made>, options: &CreateOptions, transfer: &Transfer) ->
     BackupOutcome {
         set: is_kept.then(|| manifest.set.to_string()),
         manifest: manifest_path.as_ref().map(|path| path.display().to_string()),
+        object_lock: manifest.object_lock,
         page_bytes: *page_bytes,
         shape: BackupShape {
             reads_directly: made.reads_directly,
@@ -320,6 +329,7 @@ mod tests {
             workers: Some(1),
             limit: None,
             lock: None,
+            object_lock: None,
         }
     }
 

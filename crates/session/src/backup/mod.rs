@@ -9,6 +9,7 @@ mod entry;
 pub mod figures;
 pub mod known;
 pub mod mariadb;
+pub mod lock_for;
 pub mod postgres;
 pub mod prune;
 pub mod rebuild;

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use iostall_measure::Nanos;
 use iostall_model::backup_entry::{BackupEntry, BackupState, PruneAction, Pruned};
-use iostall_model::retention::{Kept, Proof, Rules, reasons};
-use iostall_transfer::backup::catalog::{ScanError, remove};
+use iostall_model::retention::{Kept, Proof, Reason, Rules, reasons};
+use iostall_transfer::backup::catalog::{FoundSet, RemoveError, ScanError, give_up_uploads, remove};
 use iostall_transfer::backup::codec::Unlock;
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use super::catalog::{CatalogEntry, catalog};
 use super::known::KnownSets;
@@ -21,8 +22,18 @@ pub struct PruneRequest {
     pub now: Timestamp,
     /// Whose days and weeks count.
     pub zone: TimeZone,
+    /// An upload to which nothing was added for so long was killed.
+    pub abandoned_after: Nanos,
     /// Nothing is deleted.
     pub dry_run: bool,
+}
+
+impl PruneRequest {
+    /// What was uploaded last before this is not on its way any more.
+    fn abandoned_utc(&self) -> Timestamp {
+        let after = SignedDuration::from_nanos(i64::try_from(self.abandoned_after.0).unwrap_or(i64::MAX));
+        self.now.checked_sub(after).unwrap_or(Timestamp::MIN)
+    }
 }
 
 /// What happened to each backup, oldest first.
@@ -32,8 +43,9 @@ pub fn prune(request: &PruneRequest, known: &KnownSets) -> Result<Vec<Pruned>, S
     if request.dry_run {
         return Ok(pruned);
     }
-    for (one, found) in pruned.iter_mut().zip(&found).filter(|(one, _)| one.action == PruneAction::Delete) {
-        if let Err(error) = remove(&found.found) {
+    let abandoned_utc = request.abandoned_utc();
+    for (one, found) in pruned.iter_mut().zip(&found) {
+        if let Err(error) = carry_out(one, &found.found, abandoned_utc) {
             let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
             one.action = PruneAction::Failed;
             one.because = Some(format!("{error}{}", cause.unwrap_or_default()));
@@ -42,17 +54,39 @@ pub fn prune(request: &PruneRequest, known: &KnownSets) -> Result<Vec<Pruned>, S
     Ok(pruned)
 }
 
+/// Of what was never completed only the parts of its uploads go: what was completed of it is for `rebuild`.
+fn carry_out(one: &Pruned, found: &FoundSet, abandoned_utc: Timestamp) -> Result<(), RemoveError> {
+    if found.uploaded_utc().is_some_and(|newest_utc| newest_utc <= abandoned_utc) {
+        give_up_uploads(found)?;
+    }
+    let is_deleted = one.action == PruneAction::Delete && one.backup.state != BackupState::NotCompleted;
+    if is_deleted { remove(found) } else { Ok(()) }
+}
+
 fn decide(found: &[CatalogEntry], request: &PruneRequest) -> Vec<Pruned> {
     let countable: Vec<usize> = (0..found.len()).filter(|&at| kept(&found[at].entry).is_some()).collect();
     let sets: Vec<Kept> = countable.iter().filter_map(|&at| kept(&found[at].entry)).collect();
     let reasons = reasons(&sets, &request.rules, request.now, &request.zone);
-    let mut all: Vec<Pruned> = found.iter().map(|one| not_counted(&one.entry)).collect();
+    let abandoned_utc = request.abandoned_utc();
+    let mut all: Vec<Pruned> = found.iter().map(|one| not_counted(&one.entry, abandoned_utc)).collect();
     for (at, reasons) in countable.into_iter().zip(reasons) {
         all[at].action = if reasons.is_empty() { PruneAction::Delete } else { PruneAction::Keep };
         all[at].because = None;
         all[at].reasons = reasons.into_iter().collect();
     }
+    all.iter_mut().for_each(|one| keep_locked(one, request.now));
     all
+}
+
+/// What a store keeps is kept: to delete it would only hide it, and it would cost money unseen.
+fn keep_locked(one: &mut Pruned, now: Timestamp) {
+    let lock = one.backup.object_lock.filter(|lock| lock.until_utc > now);
+    let locked = lock.map(|lock| Reason::LockedUntil(lock.until_utc));
+    let reasons: Vec<Reason> =
+        locked.into_iter().chain(one.backup.legal_hold.then_some(Reason::LegalHold)).collect();
+    if one.action == PruneAction::Delete && !reasons.is_empty() {
+        (one.action, one.because, one.reasons) = (PruneAction::Keep, None, reasons);
+    }
 }
 
 /// As the rules see it; `None` for what they cannot be applied to.
@@ -70,9 +104,16 @@ fn kept(entry: &BackupEntry) -> Option<Kept> {
 }
 
 /// What no rule applies to stays, except where a deletion was begun.
-fn not_counted(entry: &BackupEntry) -> Pruned {
+fn not_counted(entry: &BackupEntry, abandoned_utc: Timestamp) -> Pruned {
     let (action, because) = match entry.state {
         BackupState::BeingDeleted => (PruneAction::Delete, "its deletion was begun before"),
+        BackupState::NotCompleted if entry.left.is_some_and(|left| left.newest_utc <= abandoned_utc) => {
+            let (nothing, some) = (
+                "its upload was killed: nothing was added to it any more",
+                "its upload was killed: its parts go, and what was completed stays for `iostall backup rebuild`",
+            );
+            (PruneAction::Delete, if entry.stored_bytes == 0 { nothing } else { some })
+        }
         BackupState::NotCompleted => {
             (PruneAction::Leave, "it has no manifest: it is being written, or was never completed")
         }
@@ -89,6 +130,9 @@ fn not_counted(entry: &BackupEntry) -> Pruned {
 
 #[cfg(test)]
 mod tests {
+    use iostall_model::backup::{LockMode, ObjectLock};
+    use iostall_model::backup_entry::LeftUploads;
+
     use super::*;
 
     fn entry(state: BackupState, source: Option<&str>) -> BackupEntry {
@@ -100,6 +144,9 @@ mod tests {
             wrong: String::new(),
             proof: Proof::Unproven,
             is_encrypted: source.is_none(),
+            object_lock: None,
+            legal_hold: false,
+            left: None,
             size_bytes: None,
             stored_bytes: 0,
             stripes: 1,
@@ -107,6 +154,21 @@ mod tests {
             files: Vec::new(),
             run: None,
         }
+    }
+
+    /// The story: `prune` deleted a locked backup, which hid it; the store kept it, and its price was paid for a month.
+    #[test]
+    fn what_a_store_keeps_is_kept_until_its_lock_is_over() {
+        let until = "2026-12-01T00:00:00Z".parse().unwrap();
+        let locked = |now: &str| {
+            let mut backup = entry(BackupState::BeingDeleted, Some("shop"));
+            backup.object_lock = Some(ObjectLock { until_utc: until, mode: LockMode::Governance });
+            let mut one = not_counted(&backup, Timestamp::MIN);
+            keep_locked(&mut one, now.parse().unwrap());
+            (one.action, one.reasons)
+        };
+        assert_eq!(locked("2026-11-30T23:59:59Z"), (PruneAction::Keep, vec![Reason::LockedUntil(until)]));
+        assert_eq!(locked("2026-12-01T00:00:00Z"), (PruneAction::Delete, Vec::new()));
     }
 
     /// The story: the backup that was just being written had no manifest yet, and a clean-up took it for rubbish.
@@ -120,8 +182,14 @@ mod tests {
         ] {
             let entry = entry(state, source);
             assert!(kept(&entry).is_none(), "{state:?}");
-            assert_eq!(not_counted(&entry).action, action, "{state:?}");
+            assert_eq!(not_counted(&entry, Timestamp::MAX).action, action, "{state:?}");
         }
+        let mut uploading = entry(BackupState::NotCompleted, Some("shop"));
+        let newest_utc = "2026-11-20T03:00:00Z".parse().unwrap();
+        uploading.left = Some(LeftUploads { uploads: 1, bytes: 8, newest_utc });
+        let action = |abandoned: &str| not_counted(&uploading, abandoned.parse().unwrap()).action;
+        assert_eq!(action("2026-11-20T02:59:59Z"), PruneAction::Leave, "it may be on its way");
+        assert_eq!(action("2026-11-20T03:00:00Z"), PruneAction::Delete);
         let damaged = kept(&entry(BackupState::Damaged, Some("shop"))).unwrap();
         assert_eq!(damaged.proof, Proof::Damaged);
     }

@@ -37,6 +37,7 @@ pub(crate) fn made(source: PreparedSource, directory: &Path, limit: Option<u64>)
         workers: Some(1),
         limit,
         lock: None,
+        object_lock: None,
     };
     create(request, transfer(), &()).unwrap()
 }

@@ -18,6 +18,7 @@ pub mod read;
 pub mod rebuild;
 pub mod restore;
 mod trial;
+mod upload_note;
 pub mod verify;
 pub mod xbstream;
 

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::files;
 use iostall_measure::clock::utc_now;
-use iostall_model::backup::{Digest32, FileEntry, Manifest, SetId, StoredName, StripeRecord, Totals};
+use iostall_model::backup::{
+    Digest32, FileEntry, Manifest, ObjectLock, Protection, SetId, StoredName, StripeRecord, Totals,
+};
 use iostall_remote::{Object, is_object};
 use jiff::Timestamp;
 
@@ -59,7 +61,8 @@ pub fn rebuild(
         let content = encode(&manifest, keys.as_ref().zip(wrapped.as_ref()), &missing)?;
         (manifest, content)
     };
-    write(set, &content, &missing)?;
+    let lock = manifest.object_lock.filter(|lock| lock.until_utc > utc_now());
+    write(set, &content, &missing, lock.as_ref())?;
     Ok(Rebuilt { manifest, paths: missing })
 }
 
@@ -100,6 +103,7 @@ struct Found {
     files: BTreeMap<u64, FileEntry>,
     source_bytes: u64,
     compressed_bytes: u64,
+    protection: Protection,
 }
 
 impl Found {
@@ -122,6 +126,7 @@ impl Found {
             }
         }
         self.source_bytes += end.source_bytes;
+        self.protection = self.protection.and(stripe.protection());
         let stored = |path: &Path| StoredName(files::path_bytes(path).to_vec());
         let place = if is_object(&stripe.path) {
             Some(stripe.path.clone())
@@ -151,6 +156,7 @@ impl Found {
             started_utc,
             ended_utc: started_utc,
             settings: header.settings(),
+            object_lock: self.protection.lock,
             sources: Vec::new(),
             totals: Totals {
                 files: files.len() as u64,
@@ -213,10 +219,14 @@ fn encode(
     })
 }
 
-fn write(set: SetId, content: &[u8], places: &[PathBuf]) -> Result<(), ReadError> {
+/// In a store as long locked as the stripes are.
+fn write(set: SetId, content: &[u8], places: &[PathBuf], lock: Option<&ObjectLock>) -> Result<(), ReadError> {
     for place in places {
         if is_object(place) {
-            let put = Object::at(place).and_then(|object| object.put_new(content));
+            let put = Object::at(place).and_then(|object| {
+                object.put_new(content, lock)?;
+                lock.map_or(Ok(()), |lock| object.lock(lock))
+            });
             put.map_err(ReadError::system("write", place))?;
             continue;
         }

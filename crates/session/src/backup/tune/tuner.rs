@@ -55,11 +55,7 @@ impl<'r> Tuner<'r> {
     pub(super) fn new(request: &'r TuneRequest, transfer: &Transfer) -> Result<Self, SessionError> {
         refuse_what_is_read_once(&request.sources)?;
         if let Some(target) = request.targets.iter().find(|target| is_object(target)) {
-            let message = format!(
-                "{} is no file: tune tries targets on this machine (null: tries reading and compressing)",
-                target.display()
-            );
-            return Err(CreateError::Settings(message).into());
+            return Err(SessionError::TuneObject { target: target.clone() });
         }
         check_targets(&request.targets)?;
         let paths = request.sources.iter().cloned().map(SourceRequest::Path).collect();

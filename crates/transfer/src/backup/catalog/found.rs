@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use iostall_model::backup::{Manifest, SetId};
+use iostall_model::backup::{Manifest, Protection, SetId};
+use iostall_remote::OpenUpload;
+use jiff::Timestamp;
 
 /// A file with the header of a stripe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +17,16 @@ pub struct FoundStripe {
     pub bytes: u64,
     /// Under the name that it has before it is whole.
     pub is_unfinished: bool,
+}
+
+/// An upload that is on its way, or that was killed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundUpload {
+    pub(super) upload: OpenUpload,
+    /// Bytes that the store has.
+    pub bytes: u64,
+    /// When it began, or its last part came.
+    pub newest_utc: Timestamp,
 }
 
 /// What was found of one set.
@@ -34,6 +46,16 @@ pub struct FoundSet {
     pub manifest: Option<Manifest>,
     /// Why it cannot.
     pub unreadable: Option<String>,
+    /// What its store says that protects any of its objects.
+    pub protection: Protection,
+    /// Notes that uploads of it were on their way.
+    pub notes: Vec<PathBuf>,
+    /// When the last of them was put.
+    pub noted_utc: Option<Timestamp>,
+    /// What they name.
+    pub(super) noted: Vec<PathBuf>,
+    /// Uploads that are not completed.
+    pub uploads: Vec<FoundUpload>,
     /// Manifests of a set whose deletion has begun.
     pub removed: Vec<PathBuf>,
 }
@@ -74,6 +96,17 @@ impl FoundSet {
             return SetState::Elsewhere(missing);
         }
         self.wrong_length().map_or(SetState::Whole, SetState::Damaged)
+    }
+
+    /// When something was added last to what is uploaded; `None` if there is no note of any upload.
+    pub fn uploaded_utc(&self) -> Option<Timestamp> {
+        self.uploads.iter().map(|upload| upload.newest_utc).chain(self.noted_utc).max()
+    }
+
+    /// What protects it. A store that shows no lock to this account may still have the one that the manifest names.
+    pub fn protection(&self) -> Protection {
+        let lock = self.protection.lock.or(self.manifest.as_ref().and_then(|manifest| manifest.object_lock));
+        Protection { lock, ..self.protection }
     }
 
     /// Numbers of the stripes that were not found.

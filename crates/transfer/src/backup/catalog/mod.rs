@@ -6,6 +6,6 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-pub use found::{FoundSet, FoundStripe, SetState};
-pub use remove::{RemoveError, remove};
+pub use found::{FoundSet, FoundStripe, FoundUpload, SetState};
+pub use remove::{RemoveError, give_up_uploads, remove};
 pub use scan::{ScanError, scan};

@@ -30,6 +30,15 @@ pub fn remove(set: &FoundSet) -> Result<(), RemoveError> {
     steps(set).iter().try_for_each(Step::take)
 }
 
+/// Gives up the uploads of `set` that were found, and removes the notes of them. What was completed stays.
+pub fn give_up_uploads(set: &FoundSet) -> Result<(), RemoveError> {
+    for found in &set.uploads {
+        found.upload.give_up().map_err(failed("give up the upload of", &found.upload.path))?;
+    }
+    // Without them nobody would find what is left after an interruption.
+    set.notes.iter().try_for_each(|note| Step::Delete(note.clone()).take())
+}
+
 /// One of the calls that delete a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -88,7 +97,7 @@ impl Step {
 
 /// Objects have no other names: the mark is a copy.
 fn mark_object(manifest: &Path, mark: &Path) -> io::Result<()> {
-    match Object::at(mark)?.put_new(&content_of(manifest)?) {
+    match Object::at(mark)?.put_new(&content_of(manifest)?, None) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
@@ -104,10 +113,10 @@ fn in_order(set: &FoundSet) -> Vec<&Path> {
 }
 
 fn check(path: &Path, set: SetId) -> Result<(), RemoveError> {
-    let of_set = match part_of(path).map_err(failed("read", path))?.0 {
+    let of_set = match part_of(path).map_err(failed("read", path))?.part {
         Part::Stripe(header) => header.set == set,
         Part::Manifest(found) => found == set,
-        Part::Other => false,
+        Part::Uploads(_) | Part::Other => false,
     };
     of_set.then_some(()).ok_or_else(|| RemoveError::NotOfSet { path: path.to_owned(), set })
 }

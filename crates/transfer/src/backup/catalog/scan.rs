@@ -7,15 +7,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files::path_bytes;
-use iostall_model::backup::SetId;
-use iostall_remote::is_object;
+use iostall_model::backup::{Protection, SetId};
+use iostall_remote::{Object, is_object};
+use jiff::Timestamp;
 use thiserror::Error;
 
-use super::found::{FoundSet, FoundStripe};
+use super::found::{FoundSet, FoundStripe, FoundUpload};
 use crate::backup::codec::Unlock;
 use crate::backup::format::{ManifestHeader, STRIPE_HEADER_BYTES_MIN, StripeHeader};
 use crate::backup::manifest_file;
 use crate::backup::places::{paths_in, read_part, reader, whole_object};
+use crate::backup::upload_note::{NOTE_BYTES_MAX, UploadNote};
 
 /// The end of the name of a manifest whose set is being deleted.
 pub(super) const REMOVED: &str = ".removed";
@@ -23,6 +25,15 @@ pub(super) const REMOVED: &str = ".removed";
 const UNFINISHED: &str = ".partial";
 /// Longest manifest that is read into memory for a list.
 const MANIFEST_BYTES_MAX: u64 = 1 << 30;
+
+/// A file or object that was looked at.
+pub(super) struct Seen {
+    pub(super) part: Part,
+    pub(super) bytes: u64,
+    pub(super) protection: Protection,
+    /// Of an object.
+    changed_utc: Option<Timestamp>,
+}
 
 /// Why a directory could not be looked through.
 #[derive(Debug, Error)]
@@ -37,6 +48,7 @@ pub enum ScanError {
 pub(super) enum Part {
     Stripe(Box<StripeHeader>),
     Manifest(SetId),
+    Uploads(UploadNote),
     Other,
 }
 
@@ -52,6 +64,7 @@ pub fn scan(directories: &[PathBuf], unlock: Option<&Unlock>) -> Result<Vec<Foun
                 for path in paths_in(directory).map_err(failed)? {
                     look_at(&path, unlock, &mut sets).map_err(|source| ScanError::File { path, source })?;
                 }
+                find_uploads(directory, &mut sets).map_err(failed)?;
                 seen.push(directory.clone());
             }
             continue;
@@ -75,10 +88,40 @@ pub fn scan(directories: &[PathBuf], unlock: Option<&Unlock>) -> Result<Vec<Foun
     Ok(sets)
 }
 
+/// The uploads that notes name. One belongs to the last note before it: the same line may have been run again.
+fn find_uploads(directory: &Path, sets: &mut BTreeMap<SetId, FoundSet>) -> io::Result<()> {
+    if sets.values().all(|set| set.notes.is_empty()) {
+        return Ok(());
+    }
+    let uploads = match Object::at(directory)?.open_uploads() {
+        // Who cannot see them can say nothing about them, and must not forget where they are.
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported) =>
+        {
+            sets.values_mut().for_each(|set| set.noted_utc = None);
+            return Ok(());
+        }
+        uploads => uploads?,
+    };
+    for upload in uploads {
+        // Not all stores say truly when an upload began.
+        let is_noted = |set: &&mut FoundSet| set.noted.contains(&upload.path);
+        let age = |set: &&mut FoundSet| (set.noted_utc <= Some(upload.begun_utc), set.noted_utc);
+        let Some(set) = sets.values_mut().filter(is_noted).max_by_key(age) else { continue };
+        let parts = match upload.parts() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            parts => parts?,
+        };
+        let newest_utc = parts.newest_utc.unwrap_or(upload.begun_utc);
+        set.uploads.push(FoundUpload { upload, bytes: parts.bytes, newest_utc });
+    }
+    Ok(())
+}
+
 fn look_at(path: &Path, unlock: Option<&Unlock>, sets: &mut BTreeMap<SetId, FoundSet>) -> io::Result<()> {
     let (ends, name) = (|end: &str| ends_with(path, end), path.file_name().unwrap_or_default());
     let is_unfinished = name.as_encoded_bytes().starts_with(b".") && ends(UNFINISHED);
-    let (part, bytes) = match part_of(path) {
+    let Seen { part, bytes, protection, changed_utc } = match part_of(path) {
         Ok(found) => found,
         // It was deleted after the directory was read, or it belongs to somebody else.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
@@ -88,16 +131,28 @@ fn look_at(path: &Path, unlock: Option<&Unlock>, sets: &mut BTreeMap<SetId, Foun
     };
     match part {
         Part::Other => {}
+        // Only stores have uploads.
+        Part::Uploads(_) if !is_object(path) => {}
+        Part::Uploads(note) => {
+            let set = sets.entry(note.set).or_insert_with(|| FoundSet::of(note.set));
+            set.noted_utc = set.noted_utc.max(changed_utc);
+            let noted_ns = changed_utc.and_then(|noted| u64::try_from(noted.as_nanosecond()).ok());
+            set.created_unix_ns = set.created_unix_ns.or(noted_ns);
+            set.noted.extend(note.objects);
+            set.notes.push(path.to_owned());
+        }
         Part::Stripe(header) => {
             let set = sets.entry(header.set).or_insert_with(|| FoundSet::of(header.set));
             set.created_unix_ns = Some(header.created_unix_ns);
             set.is_encrypted |= header.keys.is_some();
             set.stripe_count = Some(header.stripes);
             let number = header.stripe;
+            set.protection = set.protection.and(protection);
             set.stripes.push(FoundStripe { path: path.to_owned(), number, bytes, is_unfinished });
         }
         Part::Manifest(id) => {
             let set = sets.entry(id).or_insert_with(|| FoundSet::of(id));
+            set.protection = set.protection.and(protection);
             if ends(REMOVED) {
                 set.removed.push(path.to_owned());
             } else if !is_unfinished {
@@ -141,20 +196,23 @@ pub(super) fn content_of(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What the file or object at `path` is, by its content, and its length.
-pub(super) fn part_of(path: &Path) -> io::Result<(Part, u64)> {
+/// What the file or object at `path` is, by its content.
+pub(super) fn part_of(path: &Path) -> io::Result<Seen> {
     if is_object(path) {
         let object = reader(path)?;
         let part = part_by(|length| object.read(0, length as u64))?;
-        return Ok((part, object.bytes()));
+        let changed_utc = Some(object.changed_utc());
+        return Ok(Seen { part, bytes: object.bytes(), protection: object.protection(), changed_utc });
     }
+    let protection = Protection::default();
     let facts = fs::symlink_metadata(path)?;
     // Opening a pipe would wait for its other end.
     if !facts.is_file() {
-        return Ok((Part::Other, 0));
+        return Ok(Seen { part: Part::Other, bytes: 0, protection, changed_utc: None });
     }
     let file = File::open(path)?;
-    Ok((part_by(|length| read_part(&file, 0, length))?, facts.len()))
+    let part = part_by(|length| read_part(&file, 0, length))?;
+    Ok(Seen { part, bytes: facts.len(), protection, changed_utc: None })
 }
 
 /// By its first bytes, of which `start` reads as many as it is asked for.
@@ -162,6 +220,9 @@ fn part_by(start: impl Fn(usize) -> io::Result<Vec<u8>>) -> io::Result<Part> {
     let head = start(STRIPE_HEADER_BYTES_MIN)?;
     if let Some(set) = ManifestHeader::set_of(&head) {
         return Ok(Part::Manifest(set));
+    }
+    if UploadNote::is_begun_by(&head) {
+        return Ok(UploadNote::decode(&start(NOTE_BYTES_MAX)?).map_or(Part::Other, Part::Uploads));
     }
     let Ok(block) = StripeHeader::block_bytes_of(&head) else { return Ok(Part::Other) };
     let Ok(length) = StripeHeader::bytes_of(&start(block as usize)?) else { return Ok(Part::Other) };

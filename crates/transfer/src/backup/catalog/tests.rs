@@ -69,6 +69,7 @@ impl Shelf {
             started_utc: at,
             ended_utc: at,
             settings: BackupSettings { stripes: 2, ..BackupSettings::default() },
+            object_lock: None,
             sources: Vec::new(),
             stripes: records,
             totals: Totals::default(),

@@ -31,6 +31,8 @@ pub enum CreateError {
         /// All stripes that were named, if no manifest belongs to it, as after a backup that was killed.
         left_over: Option<Vec<PathBuf>>,
     },
+    #[error("{} cannot be locked: {why}", path.display())]
+    NotLockable { path: PathBuf, why: &'static str },
     #[error("{} and {} are the same file", one.display(), other.display())]
     SameTarget { one: PathBuf, other: PathBuf },
     #[error("{} lies inside {}: the backup would contain itself", target.display(), source_path.display())]
@@ -94,6 +96,9 @@ impl CreateError {
                 ));
             }
             Self::Exists { .. } => "name a new file for each stripe",
+            Self::NotLockable { .. } => {
+                "name objects of a bucket that has object lock enabled, or leave out --lock; nothing was written"
+            }
             Self::SameTarget { .. } => "name a file of its own for each stripe",
             Self::IntoItself { .. } => "name a place outside the source",
             Self::SameName { .. } => "back them up separately, or name the directory above them",
@@ -108,6 +113,14 @@ impl CreateError {
                 "free space there, or name a stripe on another file system; nothing of this backup was left"
             }
             Self::Buffers { .. } => "lower --buffers or --transfer",
+            Self::Manifest { path, stripes, source } if source.kind() == io::ErrorKind::AlreadyExists => {
+                return Some(format!(
+                    "something got this name meanwhile: look at {}, move it away, and `{}` writes the manifest; \
+                     or back up to other names",
+                    shell_path(path),
+                    rebuild_of(stripes)
+                ));
+            }
             Self::Manifest { stripes, .. } => {
                 return Some(format!("`{}` writes it again", rebuild_of(stripes)));
             }

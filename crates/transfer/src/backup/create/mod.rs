@@ -11,6 +11,7 @@ mod encode;
 mod error;
 mod item;
 mod ledger;
+mod locks;
 mod made;
 mod open;
 mod options;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use iostall_model::backup::{BackupSettings, Compression};
+use iostall_model::backup::{BackupSettings, Compression, ObjectLock};
 
 use super::error::CreateError;
 use crate::backup::codec::{Lock, compressed_bytes_max};
@@ -37,6 +37,8 @@ pub struct CreateOptions {
     pub limit_bytes_per_second: Option<u64>,
     /// Who can read the backup; everybody if `None`.
     pub lock: Option<Lock>,
+    /// Until when a store keeps everything from those who would delete it.
+    pub object_lock: Option<ObjectLock>,
     /// Version of the program, for the record.
     pub tool_version: String,
     /// Name of this machine, for the record: two machines may back up the same path to one place.

@@ -16,6 +16,7 @@ use super::encode::{Content, Part, Tagged};
 use super::error::CreateError;
 use super::item::{Item, PagesSeen, PreparedSource, What, join};
 use super::ledger::Ledger;
+use super::locks;
 use super::made::{self, Counts, Made};
 use super::open::{Batch, batches};
 use super::options::{CreateOptions, Shape};
@@ -59,7 +60,8 @@ pub(super) fn new_set() -> Result<SetId, CreateError> {
 /// Checks everything that can be known before the sources are looked at, which may take long.
 pub fn check(options: &CreateOptions) -> Result<(), CreateError> {
     Shape::of(options)?;
-    targets::check(&options.targets)
+    targets::check(&options.targets)?;
+    locks::check(&options.targets, options.object_lock.as_ref())
 }
 
 /// Makes a backup of `sources`. On any error nothing is left that looks like one.
@@ -69,7 +71,7 @@ pub fn create(
     progress: &Progress,
 ) -> Result<Made, CreateError> {
     let shape = Shape::of(options)?;
-    targets::check(&options.targets)?;
+    check(options)?;
     files::raise_open_file_limit();
     let set = new_set()?;
     let started_utc = utc_now();
@@ -79,7 +81,7 @@ pub fn create(
     let created_unix_ns = u64::try_from(started_utc.as_nanosecond()).unwrap_or(0);
     let wrapped = keys.as_ref().map(|keys| &keys.wrapped);
     let header = |stripe| stripe_header(set, stripe, &settings, created_unix_ns, wrapped);
-    let (made, removed_bytes) = Targets::create(set, &options.targets, header)?;
+    let (made, removed_bytes) = Targets::create(set, &options.targets, options.object_lock, header)?;
     if options.compression == Compression::None
         && let Some(shortage) = shortages(&options.targets, &sources).into_iter().next()
     {
@@ -112,6 +114,7 @@ pub fn create(
         started_utc,
         ended_utc: started_utc,
         settings,
+        object_lock: options.object_lock,
         sources: records,
         stripes: Vec::new(),
         totals: Totals::default(),

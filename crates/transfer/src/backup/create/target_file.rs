@@ -18,8 +18,8 @@ pub(super) const NAME_BYTES_MAX: usize = 255;
 pub(super) const PARTIAL_BYTES: usize = 1 + 1 + 32 + PARTIAL_SUFFIX.len();
 const PARTIAL_SUFFIX: &str = ".partial";
 /// What a stripe and a manifest begin with.
-const MARKS: [&[u8]; 2] = [b"IOSTRIPE", b"IOSMANIF"];
-const MARK_BYTES: u64 = 8;
+pub(super) const MARKS: [&[u8]; 2] = [b"IOSTRIPE", b"IOSMANIF"];
+pub(super) const MARK_BYTES: u64 = 8;
 
 /// A stripe on its way to its name. It is removed unless it was completed.
 pub(super) struct TargetFile {
@@ -42,7 +42,7 @@ pub(super) fn begins_with_mark(path: &Path) -> io::Result<bool> {
     Ok(MARKS.iter().any(|mark| mark.starts_with(&begin)))
 }
 
-fn partial_path(target: &Path, set: SetId) -> PathBuf {
+pub(super) fn partial_path(target: &Path, set: SetId) -> PathBuf {
     let mut name = vec![b'.'];
     name.extend_from_slice(path_bytes(Path::new(target.file_name().unwrap_or_default())));
     name.extend_from_slice(format!(".{set}{PARTIAL_SUFFIX}").as_bytes());

@@ -4,9 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use iostall_model::backup::ObjectLock;
 use iostall_remote::{Object, Upload};
 
 use super::error::CreateError;
+use super::target_file::{MARK_BYTES, MARKS};
 use crate::backup::format::StripeHeader;
 
 /// A stripe on its way to a store. It is removed unless it was completed.
@@ -15,16 +17,21 @@ pub(super) struct TargetObject {
     object: Object,
     pub(super) upload: Arc<Upload>,
     pub(super) header_bytes: u64,
+    lock: Option<ObjectLock>,
     /// It has appeared in the store.
     is_named: bool,
     is_complete: bool,
 }
 
 impl TargetObject {
-    pub(super) fn create(target: &Path, header: &StripeHeader) -> Result<Self, CreateError> {
+    pub(super) fn create(
+        target: &Path,
+        header: &StripeHeader,
+        lock: Option<ObjectLock>,
+    ) -> Result<Self, CreateError> {
         let failed = |source| CreateError::system("begin to write", target)(source);
         let object = Object::at(target).map_err(failed)?;
-        let upload = object.upload().map_err(failed)?;
+        let upload = object.upload(lock.as_ref()).map_err(failed)?;
         // It fits into the first part.
         upload.take(0, &header.encode()).map_err(failed)?;
         Ok(Self {
@@ -32,12 +39,13 @@ impl TargetObject {
             object,
             upload: Arc::new(upload),
             header_bytes: header.bytes(),
+            lock,
             is_named: false,
             is_complete: false,
         })
     }
 
-    /// Makes it appear, unless something else has its name by now.
+    /// Makes it appear, locked if it is to be, unless something else has its name by now.
     pub(super) fn name(&mut self) -> io::Result<()> {
         // Where the store ignores the condition of the request that follows, this finds all but a race.
         if self.object.exists()? {
@@ -45,7 +53,7 @@ impl TargetObject {
         }
         self.upload.complete()?;
         self.is_named = true;
-        Ok(())
+        self.lock.as_ref().map_or(Ok(()), |lock| self.object.lock(lock))
     }
 
     /// It is worth keeping.
@@ -63,19 +71,28 @@ impl Drop for TargetObject {
     }
 }
 
+/// Whether what is there begins as a stripe or a manifest does.
+pub(super) fn begins_with_mark(path: &Path) -> io::Result<bool> {
+    let object = Object::at(path)?.reader()?;
+    let begin = object.read(0, MARK_BYTES)?;
+    Ok(!begin.is_empty() && MARKS.iter().any(|mark| mark.starts_with(&begin)))
+}
+
 /// Whether anything is there.
 pub(super) fn is_there(path: &Path) -> io::Result<bool> {
     Object::at(path)?.exists()
 }
 
-/// Puts a manifest, unless one is there. Returns whether the store would have refused another: not all honour that a request
+/// Puts a manifest, locked if it is to be, unless one is there. Returns whether the store would have refused another: not all honour that a request
 /// depends on it.
-pub(super) fn put_manifest(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+pub(super) fn put_manifest(path: &Path, bytes: &[u8], lock: Option<&ObjectLock>) -> io::Result<bool> {
     let object = Object::at(path)?;
     if object.exists()? {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    object.put_new(bytes)?;
+    object.put_new(bytes, lock)?;
     // The same bytes, so that a store that takes them does no harm.
-    Ok(object.put_new(bytes).is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists))
+    let again = object.put_new(bytes, lock);
+    lock.map_or(Ok(()), |lock| object.lock(lock))?;
+    Ok(again.is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists))
 }

@@ -1,6 +1,7 @@
 //! The stripes of a set on their way to their names, which they get when all of them are durable; the manifest follows. Before
 //! that, nothing looks like a backup.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,18 +9,19 @@ use std::path::{Path, PathBuf};
 use iostall_engine::files::{self, FileKind, path_bytes, path_from_bytes};
 use iostall_engine::guard::{self, Destinations, WriteConsent};
 use iostall_engine::{FileHandle, OpenTarget};
-use iostall_model::backup::SetId;
+use iostall_model::backup::{ObjectLock, SetId};
 use iostall_remote::{EngineFile, is_object};
 
 use super::ahead::RoomFile;
 use super::error::CreateError;
 pub(super) use super::target_file::directory_of;
 use super::target_file::{
-    NAME_BYTES_MAX, PARTIAL_BYTES, TargetFile, begins_with_mark, remove_left_over, write_new,
+    NAME_BYTES_MAX, PARTIAL_BYTES, TargetFile, begins_with_mark, partial_path, remove_left_over, write_new,
 };
-use super::target_object::{TargetObject, is_there, put_manifest};
+use super::target_object::{self, TargetObject, is_there, put_manifest};
 use crate::backup::format::StripeHeader;
 use crate::backup::places::is_same_place;
+use crate::backup::upload_note::{NoteObject, UploadNote};
 use crate::plan::PLAN_ALIGN;
 
 /// What follows the name of the first stripe in the name of the manifest.
@@ -28,7 +30,10 @@ const MANIFEST_SUFFIX: &str = ".manifest";
 /// All stripes of a set.
 pub(super) struct Targets {
     set: SetId,
+    lock: Option<ObjectLock>,
     stripes: Vec<Target>,
+    /// Of the stripes that are objects; they go after the stripes.
+    notes: Vec<NoteObject>,
 }
 
 enum Target {
@@ -97,6 +102,19 @@ fn manifests(targets: &[PathBuf]) -> Vec<PathBuf> {
     paths
 }
 
+/// Says in each directory of a store what is going to be uploaded into it, under the name of its first stripe.
+fn notes(set: SetId, targets: &[PathBuf]) -> Result<Vec<NoteObject>, CreateError> {
+    let mut directories: BTreeMap<&Path, Vec<PathBuf>> = BTreeMap::new();
+    for target in targets.iter().filter(|target| is_object(target)) {
+        directories.entry(directory_of(target)).or_default().push(target.clone());
+    }
+    let put = |objects: Vec<PathBuf>| {
+        let path = partial_path(&objects[0], set);
+        NoteObject::put(&path, &UploadNote { set, objects }).map_err(CreateError::system("write", &path))
+    };
+    directories.into_values().map(put).collect()
+}
+
 fn refuse_existing(path: &Path, targets: &[PathBuf]) -> Result<(), CreateError> {
     if is_object(path) {
         let manifest = targets.first().map(|first| manifest_path(first)).unwrap_or_default();
@@ -104,7 +122,9 @@ fn refuse_existing(path: &Path, targets: &[PathBuf]) -> Result<(), CreateError> 
         if !look(path)? {
             return Ok(());
         }
-        let left_over = if look(&manifest)? { None } else { Some(targets.to_vec()) };
+        // Only what a backup may have left is made whole by a manifest.
+        let is_left_over = !look(&manifest)? && target_object::begins_with_mark(path).unwrap_or(false);
+        let left_over = is_left_over.then(|| targets.to_vec());
         return Err(CreateError::Exists { path: path.to_owned(), left_over });
     }
     match files::stamp_of_link(path) {
@@ -123,9 +143,14 @@ fn refuse_existing(path: &Path, targets: &[PathBuf]) -> Result<(), CreateError> 
 }
 
 impl Target {
-    fn create(target: &Path, set: SetId, header: &StripeHeader) -> Result<Self, CreateError> {
+    fn create(
+        target: &Path,
+        set: SetId,
+        lock: Option<ObjectLock>,
+        header: &StripeHeader,
+    ) -> Result<Self, CreateError> {
         if is_object(target) {
-            TargetObject::create(target, header).map(Self::Object)
+            TargetObject::create(target, header, lock).map(Self::Object)
         } else {
             TargetFile::create(target, set, header).map(|file| Self::File(Box::new(file)))
         }
@@ -174,22 +199,26 @@ impl Targets {
     pub(super) fn create(
         set: SetId,
         targets: &[PathBuf],
+        lock: Option<ObjectLock>,
         header: impl Fn(u16) -> StripeHeader,
     ) -> Result<(Self, u64), CreateError> {
         let left = targets.iter().cloned().chain(manifests(targets)).filter(|path| !is_object(path));
         let left_bytes = left.map(|path| remove_left_over(&path)).sum();
-        Ok((Self::create_beside(set, targets, header)?, left_bytes))
+        let notes = notes(set, targets)?;
+        let made = Self::create_beside(set, targets, lock, header)?;
+        Ok((Self { notes, ..made }, left_bytes))
     }
 
     /// Makes the stripes, each with its header, and touches nothing that is there.
     pub(super) fn create_beside(
         set: SetId,
         targets: &[PathBuf],
+        lock: Option<ObjectLock>,
         header: impl Fn(u16) -> StripeHeader,
     ) -> Result<Self, CreateError> {
-        let mut made = Self { set, stripes: Vec::with_capacity(targets.len()) };
+        let mut made = Self { set, lock, stripes: Vec::with_capacity(targets.len()), notes: Vec::new() };
         for (number, target) in (0..).zip(targets) {
-            made.stripes.push(Target::create(target, set, &header(number))?);
+            made.stripes.push(Target::create(target, set, lock, &header(number))?);
         }
         Ok(made)
     }
@@ -291,7 +320,7 @@ impl Targets {
         let mut replaces = None;
         for path in &paths {
             let written = if is_object(path) {
-                put_manifest(path, manifest).map(|is_refused_twice| {
+                put_manifest(path, manifest, self.lock.as_ref()).map(|is_refused_twice| {
                     if !is_refused_twice {
                         replaces = Some(path.clone());
                     }
@@ -305,6 +334,8 @@ impl Targets {
                 source,
             })?;
         }
+        // Nothing is on its way any more.
+        drop(self.notes);
         Ok(Published { path: paths.pop().unwrap_or_default(), replaces })
     }
 }

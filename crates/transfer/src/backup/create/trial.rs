@@ -51,7 +51,7 @@ pub fn trial(
     let header = |stripe| stripe_header(set, stripe, &settings, 0, None);
     let is_to_null = options.targets.is_empty();
     let targets =
-        if is_to_null { None } else { Some(Targets::create_beside(set, &options.targets, header)?) };
+        if is_to_null { None } else { Some(Targets::create_beside(set, &options.targets, None, header)?) };
     let progress = Progress::new(cancel);
     let writer = SetWriter::new(set, shape, options, sealer, targets, &progress)?;
     let mut run = Run { writer, shape, limit, progress: &progress, clock: MonotonicClock::new() };

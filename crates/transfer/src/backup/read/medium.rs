@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use iostall_engine::{FileHandle, OpenOptions, OpenTarget, files, open_target};
 use iostall_measure::Caching;
+use iostall_model::backup::Protection;
 use iostall_remote::{EngineFile, ObjectReader, is_object};
 
 use super::error::ReadError;
@@ -29,6 +30,11 @@ impl Medium {
         Ok(Self::File { buffered: Box::new(buffered), direct: Box::new(direct) })
     }
 
+    /// Whether each request to it takes a while and costs money.
+    pub(super) fn is_in_store(&self) -> bool {
+        matches!(self, Self::Object(_))
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::File { buffered, .. } => buffered.size_bytes,
@@ -41,6 +47,14 @@ impl Medium {
         match self {
             Self::File { buffered, .. } => read_part(buffered.file(), offset, length),
             Self::Object(object) => object.read(offset, length as u64),
+        }
+    }
+
+    /// What its store says that protects it.
+    pub(super) fn protection(&self) -> Protection {
+        match self {
+            Self::File { .. } => Protection::default(),
+            Self::Object(object) => object.protection(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use iostall_model::backup::Protection;
 use iostall_remote::EngineFile;
 
 use super::damage::Damage;
@@ -12,6 +13,9 @@ use crate::backup::format::{
     End, FRAME_HEADER_BYTES, FormatError, FrameHeader, FrameKind, IndexRecord, STRIPE_HEADER_BYTES_MIN,
     StripeHeader, TAG_BYTES, frame_block_bytes, index_records,
 };
+
+/// What is read of an object at once, to find headers in it.
+const WINDOW_BYTES: u64 = 4 << 20;
 
 /// An open stripe with a header that belongs to its set.
 #[derive(Debug)]
@@ -55,6 +59,13 @@ pub struct Walked {
     pub headers_hash: Option<[u8; 32]>,
 }
 
+/// The part of an object that was read last.
+#[derive(Default)]
+struct Window {
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
 impl Stripe {
     /// Opens the file at `path`. An error is the system's; an `Err` inside says why the file is no stripe.
     pub fn open(path: &Path) -> Result<Result<Self, FormatError>, ReadError> {
@@ -86,6 +97,16 @@ impl Stripe {
     pub(crate) fn handle(&self) -> (EngineFile<'_>, u32) {
         let align = if self.medium.is_direct() { self.header.block_bytes } else { 1 };
         (self.medium.file(), align)
+    }
+
+    /// What its store says that protects it.
+    pub(crate) fn protection(&self) -> Protection {
+        self.medium.protection()
+    }
+
+    /// Whether each request to it takes a while and costs money.
+    pub(crate) fn is_in_store(&self) -> bool {
+        self.medium.is_in_store()
     }
 
     /// Why a store refused a request of an engine, if one did.
@@ -199,8 +220,9 @@ impl Stripe {
         let mut walked = Walked::default();
         let mut hasher = blake3::Hasher::new();
         let mut position = self.header.bytes();
+        let mut window = Window::default();
         while position < until && continues() {
-            match self.header_at(position, until) {
+            match self.header_at(position, until, &mut window) {
                 Ok((header, bytes)) => {
                     hasher.update(&bytes);
                     walked.records.push(IndexRecord::of(&header, position));
@@ -209,7 +231,7 @@ impl Stripe {
                 Err(fault) => {
                     // One sentence for all that is skipped.
                     walked.faults.push(fault);
-                    position = self.next_frame(position, until);
+                    position = self.next_frame(position, until, &mut window);
                 }
             }
         }
@@ -219,8 +241,28 @@ impl Stripe {
         walked
     }
 
-    fn header_at(&self, position: u64, until: u64) -> Result<(FrameHeader, Vec<u8>), Fault> {
-        let bytes = self.part(position, FRAME_HEADER_BYTES as u64)?;
+    /// The bytes that a header may be in: of an object many at once, because they cost less than many requests.
+    fn header_bytes(&self, position: u64, window: &mut Window) -> Result<Vec<u8>, Fault> {
+        let length = FRAME_HEADER_BYTES as u64;
+        if !self.is_in_store() {
+            return self.part(position, length);
+        }
+        let end = window.offset + window.bytes.len() as u64;
+        if position < window.offset || position + length > end {
+            *window = Window { offset: position, bytes: self.part(position, WINDOW_BYTES)? };
+        }
+        let from = usize::try_from(position - window.offset).unwrap_or(usize::MAX);
+        let found = window.bytes.get(from..).unwrap_or_default();
+        Ok(found[..found.len().min(FRAME_HEADER_BYTES)].to_vec())
+    }
+
+    fn header_at(
+        &self,
+        position: u64,
+        until: u64,
+        window: &mut Window,
+    ) -> Result<(FrameHeader, Vec<u8>), Fault> {
+        let bytes = self.header_bytes(position, window)?;
         let wrong = |message: &dyn ToString| Fault { offset: position, message: message.to_string() };
         let header = FrameHeader::decode(&bytes).map_err(|error| wrong(&error))?;
         if header.set != self.header.set {
@@ -238,10 +280,10 @@ impl Stripe {
         Ok((header, bytes))
     }
 
-    fn next_frame(&self, position: u64, until: u64) -> u64 {
+    fn next_frame(&self, position: u64, until: u64, window: &mut Window) -> u64 {
         let block = u64::from(self.header.block_bytes);
         let mut at = position.saturating_add(block);
-        while at < until && self.header_at(at, until).is_err() {
+        while at < until && self.header_at(at, until, window).is_err() {
             at += block;
         }
         at

@@ -101,6 +101,7 @@ fn stand_in(header: &StripeHeader) -> Manifest {
         started_utc: at,
         ended_utc: at,
         settings: header.settings(),
+        object_lock: None,
         sources: Vec::new(),
         stripes: Vec::new(),
         totals: Totals::default(),

@@ -175,6 +175,7 @@ impl Made {
                 encrypted: self.lock.is_some(),
                 ..BackupSettings::default()
             },
+            object_lock: None,
             sources: Vec::new(),
             stripes,
             totals: Totals::default(),

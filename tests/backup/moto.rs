@@ -1,0 +1,153 @@
+//! The server of PyPI's moto, an object store.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+
+use crate::support::{Ran, Workspace, skip, until};
+
+const MOTO: &str = "moto[server]==5.2.1";
+
+/// One installation at a time: tests share it.
+static FETCHING: Mutex<()> = Mutex::new(());
+
+/// The program of moto's server, kept under the target directory; `None` where it cannot be had.
+fn moto() -> Option<PathBuf> {
+    let _one = FETCHING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("moto-5.2.1");
+    let program = home.join("bin/moto_server");
+    if !home.join("complete").exists() {
+        let _ = fs::remove_dir_all(&home);
+        let run = |program: &Path, arguments: &[&str]| {
+            let output = Command::new(program).args(arguments).output().ok()?;
+            output.status.success().then_some(())
+        };
+        run(Path::new("python3"), &["-m", "venv", home.to_str()?])?;
+        run(&home.join("bin/pip"), &["install", "--quiet", MOTO])?;
+        fs::write(home.join("complete"), MOTO).ok()?;
+    }
+    Some(program)
+}
+
+/// A store with the bucket `backups`.
+pub(super) struct Store {
+    server: Child,
+    pub(super) port: u16,
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+impl Store {
+    pub(super) fn start(here: &Workspace) -> Option<Self> {
+        let Some(moto) = moto() else {
+            skip("backup::objects", "moto cannot be installed");
+            return None;
+        };
+        let log = fs::File::create(here.path("moto.log")).unwrap();
+        let server = Command::new(moto)
+            .args(["-H", "127.0.0.1", "-p", "0"])
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("moto starts");
+        let port = until("the port of moto", || {
+            let log = fs::read_to_string(here.path("moto.log")).ok()?;
+            let (_, after) = log.split_once("http://127.0.0.1:")?;
+            after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+        });
+        let store = Self { server, port };
+        until("the bucket", || (store.request("PUT", "/backups", b"").0 == 200).then_some(()));
+        Some(store)
+    }
+
+    /// A request whose signature moto does not check: status and body.
+    pub(super) fn request(&self, method: &str, path: &str, body: &[u8]) -> (u16, Vec<u8>) {
+        let headers = "Authorization: AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/s3/aws4_request, \
+                       SignedHeaders=host, Signature=0\r\n";
+        self.request_with(method, path, headers, body)
+    }
+
+    pub(super) fn request_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &[u8],
+    ) -> (u16, Vec<u8>) {
+        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) else { return (0, Vec::new()) };
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut answer = Vec::new();
+        let done = stream
+            .write_all(head.as_bytes())
+            .and_then(|()| stream.write_all(body))
+            .and_then(|()| stream.read_to_end(&mut answer));
+        if done.is_err() {
+            return (0, Vec::new());
+        }
+        let split = answer.windows(4).position(|part| part == b"\r\n\r\n").unwrap_or(answer.len());
+        let head = String::from_utf8_lossy(&answer[..split]).into_owned();
+        let status = head.split(' ').nth(1).and_then(|text| text.parse().ok()).unwrap_or(0);
+        (status, answer.split_off((split + 4).min(answer.len())))
+    }
+
+    /// A call to the store's administration, and its answer.
+    pub(super) fn administer(&self, call: &str) -> String {
+        let headers = "Authorization: AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/iam/aws4_request, \
+                       SignedHeaders=host, Signature=0\r\nContent-Type: application/x-www-form-urlencoded\r\n";
+        let (status, body) =
+            self.request_with("POST", "/", headers, format!("{call}&Version=2010-05-08").as_bytes());
+        let text = String::from_utf8_lossy(&body).into_owned();
+        assert_eq!(status, 200, "{call}: {text}");
+        text
+    }
+
+    /// The names in the bucket.
+    pub(super) fn names(&self) -> Vec<String> {
+        let (_, body) = self.request("GET", "/backups?list-type=2", b"");
+        let text = String::from_utf8_lossy(&body).into_owned();
+        let names = text.split("<Key>").skip(1).filter_map(|part| part.split("</Key>").next());
+        names.map(str::to_owned).collect()
+    }
+
+    /// How many uploads were begun and neither completed nor given up.
+    pub(super) fn uploads(&self) -> usize {
+        let (_, body) = self.request("GET", "/backups?uploads", b"");
+        String::from_utf8_lossy(&body).matches("<UploadId>").count()
+    }
+
+    pub(super) fn command(&self, here: &Workspace, arguments: &[&str]) -> Command {
+        let mut command = here.command(arguments);
+        Self::address(&mut command, self.port);
+        command
+    }
+
+    /// Has a command use the store at this port.
+    pub(super) fn address(command: &mut Command, port: u16) {
+        command
+            .env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}"))
+            .env("AWS_ALLOW_HTTP", "true")
+            .env("AWS_ACCESS_KEY_ID", "AKIDOFTESTS")
+            .env("AWS_SECRET_ACCESS_KEY", "verysecretkey");
+    }
+
+    pub(super) fn run(&self, here: &Workspace, arguments: &[&str]) -> Ran {
+        self.command(here, arguments).output().unwrap().into()
+    }
+}
+
+/// The text of the first element of this name.
+pub(super) fn element(answer: &str, name: &str) -> String {
+    let after = answer.split_once(&format!("<{name}>")).map_or("", |(_, after)| after);
+    after.split('<').next().unwrap_or_default().to_owned()
+}
