@@ -117,7 +117,7 @@ mod tests {
             ],
         };
         let mut text = String::new();
-        let section = Section { tables: vec![table(&ages)], ..Section::titled("s".into()) };
+        let section = Section { tables: vec![table(&ages)], ..Section::titled("s".to_owned()) };
         write_sections("t", &[section], &TextOptions { width: 200, ..TextOptions::default() }, &mut text)
             .unwrap();
         let line = |database: &str| {
