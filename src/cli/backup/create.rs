@@ -6,6 +6,7 @@ use clap::Args;
 use iostall_measure::ByteCount;
 use iostall_model::backup::Compression;
 
+use super::base::BaseArgs;
 use super::keys::LockArgs;
 use crate::cli::copy::NiceChoice;
 use crate::cli::give_way::GiveWayArgs;
@@ -20,6 +21,7 @@ const STRIPES_MAX: usize = 64;
 #[command(after_help = "Examples:\n  \
     iostall backup create --to /b1/shop.iob --to /b2/shop.iob /var/lib/shop\n  \
     iostall backup create --to /b1/shop.iob --compress zstd:3 --encrypt-to age1… --encrypt-to age1… /var/lib/shop\n  \
+    iostall backup create --to /b1/mon.iob --base /b1 /var/lib/shop     what changed since the newest one in /b1\n  \
     iostall backup create --to /b1/disk.iob /dev/mapper/shop-snapshot    a block device\n  \
     iostall backup create --to s3://backups/db1/shop.iob /var/lib/shop    keys from AWS_ACCESS_KEY_ID …\n  \
     mysqldump shop | iostall backup create --to /b1/shop.iob -           standard input\n  \
@@ -40,6 +42,8 @@ pub(crate) struct CreateArgs {
     /// zstd, zstd:LEVEL (-7 to 22), lz4 or none
     #[arg(long, value_name = "HOW", default_value = "zstd:1", help_heading = "What")]
     pub(crate) compress: Compression,
+    #[command(flatten)]
+    pub(crate) base: BaseArgs,
     #[command(flatten)]
     pub(crate) lock: LockArgs,
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use iostall_measure::Nanos;
 
+use super::base::BasePlaces;
 use super::keys::UnlockArgs;
 use crate::cli::copy::NiceChoice;
 use crate::cli::load::OutputArgs;
@@ -29,6 +30,8 @@ pub(crate) struct DrillArgs {
     /// In directories, the newest set of a source whose name contains this
     #[arg(long, value_name = "TEXT", help_heading = "What")]
     pub(crate) source: Option<String>,
+    #[command(flatten)]
+    pub(crate) base: BasePlaces,
     #[command(flatten)]
     pub(crate) unlock: UnlockArgs,
     /// Where to restore to: a directory of the drill's own is made there, and removed again

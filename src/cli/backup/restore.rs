@@ -6,6 +6,7 @@ use clap::Args;
 use iostall_model::backup::SetId;
 use iostall_session::backup::tablespaces::TablespaceMove;
 
+use super::base::BasePlaces;
 use super::keys::UnlockArgs;
 use crate::cli::copy::NiceChoice;
 use crate::cli::give_way::GiveWayArgs;
@@ -42,6 +43,8 @@ pub(crate) struct RestoreArgs {
     pub(crate) expect: Option<SetId>,
     #[command(flatten)]
     pub(crate) safety: SafetyArgs,
+    #[command(flatten)]
+    pub(crate) base: BasePlaces,
     #[command(flatten)]
     pub(crate) unlock: UnlockArgs,
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use iostall_model::backup::SetId;
 
+use super::base::BasePlaces;
 use super::keys::UnlockArgs;
 use crate::cli::copy::NiceChoice;
 use crate::cli::load::OutputArgs;
@@ -31,6 +32,8 @@ pub(crate) struct BackupVerifyArgs {
     /// The id of the set that this should be: the newest, as `iostall backup list --json` shows it
     #[arg(long, value_name = "SETID", help_heading = "What")]
     pub(crate) expect: Option<SetId>,
+    #[command(flatten)]
+    pub(crate) base: BasePlaces,
     #[command(flatten)]
     pub(crate) unlock: UnlockArgs,
     /// Check an encrypted backup without its key: the checksums of what is stored, and nothing of what is in it

@@ -24,8 +24,7 @@ pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> 
     let outputs = output::check(&args.output, &taken(global).targets(files))?;
     let mut writer = run_writer(global, args.no_store, printer)?;
     let scratch = scratch_for(&targets);
-    let sources =
-        args.sources.iter().map(|source| named(source, &scratch)).collect::<anyhow::Result<Vec<_>>>()?;
+    let sources = args.sources.iter().map(|one| named(one, &scratch)).collect::<anyhow::Result<Vec<_>>>()?;
     let transfer = begin_transfer(args.nice, printer)?;
     let transfer = give_way(transfer, &args.give_way, (&args.output.require, args.limit))?;
     let request = CreateRequest {
@@ -37,6 +36,7 @@ pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> 
         buffers: args.buffers,
         workers: args.workers,
         limit: args.limit,
+        base: args.base.request(lock.as_ref()),
         lock,
     };
     let percent = Stats::new(args.stats, printer);

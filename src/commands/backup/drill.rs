@@ -31,6 +31,7 @@ pub(super) fn run(args: &DrillArgs, global: &GlobalArgs, printer: &Printer) -> a
         statements: args.check.clone(),
         settings: args.set.clone(),
         timeout: args.timeout,
+        bases: args.base.base.clone(),
         unlock,
         workers: args.workers,
         limit: args.limit,

@@ -27,6 +27,7 @@ pub(super) fn run(args: &RestoreArgs, global: &GlobalArgs, printer: &Printer) ->
         to: args.to.clone(),
         only: args.only.clone(),
         expect: args.expect,
+        bases: args.base.base.clone(),
         unlock,
         consent: args.safety.consent(),
         workers: args.workers,

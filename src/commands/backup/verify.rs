@@ -30,6 +30,7 @@ pub(super) fn run(args: &BackupVerifyArgs, global: &GlobalArgs, printer: &Printe
         from: args.from.clone(),
         headers_only: args.headers,
         expect: args.expect,
+        bases: args.base.base.clone(),
         unlock,
         without_key: args.without_key,
         limit: args.limit,

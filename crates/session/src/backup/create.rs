@@ -16,6 +16,7 @@ use iostall_transfer::backup::create::{
 };
 use iostall_transfer::rate::RateLimit;
 
+use super::base::BaseRequest;
 use super::database::{DatabaseSourceError, ReadyDatabase};
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
@@ -35,6 +36,8 @@ pub struct CreateRequest {
     pub limit: Option<u64>,
     /// Who can read the backup; anybody if `None`.
     pub lock: Option<Lock>,
+    /// The set that it is an increment on; `None` for a whole backup.
+    pub base: Option<BaseRequest>,
 }
 
 /// A source as the user named it.
@@ -103,7 +106,8 @@ pub fn create(
         BackupSource::Path(path) => Some(path.clone()),
         BackupSource::StandardInput | BackupSource::Database(_) | BackupSource::Prepared(_) => None,
     });
-    let options = options(&request, transfer.rate());
+    let base = request.base.as_ref().map(|base| base.open(&sources)).transpose()?;
+    let options = CreateOptions { base, ..options(&request, transfer.rate()) };
     // Before a server is put into backup mode, or an hour is spent on a list of files.
     create::check(&options)?;
     let done = transfer.work(observer, |progress| -> Result<Made, SessionError> {
@@ -144,6 +148,7 @@ fn options(request: &CreateRequest, giving_way: Option<Arc<RateLimit>>) -> Creat
         rate: giving_way.or_else(fixed),
         limit_bytes_per_second: request.limit,
         lock: request.lock.clone(),
+        base: None,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         host: System::here().host().hostname,
     }
@@ -199,6 +204,8 @@ fn outcome(made: Option<&Made>, options: &CreateOptions, transfer: &Transfer) ->
     };
     BackupOutcome {
         set: is_kept.then(|| manifest.set.to_string()),
+        bases: manifest.bases.iter().map(|base| base.set.to_string()).collect(),
+        base_bytes: manifest.totals.base_bytes,
         manifest: manifest_path.as_ref().map(|path| path.display().to_string()),
         page_bytes: *page_bytes,
         shape: BackupShape {
@@ -304,6 +311,7 @@ mod tests {
             workers: Some(1),
             limit: None,
             lock: None,
+            base: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use iostall_model::backup_entry::{BackupEntry, BackupState, PruneAction, Pruned};
-use iostall_model::retention::{Kept, Proof, Rules, reasons};
+use iostall_model::retention::{Kept, Proof, Reason, Rules, reasons};
 use iostall_transfer::backup::catalog::{ScanError, remove};
 use iostall_transfer::backup::codec::Unlock;
 use jiff::Timestamp;
@@ -32,27 +32,61 @@ pub fn prune(request: &PruneRequest, known: &KnownSets) -> Result<Vec<Pruned>, S
     if request.dry_run {
         return Ok(pruned);
     }
-    for (one, found) in pruned.iter_mut().zip(&found).filter(|(one, _)| one.action == PruneAction::Delete) {
-        if let Err(error) = remove(&found.found) {
+    // The newest first: what could not be deleted still needs what it is based on.
+    for at in (0..found.len()).rev() {
+        if pruned[at].action != PruneAction::Delete {
+            continue;
+        }
+        if let Err(error) = remove(&found[at].found) {
+            let one = &mut pruned[at];
             let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
             one.action = PruneAction::Failed;
             one.because = Some(format!("{error}{}", cause.unwrap_or_default()));
+            keep_bases(&mut pruned);
         }
     }
     Ok(pruned)
 }
 
 fn decide(found: &[CatalogEntry], request: &PruneRequest) -> Vec<Pruned> {
-    let countable: Vec<usize> = (0..found.len()).filter(|&at| kept(&found[at].entry).is_some()).collect();
+    let is_there = |set: &String| found.iter().any(|one| one.entry.set == *set);
+    let is_missing = |entry: &BackupEntry| entry.base.as_ref().is_some_and(|base| !is_there(base));
+    let can_count = |entry: &BackupEntry| kept(entry).is_some() && !is_missing(entry);
+    let countable: Vec<usize> = (0..found.len()).filter(|&at| can_count(&found[at].entry)).collect();
     let sets: Vec<Kept> = countable.iter().filter_map(|&at| kept(&found[at].entry)).collect();
     let reasons = reasons(&sets, &request.rules, request.now, &request.zone);
-    let mut all: Vec<Pruned> = found.iter().map(|one| not_counted(&one.entry)).collect();
+    let mut all: Vec<Pruned> =
+        found.iter().map(|one| not_counted(&one.entry, is_missing(&one.entry))).collect();
     for (at, reasons) in countable.into_iter().zip(reasons) {
         all[at].action = if reasons.is_empty() { PruneAction::Delete } else { PruneAction::Keep };
         all[at].because = None;
         all[at].reasons = reasons.into_iter().collect();
     }
+    keep_bases(&mut all);
     all
+}
+
+/// What is left, such as an increment that is being written, needs what it is based on as much as what a rule keeps.
+fn keep_bases(all: &mut [Pruned]) {
+    let mut at = 0;
+    while let Some(one) = all.get(at) {
+        let set = one.backup.set.clone();
+        let base = one.backup.base.clone().filter(|_| one.action != PruneAction::Delete);
+        let is_it = |other: &&mut Pruned| {
+            other.action == PruneAction::Delete
+                && other.backup.state != BackupState::BeingDeleted
+                && Some(&other.backup.set) == base.as_ref()
+        };
+        match all.iter_mut().find(is_it) {
+            Some(base) => {
+                base.action = PruneAction::Keep;
+                base.reasons.push(Reason::BaseOf(set));
+                // It may have a base itself.
+                at = 0;
+            }
+            None => at += 1,
+        }
+    }
 }
 
 /// As the rules see it; `None` for what they cannot be applied to.
@@ -66,11 +100,11 @@ fn kept(entry: &BackupEntry) -> Option<Kept> {
         | BackupState::OnRecord => return None,
     };
     let (source, at) = (entry.source.clone()?, entry.created_utc?);
-    Some(Kept { id: entry.set.clone(), source, at, base: None, proof })
+    Some(Kept { id: entry.set.clone(), source, at, base: entry.base.clone(), proof })
 }
 
 /// What no rule applies to stays, except where a deletion was begun.
-fn not_counted(entry: &BackupEntry) -> Pruned {
+fn not_counted(entry: &BackupEntry, base_is_missing: bool) -> Pruned {
     let (action, because) = match entry.state {
         BackupState::BeingDeleted => (PruneAction::Delete, "its deletion was begun before"),
         BackupState::NotCompleted => {
@@ -78,6 +112,9 @@ fn not_counted(entry: &BackupEntry) -> Pruned {
         }
         BackupState::Elsewhere => {
             (PruneAction::Leave, "some of its stripes are in directories that were not named")
+        }
+        BackupState::Whole | BackupState::Damaged | BackupState::OnRecord if base_is_missing => {
+            (PruneAction::Leave, "what it is based on is not in the directories that were named")
         }
         BackupState::Whole | BackupState::Damaged | BackupState::OnRecord => (
             PruneAction::Leave,
@@ -96,6 +133,7 @@ mod tests {
             set: "00".into(),
             created_utc: Some("2026-11-20T02:00:00Z".parse().unwrap()),
             source: source.map(str::to_owned),
+            base: None,
             state,
             wrong: String::new(),
             proof: Proof::Unproven,
@@ -120,9 +158,30 @@ mod tests {
         ] {
             let entry = entry(state, source);
             assert!(kept(&entry).is_none(), "{state:?}");
-            assert_eq!(not_counted(&entry).action, action, "{state:?}");
+            assert_eq!(not_counted(&entry, false).action, action, "{state:?}");
         }
         let damaged = kept(&entry(BackupState::Damaged, Some("shop"))).unwrap();
         assert_eq!(damaged.proof, Proof::Damaged);
+    }
+
+    /// While an increment was written, a clean-up deleted the backup that it was compared with.
+    #[test]
+    fn what_is_left_keeps_what_it_is_based_on() {
+        let named = |set: &str, base: Option<&str>, action| {
+            let base = base.map(str::to_owned);
+            let backup = BackupEntry { set: set.into(), base, ..entry(BackupState::Whole, Some("shop")) };
+            Pruned { backup, action, reasons: Vec::new(), because: None }
+        };
+        let (delete, leave) = (PruneAction::Delete, PruneAction::Leave);
+        let mut all = [
+            named("a", None, delete),
+            named("b", Some("a"), delete),
+            named("c", Some("a"), delete),
+            named("d", Some("b"), leave),
+        ];
+        keep_bases(&mut all);
+        let actions: Vec<_> = all.iter().map(|one| one.action).collect();
+        assert_eq!(actions, [PruneAction::Keep, PruneAction::Keep, delete, leave]);
+        assert_eq!(all[0].reasons, [Reason::BaseOf("b".into())]);
     }
 }

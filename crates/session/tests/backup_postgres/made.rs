@@ -36,6 +36,7 @@ fn a_stripe_set_of_a_server_has_its_label_its_log_and_its_control_file() {
         workers: Some(1),
         limit: None,
         lock: None,
+        base: None,
     };
     let created = create(request, transfer, &()).unwrap();
     assert!(created.ended.is_none(), "{:?}", created.ended);

@@ -7,6 +7,7 @@
 //! ```
 
 mod ahead;
+mod base;
 mod encode;
 mod error;
 mod item;
@@ -30,6 +31,7 @@ mod tree;
 mod trial;
 mod writer;
 
+pub use base::Base;
 pub use error::CreateError;
 pub use item::{Inspect, Item, Live, LiveEnd, OnChange, PreparedSource, What, metadata_of};
 pub use made::{Counts, Made, MadeStripe};

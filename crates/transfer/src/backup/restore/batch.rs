@@ -10,10 +10,9 @@ use iostall_engine::{Access, FileHandle, FileIndex, OpenOptions, OpenTarget, ope
 use super::error::RestoreError;
 use super::stage::{Destination, IS_WRITTEN, RestoreStage, StageError};
 use super::tree::{Opening, Tree};
-use crate::backup::codec::Decoder;
 use crate::backup::format::{FrameKind, IndexRecord};
 use crate::backup::read::{
-    Damage, OpenSet, OpenStripe, ReadError, ReadShape, Run, RunSource, StripeRead, add_reads, entry_of,
+    ChainStripe, Damage, OpenSet, ReadError, ReadShape, Run, RunSource, StripeRead, add_reads, entry_of,
     run_job, runs,
 };
 use crate::buffers::BufferSet;
@@ -34,6 +33,8 @@ pub(super) struct Writing<'w> {
     buffers: BufferSet,
     rate: Option<&'w RateLimit>,
     progress: &'w Progress,
+    /// The stripes of the set and of what it is based on, and what is in them.
+    sources: Vec<ChainStripe<'w>>,
     records: Vec<&'w [IndexRecord]>,
     counters: Vec<StripeCounter>,
     pub(super) stripes: Vec<StripeRead>,
@@ -57,28 +58,36 @@ impl<'w> Writing<'w> {
     ) -> Result<Self, RestoreError> {
         let buffers =
             shape.buffers().map_err(RestoreError::system("map buffers for", Path::new("a restore")))?;
-        let records = set.stripes.iter().map(OpenStripe::records).collect();
-        let counters = progress.count_stripes(set.stripes.len());
-        let stripes = vec![StripeRead::default(); set.stripes.len()];
-        Ok(Self { set, tree, shape, buffers, rate, progress, records, counters, stripes })
+        let sources: Vec<_> = set.all_stripes().collect();
+        let records = sources.iter().map(|one| one.open.records()).collect();
+        let counters = progress.count_stripes(sources.len());
+        let stripes = vec![StripeRead::default(); sources.len()];
+        Ok(Self { set, tree, shape, buffers, rate, progress, sources, records, counters, stripes })
     }
 
     fn runs(
         &self,
-        wanted: impl Fn(&IndexRecord) -> bool,
+        wanted: impl Fn(usize, &IndexRecord) -> bool,
         join: impl Fn(&IndexRecord, &IndexRecord) -> bool,
     ) -> Vec<Run> {
-        let stripes = self.set.stripes.iter().map(|open| &open.stripe).zip(self.records.iter().copied());
+        let stripes = self.sources.iter().map(|one| &one.open.stripe).zip(self.records.iter().copied());
         runs(stripes, &self.shape, wanted, join)
     }
 
     /// Small files and ends of files, which workers write while they decode. A restore of everything also checks the entries,
     /// so that it has seen every frame.
     pub(super) fn bundles(&mut self, checks_entries: bool) -> Result<(), RestoreError> {
-        let is_wanted = |record: &IndexRecord| match record.kind {
-            FrameKind::Bundle => true,
-            FrameKind::Entries => checks_entries,
-            FrameKind::Data | FrameKind::Index | FrameKind::End => false,
+        let is_wanted = |stripe: usize, record: &IndexRecord| match (record.kind, self.sources[stripe].number)
+        {
+            (FrameKind::Bundle, 0) => true,
+            (FrameKind::Bundle, base) => {
+                let pieces = self.set.chain.in_frame(base, record.sequence);
+                pieces.iter().any(|piece| self.tree.plan.files.contains_key(&piece.file))
+            }
+            (FrameKind::Entries | FrameKind::Digests | FrameKind::Bases, number) => {
+                checks_entries && number == 0
+            }
+            (FrameKind::Data | FrameKind::Index | FrameKind::End, _) => false,
         };
         let runs = self.runs(is_wanted, |_, _| true);
         self.job(&runs, &[])
@@ -86,15 +95,17 @@ impl<'w> Writing<'w> {
 
     /// Files with frames of their own.
     pub(super) fn data(&mut self) -> Result<(), RestoreError> {
-        let is_wanted = |record: &IndexRecord| {
-            record.kind == FrameKind::Data && self.tree.plan.files.contains_key(&record.file)
+        let is_wanted = |stripe: usize, record: &IndexRecord| {
+            let file = self.file_of(stripe, record);
+            file.is_some_and(|file| self.tree.plan.files.contains_key(&file))
         };
         let follows = |one: &IndexRecord, next: &IndexRecord| {
             one.file == next.file && one.offset + u64::from(one.plain_length) == next.offset
         };
         let mut of_files: BTreeMap<u64, Vec<Run>> = BTreeMap::new();
         for run in self.runs(is_wanted, follows) {
-            of_files.entry(self.first(&run).file).or_default().push(run);
+            let file = self.file_of(run.stripe, self.first(&run));
+            of_files.entry(file.unwrap_or_default()).or_default().push(run);
         }
         let mut of_files: Vec<_> = of_files.into_iter().collect();
         for batch in of_files.chunks_mut(FILES_AT_ONCE) {
@@ -113,6 +124,12 @@ impl<'w> Writing<'w> {
         Ok(())
     }
 
+    /// The file of this set that a frame of data has a part of; `None` if it has none.
+    fn file_of(&self, stripe: usize, record: &IndexRecord) -> Option<u64> {
+        let source = &self.sources[stripe];
+        source.file_of(&self.set.chain, record)
+    }
+
     fn first(&self, run: &Run) -> &IndexRecord {
         &self.records[run.stripe][run.first]
     }
@@ -126,10 +143,11 @@ impl<'w> Writing<'w> {
             let record = self.first(run);
             let next = record.offset.saturating_add(run.plain_length.into());
             if record.offset < end || next > size_bytes {
-                let stripe = &self.set.stripes[run.stripe].stripe;
+                let source = &self.sources[run.stripe];
+                let stripe = &source.open.stripe;
                 let message = "the frame lies outside its file, or over another frame";
                 let damage =
-                    Damage::of_frame(stripe.number(), &stripe.path, record, &self.set.manifest, message);
+                    Damage::of_frame(stripe.number(), &stripe.path, record, &source.set.manifest, message);
                 return Err(ReadError::Damaged(vec![damage]).into());
             }
             end = next;
@@ -165,7 +183,7 @@ impl<'w> Writing<'w> {
         if runs.is_empty() {
             return Ok(());
         }
-        let stripes = self.set.stripes.len();
+        let stripes = self.sources.len();
         let place = |at: usize| FileIndex(u16::try_from(stripes + at).unwrap_or(u16::MAX));
         let number = |file: &OpenFile| self.tree.plan.all[file.index].entry.number;
         let destinations: HashMap<u64, Destination> = (0..)
@@ -174,15 +192,14 @@ impl<'w> Writing<'w> {
             .collect();
         let mut stages = (0..self.shape.workers)
             .map(|_| {
-                let decoder = Decoder::new(self.set.manifest.set, self.set.keys.as_ref())?;
-                Ok(RestoreStage::new(
+                RestoreStage::new(
                     self.set,
+                    &self.sources,
                     &self.records,
                     runs,
-                    decoder,
                     Opening::new(self.tree),
                     &destinations,
-                ))
+                )
             })
             .collect::<Result<Vec<_>, RestoreError>>()?;
         let mut sink = InPlace {
@@ -192,7 +209,7 @@ impl<'w> Writing<'w> {
             writes_max: self.shape.depth,
             excess: None,
         };
-        let of_stripes = self.set.stripes.iter().map(|open| open.stripe.handle());
+        let of_stripes = self.sources.iter().map(|one| one.open.stripe.handle());
         let of_files = open.iter().map(|file| (FileHandle::from(file.direct.file()).into(), file.align));
         let (handles, aligns): (Vec<_>, Vec<_>) = of_stripes.chain(of_files).unzip();
         let mut source = RunSource::new(runs, &self.counters);
@@ -227,11 +244,12 @@ impl<'w> Writing<'w> {
                 },
                 Err(cause) => ReadError::Pipeline(PipelineError::Stage { offset, cause }).into(),
             },
-            PipelineError::Read { file, offset, cause, .. } => {
-                ReadError::Damaged(vec![self.set.unreadable(file, offset, cause)]).into()
+            PipelineError::Read { file, offset, cause, .. } if usize::from(file.0) < self.sources.len() => {
+                let source = &self.sources[usize::from(file.0)];
+                ReadError::Damaged(vec![source.unreadable(offset, cause)]).into()
             }
             PipelineError::Write { file, cause, .. } => {
-                let at = usize::from(file.0).checked_sub(self.set.stripes.len());
+                let at = usize::from(file.0).checked_sub(self.sources.len());
                 let file =
                     at.and_then(|at| open.get(at)).map(|file| &self.tree.plan.all[file.index].entry.name);
                 RestoreError::Writing { name: file.cloned().unwrap_or_default(), source: cause.into() }

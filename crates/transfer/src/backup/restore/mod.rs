@@ -48,7 +48,8 @@ pub fn restore(
         return Err(ReadError::from(KeyError::NoKey).into());
     }
     // Another copy of the manifest may be damaged: one was good.
-    let damage: Vec<_> = set.damage.iter().filter(|damage| damage.stripe.is_some()).cloned().collect();
+    let of_stripes = set.damage.iter().filter(|damage| damage.stripe.is_some());
+    let damage: Vec<_> = of_stripes.chain(&set.chain.damage).cloned().collect();
     if !damage.is_empty() {
         return Err(ReadError::Damaged(damage).into());
     }
