@@ -44,7 +44,8 @@ impl BaseRequest {
                 let named: Vec<String> = manifest.sources.iter().map(|source| source.named.clone()).collect();
                 source_name(&manifest.host, &named) == source
             });
-            of_source && found.state() == SetState::Whole
+            // Stripes in other directories are found where the manifest says, or named then.
+            of_source && matches!(found.state(), SetState::Whole | SetState::Elsewhere(_))
         };
         let newest = found.iter().filter(is_it).max_by_key(|found| (found.created_unix_ns, found.set));
         let newest = newest.ok_or_else(|| CreateError::NoBase {

@@ -9,6 +9,7 @@ pub(super) fn stored(damage: &[Damage]) -> Vec<BackupDamage> {
 
 fn of(damage: &Damage) -> BackupDamage {
     BackupDamage {
+        base: damage.base.map(|set| set.to_string()),
         // Stripes are counted from 1 wherever a person reads it.
         stripe: damage.stripe.map(|number| number.saturating_add(1)),
         path: damage.path.display().to_string(),

@@ -11,7 +11,7 @@ use super::digests::pieces;
 use super::error::ReadError;
 use super::find::{directory_of, is_manifest_name};
 use super::medium::{HEAD_BYTES, read_start};
-use super::set::{Chain, OpenSet, open_alone};
+use super::set::{Chain, OpenSet, OpenStripe, open_alone};
 use crate::backup::codec::Unlock;
 use crate::backup::format::{PieceRecord, set_in_head};
 use crate::backup::places::paths_in;
@@ -67,11 +67,12 @@ fn chain_of(
         let is_needed = chain.pieces.iter().any(|piece| usize::from(piece.set) == number);
         let found = if is_needed { find(record, &places, unlock)? } else { Ok(None) };
         let base = found.unwrap_or_else(|message| {
-            chain.damage.push(of_set(message));
+            chain.damage.push(of_set(message).in_base(record.set));
             None
         });
         if let Some(base) = &base {
-            chain.damage.extend(base.damage.iter().filter(|damage| damage.stripe.is_some()).cloned());
+            let of_stripes = base.damage.iter().filter(|damage| damage.stripe.is_some());
+            chain.damage.extend(of_stripes.map(|damage| damage.clone().in_base(record.set)));
         }
         chain.bases.push(base);
     }
@@ -86,7 +87,7 @@ fn lost_frames(chain: &Chain, manifest: &Manifest) -> Vec<Damage> {
     let mut found = Vec::new();
     for (number, base) in chain.there() {
         let mut there: Vec<u64> =
-            base.stripes.iter().flat_map(|open| open.records()).map(|record| record.sequence).collect();
+            base.stripes.iter().flat_map(OpenStripe::records).map(|record| record.sequence).collect();
         there.sort_unstable();
         let of_base = |piece: &&PieceRecord| usize::from(piece.set) == number;
         let is_missing = |piece: &&PieceRecord| there.binary_search(&piece.sequence).is_err();
@@ -98,7 +99,7 @@ fn lost_frames(chain: &Chain, manifest: &Manifest) -> Vec<Damage> {
                 manifest.set,
                 name.unwrap_or_default()
             );
-            found.push(Damage::of_file(None, &base.manifest_path, message));
+            found.push(Damage::of_file(None, &base.manifest_path, message).in_base(base.manifest.set));
         }
     }
     found

@@ -41,8 +41,8 @@ fn of_frame(
     let wrong = |error: &dyn ToString| Fault { offset: record.position, message: error.to_string() };
     let mut frame = stripe.frame(record)?;
     let mut plain = vec![0; stripe.header.frame_bytes as usize];
-    let decoded = decoder.decode(&mut frame, stripe.number(), &mut plain);
-    let (header, plain) = decoded.map_err(|error| wrong(&error))?;
+    let found = decoder.decode(&mut frame, stripe.number(), &mut plain);
+    let (header, plain) = found.map_err(|error| wrong(&error))?;
     if !record.is_of(&header) {
         return Err(wrong(&"another frame than the index says stands here"));
     }

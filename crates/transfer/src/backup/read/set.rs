@@ -99,6 +99,16 @@ impl OpenSet {
 }
 
 impl ChainStripe<'_> {
+    /// Something in it that is not as it was written.
+    pub(crate) fn damage_of(&self, record: &IndexRecord, message: impl Into<String>) -> Damage {
+        let (stripe, manifest) = (&self.open.stripe, &self.set.manifest);
+        self.marked(Damage::of_frame(stripe.number(), &stripe.path, record, manifest, message))
+    }
+
+    fn marked(&self, damage: Damage) -> Damage {
+        if self.number == 0 { damage } else { damage.in_base(self.set.manifest.set) }
+    }
+
     /// The file that a frame of data in it has a part of, by its number in the set with `chain`; `None` if it has none.
     pub(crate) fn file_of(&self, chain: &Chain, record: &IndexRecord) -> Option<u64> {
         match (record.kind, self.number) {
@@ -115,7 +125,7 @@ impl ChainStripe<'_> {
     pub(crate) fn unreadable(&self, offset: u64, cause: IoFailure) -> Damage {
         let cause = self.open.stripe.failure().unwrap_or_else(|| cause.to_string());
         let message = format!("the stripe cannot be read: {cause}");
-        self.open.stripe.damage(Fault { offset, message })
+        self.marked(self.open.stripe.damage(Fault { offset, message }))
     }
 }
 

@@ -143,11 +143,8 @@ impl<'w> Writing<'w> {
             let record = self.first(run);
             let next = record.offset.saturating_add(run.plain_length.into());
             if record.offset < end || next > size_bytes {
-                let source = &self.sources[run.stripe];
-                let stripe = &source.open.stripe;
                 let message = "the frame lies outside its file, or over another frame";
-                let damage =
-                    Damage::of_frame(stripe.number(), &stripe.path, record, &source.set.manifest, message);
+                let damage = self.sources[run.stripe].damage_of(record, message);
                 return Err(ReadError::Damaged(vec![damage]).into());
             }
             end = next;

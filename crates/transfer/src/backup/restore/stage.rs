@@ -60,9 +60,7 @@ impl<'s> RestoreStage<'s> {
     }
 
     fn damage(&self, run: &Run, record: &IndexRecord, fault: &impl ToString) -> StageError {
-        let ChainStripe { set, open, .. } = self.sources[run.stripe];
-        let (stripe, manifest) = (&open.stripe, &set.manifest);
-        let damage = Damage::of_frame(stripe.number(), &stripe.path, record, manifest, fault.to_string());
+        let damage = self.sources[run.stripe].damage_of(record, fault.to_string());
         StageError::Damage(Box::new(damage))
     }
 
@@ -75,8 +73,8 @@ impl<'s> RestoreStage<'s> {
         let mut at = 0;
         for (record, frame) in frames_of(bytes, records, block) {
             let Some(Some(decoder)) = self.decoders.get_mut(source.number) else { continue };
-            let decoded = decoder.decode(frame, number, &mut into[at..]);
-            let (header, plain) = decoded.map_err(|fault| self.damage(run, record, &fault))?;
+            let found = decoder.decode(frame, number, &mut into[at..]);
+            let (header, plain) = found.map_err(|fault| self.damage(run, record, &fault))?;
             if !record.is_of(&header) {
                 return Err(self.damage(run, record, &FrameFault::OtherFrame));
             }

@@ -268,13 +268,13 @@ fn assert_names(increment: &Path, words: &str) {
 fn a_base_that_is_missing_another_or_damaged_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let [base, increment] = pair(directory.path(), None, None);
-    let id = open(&[base.clone()], None).unwrap().manifest.set.to_string();
+    let id = open(std::slice::from_ref(&base), None).unwrap().manifest.set.to_string();
     let place = base.parent().unwrap();
     let elsewhere = directory.path().join("elsewhere");
     fs::rename(place, &elsewhere).unwrap();
     assert_names(&increment, &format!("set {id} of "));
     assert_names(&increment, "is missing");
-    let set = open_with(&[increment.clone()], &[elsewhere.clone()], None).unwrap();
+    let set = open_with(std::slice::from_ref(&increment), std::slice::from_ref(&elsewhere), None).unwrap();
     assert_eq!(set.chain.damage, Vec::new());
     // A whole set of other content in its place.
     fs::create_dir(place).unwrap();
@@ -284,7 +284,7 @@ fn a_base_that_is_missing_another_or_damaged_is_named() {
     for path in stripes_of(&base).iter().chain([&base]) {
         fs::copy(elsewhere.join(path.file_name().unwrap()), path).unwrap();
     }
-    assert_eq!(damage(&[increment.clone()], None, false), Vec::<String>::new());
+    assert_eq!(damage(std::slice::from_ref(&increment), None, false), Vec::<String>::new());
     let rewritten = rewritten(&base);
     fs::write(&base, rewritten).unwrap();
     assert_names(&increment, "is not what it was");
@@ -317,7 +317,7 @@ fn an_encrypted_chain_needs_its_key_and_no_increment_on_it_is_readable() {
     let [base, increment] = pair(directory.path(), Some(&lock), Some(&unlock));
     let source = directory.path().join("source");
     assert_comes_back(&increment, &files(&source), Some(&unlock));
-    assert!(matches!(open(&[increment.clone()], None), Err(ReadError::Keys(_))));
+    assert!(matches!(open(std::slice::from_ref(&increment), None), Err(ReadError::Keys(_))));
     let error = back_up(&source, directory.path(), "plain", Some(&base), None, Some(&unlock)).unwrap_err();
     assert!(matches!(error, CreateError::NotLocked), "{error}");
     // What it is based on is known without the key.

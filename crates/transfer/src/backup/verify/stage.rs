@@ -67,8 +67,7 @@ impl Checked {
 
     fn bad(&mut self, part: &Part<'_>, run: &Run, record: &IndexRecord, message: String) {
         let source = part.stripes[run.stripe];
-        let (stripe, manifest) = (&source.open.stripe, &source.set.manifest);
-        self.damage.push(Damage::of_frame(stripe.number(), &stripe.path, record, manifest, message));
+        self.damage.push(source.damage_of(record, message));
         if let Some(file) = source.file_of(&part.set.chain, record) {
             self.cover(file, record.plain_length.into());
         }

@@ -8,8 +8,7 @@ use iostall_model::backup::{Digest32, FileEntry, FileKind, Manifest, StoredName}
 use crate::backup::codec::{Decoder, SetKeys};
 use crate::backup::format::{
     Bundle, End, FRAME_HEADER_BYTES, FrameHeader, FrameKind, IndexRecord, PieceRecord, StripeHeader,
-    entry_lines,
-    frame_block_bytes, index_records, pieces_of,
+    entry_lines, frame_block_bytes, index_records, pieces_of,
 };
 use crate::backup::manifest_file;
 
