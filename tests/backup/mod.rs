@@ -6,6 +6,7 @@ mod create;
 mod device;
 mod drill;
 mod drill_postgres;
+mod increments;
 mod keep;
 mod keys;
 mod killed;

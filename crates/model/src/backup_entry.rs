@@ -17,6 +17,9 @@ pub struct BackupEntry {
     /// What it is a backup of; `None` if neither an open manifest nor the store says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The set that it is an increment on, in hexadecimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
     pub state: BackupState,
     /// What is wrong with it, in words; empty if nothing is.
     #[serde(skip_serializing_if = "String::is_empty")]

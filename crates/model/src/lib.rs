@@ -58,9 +58,9 @@ pub use give_way::GiveWay;
 pub use kind::Kind;
 pub use kinds::{
     AskedFormat, AskedProfile, BackupEnd, BackupHeader, BackupOutcome, BackupTuneOutcome,
-    BackupVerifyOutcome, CopyOutcome, DrillOutcome, EarlierCells, FileInBackup, FsyncOutcome, HistoryEntry,
-    LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest, Outcome, PacedOutcome, PartAlone,
-    ProgressPoint, ReadBack, RestoreOutcome, RestoredTablespace, RunBody, SqlServerBackupOutcome,
+    BackupVerifyOutcome, BaseUse, CopyOutcome, DrillOutcome, EarlierCells, FileInBackup, FsyncOutcome,
+    HistoryEntry, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest, Outcome, PacedOutcome,
+    PartAlone, ProgressPoint, ReadBack, RestoreOutcome, RestoredTablespace, RunBody, SqlServerBackupOutcome,
     SqlServerVerifyOutcome, SweepOutcome, TuneAnswer, TuneLimit, TunePart, TunedRestore, TunedServer,
     TunedSetting, VerifyOutcome,
 };

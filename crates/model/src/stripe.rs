@@ -46,6 +46,9 @@ pub struct StripeUse {
 /// Something in a backup that is not as it was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupDamage {
+    /// Id of the set that it is in, if that is one that the set is based on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
     /// Number of the stripe, from 1; `None` for the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stripe: Option<u16>,

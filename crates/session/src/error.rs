@@ -89,6 +89,8 @@ pub enum SessionError {
     TuneStream,
     #[error("{named} is a server or a database, and settings are tried on files")]
     TuneDatabase { named: String },
+    #[error("{} is an increment, and restores are tried with whole sets", named.display())]
+    TuneIncrement { named: PathBuf },
     #[error("{} is no file: tune tries targets on this machine", target.display())]
     TuneObject { target: PathBuf },
     #[error("{} has nothing to read", named.display())]
@@ -284,6 +286,7 @@ impl SessionError {
             Self::TuneObject { .. } => {
                 "`--to null:` tries reading and compressing, and `backup create --stats 10` shows what the store takes"
             }
+            Self::TuneIncrement { .. } => "name the set that it is based on: what suits one suits the other",
             Self::TuneEmpty { .. } => "name files with data",
             Self::TuneSpace { .. } => "free space there, or name another target",
             Self::TuneMemory { .. } => {

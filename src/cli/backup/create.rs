@@ -8,6 +8,7 @@ use iostall_model::backup::{Compression, LockMode};
 use iostall_model::retention::Within;
 use iostall_session::backup::lock_for::LockFor;
 
+use super::base::BaseArgs;
 use super::keys::LockArgs;
 use crate::cli::copy::NiceChoice;
 use crate::cli::give_way::GiveWayArgs;
@@ -22,6 +23,7 @@ const STRIPES_MAX: usize = 64;
 #[command(after_help = "Examples:\n  \
     iostall backup create --to /b1/shop.iob --to /b2/shop.iob /var/lib/shop\n  \
     iostall backup create --to /b1/shop.iob --compress zstd:3 --encrypt-to age1… --encrypt-to age1… /var/lib/shop\n  \
+    iostall backup create --to /b1/mon.iob --base /b1 /var/lib/shop     what changed since the newest one in /b1\n  \
     iostall backup create --to /b1/disk.iob /dev/mapper/shop-snapshot    a block device\n  \
     iostall backup create --to s3://backups/db1/shop.iob /var/lib/shop    keys from AWS_ACCESS_KEY_ID …\n  \
     iostall backup create --to s3://backups/db1/shop.iob --lock 30d /var/lib/shop    nobody can delete it for 30 days
@@ -44,6 +46,8 @@ pub(crate) struct CreateArgs {
     /// zstd, zstd:LEVEL (-7 to 22), lz4 or none
     #[arg(long, value_name = "HOW", default_value = "zstd:1", help_heading = "What")]
     pub(crate) compress: Compression,
+    #[command(flatten)]
+    pub(crate) base: BaseArgs,
     #[command(flatten)]
     pub(crate) lock: LockArgs,
     /// The directory of mariadb-backup, if it is not in PATH: the backup of MariaDB is read by it

@@ -10,6 +10,7 @@ use iostall_session::backup::drill::DrillRequest;
 use iostall_session::backup::sqlserver::SqlServerDrillRequest;
 use iostall_transfer::backup::codec::Unlock;
 
+use super::base::BasePlaces;
 use super::keys::UnlockArgs;
 use crate::cli::copy::NiceChoice;
 use crate::cli::load::OutputArgs;
@@ -37,6 +38,8 @@ pub(crate) struct DrillArgs {
     /// In directories, the newest set of a source whose name contains this
     #[arg(long, value_name = "TEXT", help_heading = "What")]
     pub(crate) source: Option<String>,
+    #[command(flatten)]
+    pub(crate) base: BasePlaces,
     #[command(flatten)]
     pub(crate) unlock: UnlockArgs,
     /// Where to restore to: a directory of the drill's own is made there, and removed again
@@ -136,6 +139,7 @@ impl DrillArgs {
             statements: self.check.clone(),
             settings: self.set.clone(),
             timeout: self.timeout,
+            bases: self.base.base.clone(),
             unlock,
             workers: self.workers,
             limit: self.limit,

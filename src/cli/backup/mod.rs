@@ -1,5 +1,6 @@
 //! `iostall backup`.
 
+mod base;
 mod create;
 mod drill;
 mod keep;

@@ -10,6 +10,7 @@ use iostall_session::backup::tablespaces::TablespaceMove;
 use iostall_transfer::backup::codec::Unlock;
 use iostall_transfer::backup::read::ReadChoice;
 
+use super::base::BasePlaces;
 use super::create::power_of_two;
 use super::keys::UnlockArgs;
 use super::restore_tune::RestoreTuneArgs;
@@ -60,6 +61,8 @@ pub(crate) struct RestoreArgs {
     #[command(flatten)]
     pub(crate) safety: SafetyArgs,
     #[command(flatten)]
+    pub(crate) base: BasePlaces,
+    #[command(flatten)]
     pub(crate) unlock: UnlockArgs,
 
     #[command(flatten)]
@@ -92,6 +95,7 @@ impl RestoreArgs {
             to: self.to.clone().unwrap_or_default(),
             only: self.only.clone(),
             expect: self.expect,
+            bases: self.base.base.clone(),
             unlock,
             consent: self.safety.consent(),
             choice: self.choice.choice(),

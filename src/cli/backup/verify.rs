@@ -10,6 +10,7 @@ use iostall_session::backup::sqlserver::SqlServerVerifyRequest;
 use iostall_session::backup::verify::BackupVerifyRequest;
 use iostall_transfer::backup::codec::Unlock;
 
+use super::base::BasePlaces;
 use super::keys::UnlockArgs;
 use crate::cli::copy::NiceChoice;
 use crate::cli::load::OutputArgs;
@@ -36,6 +37,8 @@ pub(crate) struct BackupVerifyArgs {
     /// The id of the set that this should be: the newest, as `iostall backup list --json` shows it
     #[arg(long, value_name = "SETID", help_heading = "What")]
     pub(crate) expect: Option<SetId>,
+    #[command(flatten)]
+    pub(crate) base: BasePlaces,
     #[command(flatten)]
     pub(crate) unlock: UnlockArgs,
     /// Check an encrypted backup without its key: the checksums of what is stored, and nothing of what is in it
@@ -81,6 +84,7 @@ impl BackupVerifyArgs {
             from: self.from.clone(),
             headers_only: self.headers,
             expect: self.expect,
+            bases: self.base.base.clone(),
             unlock,
             without_key: self.without_key,
             limit: self.limit,

@@ -38,6 +38,7 @@ pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> 
         buffers: args.buffers,
         workers: args.workers,
         limit: args.limit,
+        base: args.base.request(lock.as_ref()),
         lock,
         object_lock: args.object_lock(),
     };

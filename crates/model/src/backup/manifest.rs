@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::base::BaseRecord;
 use super::bytes::{Digest32, StoredName};
 use super::entry::FileEntry;
 use super::object_lock::ObjectLock;
@@ -30,6 +31,9 @@ pub struct Manifest {
     /// By number.
     pub stripes: Vec<StripeRecord>,
     pub totals: Totals,
+    /// Of an increment: the set that it was compared with, then what that one is based on. Empty for a whole backup.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bases: Vec<BaseRecord>,
     /// What may be wrong with it, such as files that changed while they were read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -65,8 +69,16 @@ pub struct Totals {
     pub hole_bytes: u64,
     /// Bytes read from the sources.
     pub source_bytes: u64,
+    /// Of these, in frames of the sets that it is based on.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub base_bytes: u64,
     /// What these became before they were padded to blocks: compressed and encrypted bytes.
     pub compressed_bytes: u64,
     /// Bytes of all stripes together.
     pub stored_bytes: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

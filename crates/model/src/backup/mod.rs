@@ -1,5 +1,6 @@
 //! Backups: what a stripe set is made of, and how it was made.
 
+mod base;
 mod bytes;
 mod compression;
 mod entry;
@@ -9,6 +10,7 @@ mod set_id;
 mod settings;
 mod source;
 
+pub use base::BaseRecord;
 pub use bytes::{Digest32, StoredName};
 pub use compression::{Compression, CompressionError};
 pub use entry::{FileAttribute, FileEntry, FileKind, FileMetadata};

@@ -20,6 +20,12 @@ pub struct BackupOutcome {
     /// Id of the stripe set, in hexadecimal digits; `None` if nothing was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<String>,
+    /// Of an increment: the set that it was compared with, then what that one is based on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bases: Vec<String>,
+    /// Bytes that are as they were in these, and were not stored again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub base_bytes: u64,
     /// Where the manifest is, which makes the stripes a backup. `None` if there is none: nothing was written, or it was
     /// not completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,9 +73,10 @@ pub struct BackupOutcome {
 }
 
 impl BackupOutcome {
-    /// Size of the source as a multiple of what was written; `None` if one of them is nothing.
+    /// Size of what had to be stored of the source as a multiple of what was written; `None` if one of them is nothing.
     pub fn ratio(&self) -> Option<f64> {
-        (self.stored_bytes > 0 && self.bytes > 0).then(|| self.bytes as f64 / self.stored_bytes as f64)
+        let stored = self.bytes.saturating_sub(self.base_bytes);
+        (self.stored_bytes > 0 && stored > 0).then(|| stored as f64 / self.stored_bytes as f64)
     }
 
     /// Pages of the database.

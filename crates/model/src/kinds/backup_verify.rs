@@ -25,7 +25,11 @@ pub struct BackupVerifyOutcome {
     #[serde(default, skip_serializing_if = "is_false")]
     pub without_key: bool,
     pub newest: Newest,
+    /// Of an increment: what it needs of the sets that it is based on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bases: Vec<BaseUse>,
     pub files: u64,
+    /// Those of its bases that it needs included.
     pub frames: u64,
     /// Of these, as they should be.
     pub good_frames: u64,
@@ -45,6 +49,15 @@ pub struct BackupVerifyOutcome {
     /// What is damaged, in the order of stripes and positions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damage: Vec<BackupDamage>,
+}
+
+/// A set that an increment is based on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseUse {
+    /// Its id, in hexadecimal digits.
+    pub set: String,
+    /// Frames of it that the increment needs.
+    pub frames: u64,
 }
 
 /// Whether the set is the newest of its source, which a set cannot tell by itself.

@@ -26,7 +26,7 @@ pub use self::backup_drill::DrillOutcome;
 pub use self::backup_tune::{
     BackupTuneOutcome, PartAlone, TuneAnswer, TuneLimit, TunePart, TunedRestore, TunedServer, TunedSetting,
 };
-pub use self::backup_verify::{BackupVerifyOutcome, Newest};
+pub use self::backup_verify::{BackupVerifyOutcome, BaseUse, Newest};
 pub use self::copy::CopyOutcome;
 pub use self::fsync::FsyncOutcome;
 pub use self::load::{AskedFormat, AskedProfile, LoadOutcome};

@@ -56,6 +56,7 @@ fn columns(last: &[&str]) -> Vec<Column> {
         Column::words("set"),
         Column::words(&heading("created")),
         Column::words("source"),
+        Column::words("base").droppable(2),
         Column::numbers("size").droppable(2),
         Column::numbers("stored"),
         Column::numbers("ratio").droppable(1),
@@ -68,7 +69,8 @@ fn columns(last: &[&str]) -> Vec<Column> {
 
 fn cells(entry: &BackupEntry) -> Vec<TableCell> {
     let size = entry.size_bytes;
-    let ratio = size.filter(|size| *size > 0 && entry.stored_bytes > 0);
+    // An increment says nothing of how the source shrinks.
+    let ratio = size.filter(|size| *size > 0 && entry.stored_bytes > 0 && entry.base.is_none());
     let ratio = ratio.map(|size| format!("{:.2}", size as f64 / entry.stored_bytes as f64));
     let source = match (&entry.source, entry.is_encrypted) {
         (Some(source), _) => shown(source),
@@ -77,9 +79,10 @@ fn cells(entry: &BackupEntry) -> Vec<TableCell> {
     };
     let none = || NONE.to_owned();
     vec![
-        TableCell::from(entry.set.chars().take(SET_DIGITS).collect::<String>()),
+        TableCell::from(id(&entry.set)),
         TableCell::from(entry.created_utc.map_or_else(none, column)),
         TableCell::from(source),
+        TableCell::from(entry.base.as_deref().map_or_else(none, id)),
         TableCell::from(size.map_or_else(none, bytes)),
         TableCell::from(bytes(entry.stored_bytes)),
         TableCell::from(ratio.unwrap_or_else(none)),
@@ -102,6 +105,11 @@ fn lock(entry: &BackupEntry) -> String {
         (false, Some(lock)) => format!("{} ({})", column(lock.until_utc), lock.mode),
         (false, None) => NONE.to_owned(),
     }
+}
+
+/// The beginning of a set's id.
+fn id(set: &str) -> String {
+    set.chars().take(SET_DIGITS).collect()
 }
 
 fn proof_cell(proof: Proof) -> TableCell {

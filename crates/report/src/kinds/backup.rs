@@ -148,19 +148,31 @@ fn facts(backup: &BackupOutcome) -> Vec<Fact> {
             .filter(|_| backup.is_whole())
             .map(|lock| Fact::new("locked", format!("until {} ({})", timestamp(lock.until_utc), lock.mode))),
     );
+    if let Some(base) = backup.bases.first() {
+        let more = match backup.bases.len() - 1 {
+            0 => String::new(),
+            1 => ", which is based on another one".to_owned(),
+            more => format!(", which is based on {more} others"),
+        };
+        let same = bytes(backup.base_bytes);
+        facts.push(Fact::new("base", format!("{}{more}; {same} are as they were there", shown(base))));
+    }
     facts.push(Fact::new("moved", moved_by(&backup.shape)));
     facts.extend(backup.shape.caching_reasons.iter().map(|reason| Fact::new("buffered", shown(reason))));
     let encryption = backup.shape.encryption.as_ref();
     facts.push(Fact::new("encryption", encryption.map_or_else(|| "none".to_owned(), |words| shown(words))));
     facts.extend(limit_fact(&backup.buffer_time, TARGET));
     let holes = (backup.hole_bytes > 0).then(|| format!(" · {} of holes left out", bytes(backup.hole_bytes)));
+    let changed = (!backup.bases.is_empty())
+        .then(|| format!(", {} of them changed", bytes(backup.bytes.saturating_sub(backup.base_bytes))));
     let files =
         if backup.files == 1 { "1 file".to_owned() } else { format!("{} files", count(backup.files)) };
     facts.push(Fact::new(
         "size",
         format!(
-            "{} in {files}, stored as {}{}",
+            "{} in {files}{}, stored as {}{}",
             bytes(backup.bytes),
+            changed.unwrap_or_default(),
             bytes(backup.stored_bytes),
             holes.unwrap_or_default()
         ),

@@ -71,6 +71,12 @@ fn answer(run: &Run, verify: &BackupVerifyOutcome) -> String {
         1 => "THE BACKUP IS DAMAGED in 1 place".to_owned(),
         _ => format!("THE BACKUP IS DAMAGED in {} places", count(damaged)),
     };
+    let bases = match (verify.bases.len(), verify.headers_only) {
+        (0, _) => String::new(),
+        (_, true) => format!(", and so is every frame that it needs of {}", bases(verify)),
+        (_, false) => format!(", with what it needs of {}", bases(verify)),
+    };
+    let state = if damaged == 0 && !run.interrupted { format!("{state}{bases}") } else { state };
     let newest = match &verify.newest {
         Newest::Unknown => "whether it is the newest cannot be told from it",
         Newest::Expected => "it is the one that was expected",
@@ -79,6 +85,13 @@ fn answer(run: &Run, verify: &BackupVerifyOutcome) -> String {
         Newest::Older { .. } => "it is NOT the newest one of its source",
     };
     [line(verify), state, newest.to_owned()].join("; ")
+}
+
+fn bases(verify: &BackupVerifyOutcome) -> String {
+    match verify.bases.len() as u64 {
+        1 => "the set that it is based on".to_owned(),
+        sets => format!("the {} sets that it is based on", count(sets)),
+    }
 }
 
 fn card(verify: &BackupVerifyOutcome) -> Vec<Tile> {
@@ -125,6 +138,9 @@ fn facts(verify: &BackupVerifyOutcome) -> Vec<Fact> {
         Fact::new("checked", depth.to_owned()),
         Fact::new("holds", holds),
     ];
+    facts.extend(verify.bases.iter().map(|base| {
+        Fact::new("based on", format!("{}: {} frames of it", shown(&base.set), count(base.frames)))
+    }));
     facts.extend(limit_fact(&verify.buffer_time, "destination"));
     facts.push(striped::cpu(verify.cpu_user_ns, verify.cpu_system_ns, verify.stored_bytes));
     facts

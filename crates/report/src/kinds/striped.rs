@@ -189,6 +189,7 @@ mod tests {
     #[test]
     fn a_damaged_frame_is_named_with_its_stripe_and_with_the_file_whose_content_it_holds() {
         let damaged = BackupDamage {
+            base: None,
             stripe: Some(2),
             path: "/b2/shop.iob".into(),
             frame: Some(17),

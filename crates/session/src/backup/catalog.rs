@@ -7,6 +7,7 @@ use iostall_transfer::backup::catalog::{FoundSet, ScanError, SetState, scan};
 use iostall_transfer::backup::codec::Unlock;
 use jiff::Timestamp;
 
+use super::damage::short;
 use super::known::{KnownSets, source_name};
 
 /// A backup and its files.
@@ -23,7 +24,17 @@ pub fn catalog(
     known: &KnownSets,
 ) -> Result<Vec<CatalogEntry>, ScanError> {
     let found = scan(directories, unlock)?;
-    Ok(found.into_iter().map(|found| CatalogEntry { entry: entry(&found, known), found }).collect())
+    let mut all: Vec<CatalogEntry> =
+        found.into_iter().map(|found| CatalogEntry { entry: entry(&found, known), found }).collect();
+    let whole = all.iter().filter(|one| one.entry.state == BackupState::Whole);
+    let whole: Vec<String> = whole.map(|one| one.entry.set.clone()).collect();
+    for one in &mut all {
+        let missing = one.entry.base.as_ref().filter(|base| !whole.contains(base));
+        if let Some(base) = missing.filter(|_| one.entry.wrong.is_empty()) {
+            one.entry.wrong = format!("set {}, which it is based on, is not whole here", short(base));
+        }
+    }
+    Ok(all)
 }
 
 fn entry(found: &FoundSet, known: &KnownSets) -> BackupEntry {
@@ -49,6 +60,7 @@ fn entry(found: &FoundSet, known: &KnownSets) -> BackupEntry {
     BackupEntry {
         created_utc: created,
         source,
+        base: found.base.map(|base| base.to_string()),
         state,
         wrong,
         proof: known.proof(&set),

@@ -17,6 +17,7 @@ use iostall_transfer::backup::create::{
 };
 use iostall_transfer::rate::RateLimit;
 
+use super::base::BaseRequest;
 use super::database::{DatabaseSourceError, ReadyDatabase};
 use super::lock_for::LockFor;
 use crate::error::SessionError;
@@ -39,6 +40,8 @@ pub struct CreateRequest {
     pub lock: Option<Lock>,
     /// For how long the store keeps it from everybody who would delete it.
     pub object_lock: Option<LockFor>,
+    /// The set that it is an increment on; `None` for a whole backup.
+    pub base: Option<BaseRequest>,
 }
 
 /// A source as the user named it.
@@ -107,7 +110,8 @@ pub fn create(
         BackupSource::Path(path) => Some(path.clone()),
         BackupSource::StandardInput | BackupSource::Database(_) | BackupSource::Prepared(_) => None,
     });
-    let options = options(&request, transfer.rate())?;
+    let base = request.base.as_ref().map(|base| base.open(&sources)).transpose()?;
+    let options = CreateOptions { base, ..options(&request, transfer.rate())? };
     // Before a server is put into backup mode, or an hour is spent on a list of files.
     create::check(&options)?;
     let done = transfer.work(observer, |progress| -> Result<Made, SessionError> {
@@ -151,6 +155,7 @@ fn options(
         rate: giving_way.or_else(fixed),
         limit_bytes_per_second: request.limit,
         lock: request.lock.clone(),
+        base: None,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         object_lock: request.object_lock.map(|lock| lock.from(utc_now())).transpose()?,
         host: System::here().host().hostname,
@@ -207,6 +212,8 @@ fn outcome(made: Option<&Made>, options: &CreateOptions, transfer: &Transfer) ->
     };
     BackupOutcome {
         set: is_kept.then(|| manifest.set.to_string()),
+        bases: manifest.bases.iter().map(|base| base.set.to_string()).collect(),
+        base_bytes: manifest.totals.base_bytes,
         manifest: manifest_path.as_ref().map(|path| path.display().to_string()),
         object_lock: manifest.object_lock,
         page_bytes: *page_bytes,
@@ -330,6 +337,7 @@ mod tests {
             limit: None,
             lock: None,
             object_lock: None,
+            base: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Damage of a set in the form stored with a run.
 
 use iostall_model::stripe::{BackupDamage, StripeUse};
-use iostall_transfer::backup::read::{Damage, OpenSet, OpenStripe, StripeRead};
+use iostall_transfer::backup::read::{ChainStripe, Damage, OpenSet, StripeRead};
 
 pub(super) fn stored(damage: &[Damage]) -> Vec<BackupDamage> {
     damage.iter().map(of).collect()
@@ -9,6 +9,7 @@ pub(super) fn stored(damage: &[Damage]) -> Vec<BackupDamage> {
 
 fn of(damage: &Damage) -> BackupDamage {
     BackupDamage {
+        base: damage.base.map(|set| set.to_string()),
         // Stripes are counted from 1 wherever a person reads it.
         stripe: damage.stripe.map(|number| number.saturating_add(1)),
         path: damage.path.display().to_string(),
@@ -26,20 +27,20 @@ pub(super) fn short(set: &str) -> String {
     if set.is_empty() { "backup".to_owned() } else { set.chars().take(12).collect() }
 }
 
-/// The stripes of a set that are there.
+/// The stripes of a set that are there, and those of what it is based on.
 pub(super) fn stripes(set: &OpenSet) -> Vec<StripeUse> {
-    let one = |open: &OpenStripe| StripeUse {
+    let one = |ChainStripe { open, .. }: ChainStripe<'_>| StripeUse {
         path: open.stripe.path.display().to_string(),
         bytes: open.stripe.bytes,
         frames: open.end.map_or(0, |end| end.frames),
         busy_ns: 0,
     };
-    set.stripes.iter().map(one).collect()
+    set.all_stripes().map(one).collect()
 }
 
-/// The stripes of a set, of which so much was read: `bytes` of each so far, and the rest once all of it is known.
+/// The stripes of a set and of what it is based on, of which so much was read: `bytes` of each so far, and the rest once all of it is known.
 pub(super) fn stripes_read(set: &OpenSet, bytes: &[u64], read: &[StripeRead]) -> Vec<StripeUse> {
-    let one = |(at, open): (usize, &OpenStripe)| {
+    let one = |(at, ChainStripe { open, .. }): (usize, ChainStripe<'_>)| {
         let whole = read.get(at).copied().unwrap_or_default();
         StripeUse {
             path: open.stripe.path.display().to_string(),
@@ -48,5 +49,5 @@ pub(super) fn stripes_read(set: &OpenSet, bytes: &[u64], read: &[StripeRead]) ->
             busy_ns: whole.busy_ns,
         }
     };
-    set.stripes.iter().enumerate().map(one).collect()
+    set.all_stripes().enumerate().map(one).collect()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use iostall_model::backup_entry::{BackupEntry, BackupState};
 use iostall_model::retention::Proof;
+use iostall_model::stripe::BackupDamage;
 use iostall_model::{
     BackupOutcome, BackupVerifyOutcome, DrillOutcome, Newest, RestoreOutcome, Run, RunNumber,
 };
@@ -56,10 +57,10 @@ impl KnownSets {
         } else if let Some(outcome) = run.body.as_kind::<RestoreOutcome>() {
             // Where a part was asked for, the rest of the stripes was not read.
             let all = outcome.is_whole && outcome.only.is_none();
-            self.prove(&outcome.set, all, !outcome.damage.is_empty());
+            self.prove(&outcome.set, all, &outcome.damage);
         } else if let Some(outcome) = run.body.as_kind::<BackupVerifyOutcome>() {
             let all = !outcome.headers_only && !outcome.without_key && !run.interrupted;
-            self.prove(&outcome.set, all, !outcome.damage.is_empty());
+            self.prove(&outcome.set, all, &outcome.damage);
         } else if let Some(outcome) = run.body.as_kind::<DrillOutcome>() {
             self.drilled(run, outcome);
         }
@@ -68,7 +69,7 @@ impl KnownSets {
     /// A drill that failed for another reason than damage, such as a server that does not start here, leaves the set as it was.
     fn drilled(&mut self, run: &Run, outcome: &DrillOutcome) {
         let is_good = outcome.is_good() && !run.interrupted;
-        self.prove(&outcome.set, is_good, !outcome.damage.is_empty());
+        self.prove(&outcome.set, is_good, &outcome.damage);
         // Files without an engine were only read back.
         if is_good
             && !outcome.engines.is_empty()
@@ -85,6 +86,7 @@ impl KnownSets {
             set: set.clone(),
             created_utc: Some(run.started_utc),
             source: Some(source.clone()),
+            base: outcome.bases.first().cloned(),
             state: BackupState::OnRecord,
             wrong: String::new(),
             proof: Proof::Unproven,
@@ -102,7 +104,10 @@ impl KnownSets {
         self.sets.entry(set).or_default().made = Some((number, Made { source, entry }));
     }
 
-    fn prove(&mut self, set: &str, all: bool, is_damaged: bool) {
+    /// What is missing or wrong in a set that it is based on proves nothing, and is no damage of its own.
+    fn prove(&mut self, set: &str, all: bool, damage: &[BackupDamage]) {
+        let is_damaged = damage.iter().any(|one| one.base.is_none());
+        let all = all && damage.is_empty();
         let known = self.sets.entry(set.to_owned()).or_default();
         match (is_damaged, all) {
             (true, _) => known.proof = Proof::Damaged,
@@ -172,7 +177,6 @@ pub(super) fn source_name(host: &str, sources: &[String]) -> String {
 mod tests {
     use iostall_measure::RunClock;
     use iostall_model::RunBody;
-    use iostall_model::stripe::BackupDamage;
 
     use super::*;
     use crate::recorder::{Ended, Program, RunRecorder};
@@ -205,6 +209,8 @@ mod tests {
         };
         assert_eq!(proofs(vec![drilled(Some("PostgreSQL 15.8")), verified(Vec::new())]), Proof::Drilled);
         assert_eq!(proofs(vec![drilled(None)]), Proof::Verified, "no engine was started");
+        let of_base = BackupDamage { base: Some("b".into()), ..BackupDamage::default() };
+        assert_eq!(proofs(vec![verified(vec![of_base])]), Proof::Unproven, "its base was not there");
         let damaged = verified(vec![BackupDamage::default()]);
         assert_eq!(proofs(vec![drilled(Some("PostgreSQL 15.8")), damaged]), Proof::Damaged);
         let failed = DrillOutcome { is_complete: false, ..drill(Some("PostgreSQL 15.8")) };
@@ -225,6 +231,7 @@ mod tests {
                 set: set.into(),
                 created_utc: Some(at(day)),
                 source: Some(source.into()),
+                base: None,
                 state: BackupState::OnRecord,
                 wrong: String::new(),
                 proof: Proof::Unproven,
@@ -258,7 +265,7 @@ mod tests {
         assert_eq!(known.newest("c", Some("db1: shop"), at(3)), Newest::Known);
         assert_eq!(known.newest("c", Some("db2: shop"), at(1)), Newest::Unknown);
         assert_eq!(known.newest("c", None, at(1)), Newest::Unknown);
-        known.prove("b", true, true);
+        known.prove("b", true, &[BackupDamage::default()]);
         assert_eq!(known.newest("a", None, at(1)), Newest::Known, "a damaged one is of no use");
     }
 }

@@ -1,5 +1,6 @@
 //! Striped backups: the use cases around them, and running databases as their sources.
 
+pub mod base;
 pub mod catalog;
 pub mod create;
 mod damage;

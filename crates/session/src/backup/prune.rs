@@ -44,11 +44,14 @@ pub fn prune(request: &PruneRequest, known: &KnownSets) -> Result<Vec<Pruned>, S
         return Ok(pruned);
     }
     let abandoned_utc = request.abandoned_utc();
-    for (one, found) in pruned.iter_mut().zip(&found) {
-        if let Err(error) = carry_out(one, &found.found, abandoned_utc) {
+    // The newest first: what could not be deleted still needs what it is based on.
+    for at in (0..found.len()).rev() {
+        if let Err(error) = carry_out(&pruned[at], &found[at].found, abandoned_utc) {
+            let one = &mut pruned[at];
             let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
             one.action = PruneAction::Failed;
             one.because = Some(format!("{error}{}", cause.unwrap_or_default()));
+            keep_bases(&mut pruned);
         }
     }
     Ok(pruned)
@@ -64,17 +67,22 @@ fn carry_out(one: &Pruned, found: &FoundSet, abandoned_utc: Timestamp) -> Result
 }
 
 fn decide(found: &[CatalogEntry], request: &PruneRequest) -> Vec<Pruned> {
-    let countable: Vec<usize> = (0..found.len()).filter(|&at| kept(&found[at].entry).is_some()).collect();
+    let is_there = |set: &String| found.iter().any(|one| one.entry.set == *set);
+    let is_missing = |entry: &BackupEntry| entry.base.as_ref().is_some_and(|base| !is_there(base));
+    let can_count = |entry: &BackupEntry| kept(entry).is_some() && !is_missing(entry);
+    let countable: Vec<usize> = (0..found.len()).filter(|&at| can_count(&found[at].entry)).collect();
     let sets: Vec<Kept> = countable.iter().filter_map(|&at| kept(&found[at].entry)).collect();
     let reasons = reasons(&sets, &request.rules, request.now, &request.zone);
     let abandoned_utc = request.abandoned_utc();
-    let mut all: Vec<Pruned> = found.iter().map(|one| not_counted(&one.entry, abandoned_utc)).collect();
+    let not_counted = |one: &CatalogEntry| not_counted(&one.entry, is_missing(&one.entry), abandoned_utc);
+    let mut all: Vec<Pruned> = found.iter().map(not_counted).collect();
     for (at, reasons) in countable.into_iter().zip(reasons) {
         all[at].action = if reasons.is_empty() { PruneAction::Delete } else { PruneAction::Keep };
         all[at].because = None;
         all[at].reasons = reasons.into_iter().collect();
     }
     all.iter_mut().for_each(|one| keep_locked(one, request.now));
+    keep_bases(&mut all);
     all
 }
 
@@ -89,6 +97,29 @@ fn keep_locked(one: &mut Pruned, now: Timestamp) {
     }
 }
 
+/// What is left, such as an increment that is being written, needs what it is based on as much as what a rule keeps.
+fn keep_bases(all: &mut [Pruned]) {
+    let mut at = 0;
+    while let Some(one) = all.get(at) {
+        let set = one.backup.set.clone();
+        let base = one.backup.base.clone().filter(|_| one.action != PruneAction::Delete);
+        let is_it = |other: &&mut Pruned| {
+            other.action == PruneAction::Delete
+                && other.backup.state != BackupState::BeingDeleted
+                && Some(&other.backup.set) == base.as_ref()
+        };
+        match all.iter_mut().find(is_it) {
+            Some(base) => {
+                base.action = PruneAction::Keep;
+                base.reasons.push(Reason::BaseOf(set));
+                // It may have a base itself.
+                at = 0;
+            }
+            None => at += 1,
+        }
+    }
+}
+
 /// As the rules see it; `None` for what they cannot be applied to.
 fn kept(entry: &BackupEntry) -> Option<Kept> {
     let proof = match entry.state {
@@ -100,11 +131,11 @@ fn kept(entry: &BackupEntry) -> Option<Kept> {
         | BackupState::OnRecord => return None,
     };
     let (source, at) = (entry.source.clone()?, entry.created_utc?);
-    Some(Kept { id: entry.set.clone(), source, at, base: None, proof })
+    Some(Kept { id: entry.set.clone(), source, at, base: entry.base.clone(), proof })
 }
 
 /// What no rule applies to stays, except where a deletion was begun.
-fn not_counted(entry: &BackupEntry, abandoned_utc: Timestamp) -> Pruned {
+fn not_counted(entry: &BackupEntry, base_is_missing: bool, abandoned_utc: Timestamp) -> Pruned {
     let (action, because) = match entry.state {
         BackupState::BeingDeleted => (PruneAction::Delete, "its deletion was begun before"),
         BackupState::NotCompleted if entry.left.is_some_and(|left| left.newest_utc <= abandoned_utc) => {
@@ -119,6 +150,9 @@ fn not_counted(entry: &BackupEntry, abandoned_utc: Timestamp) -> Pruned {
         }
         BackupState::Elsewhere => {
             (PruneAction::Leave, "some of its stripes are in directories that were not named")
+        }
+        BackupState::Whole | BackupState::Damaged | BackupState::OnRecord if base_is_missing => {
+            (PruneAction::Leave, "what it is based on is not in the directories that were named")
         }
         BackupState::Whole | BackupState::Damaged | BackupState::OnRecord => (
             PruneAction::Leave,
@@ -140,6 +174,7 @@ mod tests {
             set: "00".into(),
             created_utc: Some("2026-11-20T02:00:00Z".parse().unwrap()),
             source: source.map(str::to_owned),
+            base: None,
             state,
             wrong: String::new(),
             proof: Proof::Unproven,
@@ -182,15 +217,36 @@ mod tests {
         ] {
             let entry = entry(state, source);
             assert!(kept(&entry).is_none(), "{state:?}");
-            assert_eq!(not_counted(&entry, Timestamp::MAX).action, action, "{state:?}");
+            assert_eq!(not_counted(&entry, false, Timestamp::MAX).action, action, "{state:?}");
         }
         let mut uploading = entry(BackupState::NotCompleted, Some("shop"));
         let newest_utc = "2026-11-20T03:00:00Z".parse().unwrap();
         uploading.left = Some(LeftUploads { uploads: 1, bytes: 8, newest_utc });
-        let action = |abandoned: &str| not_counted(&uploading, abandoned.parse().unwrap()).action;
+        let action = |abandoned: &str| not_counted(&uploading, false, abandoned.parse().unwrap()).action;
         assert_eq!(action("2026-11-20T02:59:59Z"), PruneAction::Leave, "it may be on its way");
         assert_eq!(action("2026-11-20T03:00:00Z"), PruneAction::Delete);
         let damaged = kept(&entry(BackupState::Damaged, Some("shop"))).unwrap();
         assert_eq!(damaged.proof, Proof::Damaged);
+    }
+
+    /// While an increment was written, a clean-up deleted the backup that it was compared with.
+    #[test]
+    fn what_is_left_keeps_what_it_is_based_on() {
+        let named = |set: &str, base: Option<&str>, action| {
+            let base = base.map(str::to_owned);
+            let backup = BackupEntry { set: set.into(), base, ..entry(BackupState::Whole, Some("shop")) };
+            Pruned { backup, action, reasons: Vec::new(), because: None }
+        };
+        let (delete, leave) = (PruneAction::Delete, PruneAction::Leave);
+        let mut all = [
+            named("a", None, delete),
+            named("b", Some("a"), delete),
+            named("c", Some("a"), delete),
+            named("d", Some("b"), leave),
+        ];
+        keep_bases(&mut all);
+        let actions: Vec<_> = all.iter().map(|one| one.action).collect();
+        assert_eq!(actions, [PruneAction::Keep, PruneAction::Keep, delete, leave]);
+        assert_eq!(all[0].reasons, [Reason::BaseOf("b".into())]);
     }
 }

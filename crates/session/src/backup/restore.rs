@@ -9,7 +9,7 @@ use iostall_measure::foreign::shell_path;
 use iostall_model::backup::{SetId, SourceKind, SourceRecord};
 use iostall_model::{Newest, RestoreOutcome, Run, RunBody, Warning, WarningCode};
 use iostall_transfer::backup::codec::Unlock;
-use iostall_transfer::backup::read::{OpenSet, ReadChoice, ReadError, open};
+use iostall_transfer::backup::read::{OpenSet, ReadChoice, ReadError, open_with};
 use iostall_transfer::backup::restore::{
     BeforeNamed, FileLoss, NotRestored, RestoreError, RestoreOptions, Restored, restore as restore_set,
 };
@@ -40,6 +40,8 @@ pub struct RestoreRequest {
     pub only: Vec<PathBuf>,
     /// The set that it must be: another one is not restored.
     pub expect: Option<SetId>,
+    /// Where the sets may be that an increment is based on, if not beside it.
+    pub bases: Vec<PathBuf>,
     pub unlock: Option<Unlock>,
     pub consent: WriteConsent,
     /// How much at once.
@@ -84,7 +86,7 @@ pub fn restore(
     observer: &dyn Observer,
 ) -> Result<RestoreEnd, SessionError> {
     let rate = transfer.rate().or_else(|| request.limit.map(|limit| Arc::new(RateLimit::new(limit))));
-    let set = match open(&request.from, request.unlock.as_ref()) {
+    let set = match open_with(&request.from, &request.bases, request.unlock.as_ref()) {
         Ok(set) => Some(set),
         Err(ReadError::Damaged(found)) => {
             let outcome =

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use iostall_model::backup::SetId;
 use iostall_model::stripe::StripeUse;
-use iostall_model::{BackupVerifyOutcome, Newest, Run, RunBody};
+use iostall_model::{BackupVerifyOutcome, BaseUse, Newest, Run, RunBody};
 use iostall_transfer::backup::codec::{KeyError, Unlock};
-use iostall_transfer::backup::read::{OpenSet, ReadError, open, open_without_key};
-use iostall_transfer::backup::verify::{Verified, VerifyOptions, verify as verify_set};
+use iostall_transfer::backup::read::{OpenSet, ReadError, open_with, open_without_key};
+use iostall_transfer::backup::verify::{BaseVerified, Verified, VerifyOptions, verify as verify_set};
 use iostall_transfer::rate::RateLimit;
 
 use super::known::KnownSets;
@@ -24,6 +24,8 @@ pub struct BackupVerifyRequest {
     pub headers_only: bool,
     /// The set that it should be.
     pub expect: Option<SetId>,
+    /// Where the sets may be that an increment is based on, if not beside it.
+    pub bases: Vec<PathBuf>,
     pub unlock: Option<Unlock>,
     /// Checks an encrypted set as far as that is possible without its key.
     pub without_key: bool,
@@ -42,7 +44,7 @@ pub fn verify(
     observer: &dyn Observer,
 ) -> Result<Run, SessionError> {
     let rate = request.limit.map(RateLimit::new);
-    let opened = match open(&request.from, request.unlock.as_ref()) {
+    let opened = match open_with(&request.from, &request.bases, request.unlock.as_ref()) {
         Err(ReadError::Keys(KeyError::NoKey)) if request.without_key => open_without_key(&request.from),
         opened => opened,
     };
@@ -79,6 +81,7 @@ fn outcome(
         headers_only: request.headers_only,
         without_key: set.is_some_and(|set| set.is_without_key),
         newest,
+        bases: found.bases.iter().map(base).collect(),
         files: found.files,
         frames: found.frames,
         good_frames: found.good_frames,
@@ -92,6 +95,10 @@ fn outcome(
         cpu_system_ns: cpu.system_ns,
         damage: damage::stored(&found.damage),
     }
+}
+
+fn base(base: &BaseVerified) -> BaseUse {
+    BaseUse { set: base.set.to_string(), frames: base.frames }
 }
 
 /// The stripes, with how long each was busy.

@@ -17,6 +17,9 @@ COMMIT
 -- name: committed
 SELECT count(*) FROM ledger WHERE id <= $last
 
+-- name: last
+SELECT coalesce(max(id), 0) FROM ledger
+
 -- name: ledger
 SELECT count(*) FROM ledger
 

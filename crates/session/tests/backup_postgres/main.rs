@@ -1,5 +1,6 @@
 //! Backups of real PostgreSQL servers: what is restored starts, is whole, and holds every committed transaction.
 
+mod increments;
 mod load;
 mod made;
 mod restored;

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use iostall_engine::files;
 use iostall_measure::clock::utc_now;
 use iostall_model::backup::{
-    Digest32, FileEntry, Manifest, ObjectLock, Protection, SetId, StoredName, StripeRecord, Totals,
+    BaseRecord, Digest32, FileEntry, Manifest, ObjectLock, Protection, SetId, StoredName, StripeRecord, Totals,
 };
 use iostall_remote::{Object, is_object};
 use jiff::Timestamp;
 
 use super::codec::{Decoder, SetKeys, Unlock, unwrap};
 use super::create::remove_dead;
-use super::format::{FrameKind, StripeHeader, WrappedKeys, entry_lines};
+use super::format::{FormatError, FrameKind, StripeHeader, WrappedKeys, entry_lines, pieces_of};
 use super::manifest_file;
 use super::places::is_there;
 use super::read::{self, Damage, Fault, ReadError, Stripe};
@@ -101,7 +101,9 @@ fn open_all(paths: &[PathBuf]) -> Result<Vec<Stripe>, ReadError> {
 struct Found {
     records: Vec<StripeRecord>,
     files: BTreeMap<u64, FileEntry>,
+    bases: Vec<BaseRecord>,
     source_bytes: u64,
+    base_bytes: u64,
     compressed_bytes: u64,
     protection: Protection,
 }
@@ -113,17 +115,14 @@ impl Found {
         let mut plain = vec![0; stripe.header.frame_bytes as usize];
         for record in &index.records {
             self.compressed_bytes += u64::from(record.stored_length);
-            if record.kind != FrameKind::Entries {
+            if !matches!(record.kind, FrameKind::Entries | FrameKind::Digests | FrameKind::Bases) {
                 continue;
             }
             let mut frame = stripe.frame(record)?;
             let wrong = |error: &dyn ToString| Fault { offset: record.position, message: error.to_string() };
             let (_, plain) =
                 decoder.decode(&mut frame, stripe.number(), &mut plain).map_err(|error| wrong(&error))?;
-            for entry in entry_lines::<FileEntry>(plain) {
-                let entry = entry.map_err(|error| wrong(&error))?;
-                self.files.insert(entry.number, entry);
-            }
+            self.read(record.kind, plain).map_err(|error| wrong(&error))?;
         }
         self.source_bytes += end.source_bytes;
         self.protection = self.protection.and(stripe.protection());
@@ -144,7 +143,29 @@ impl Found {
         Ok(())
     }
 
+    fn read(&mut self, kind: FrameKind, plain: &[u8]) -> Result<(), FormatError> {
+        match kind {
+            FrameKind::Digests => {
+                let in_bases = pieces_of(plain)?.into_iter().filter(|piece| piece.set > 0);
+                self.base_bytes += in_bases.map(|piece| u64::from(piece.length)).sum::<u64>();
+            }
+            FrameKind::Bases => {
+                self.bases.extend(entry_lines::<BaseRecord>(plain).collect::<Result<Vec<_>, _>>()?);
+            }
+            _ => {
+                for entry in entry_lines::<FileEntry>(plain) {
+                    let entry = entry?;
+                    self.files.insert(entry.number, entry);
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn into_manifest(self, header: &StripeHeader, tool_version: &str) -> Manifest {
+        // Their frames may be on any stripe; each is older than the one before it.
+        let mut bases = self.bases;
+        bases.sort_by_key(|base| std::cmp::Reverse(base.started_utc));
         let started_utc = Timestamp::from_nanosecond(header.created_unix_ns.into()).unwrap_or_default();
         let files: Vec<_> = self.files.into_values().collect();
         let bytes = files.iter().map(|file| file.size_bytes).sum();
@@ -162,10 +183,12 @@ impl Found {
                 files: files.len() as u64,
                 bytes,
                 hole_bytes: u64::saturating_sub(bytes, data_bytes),
-                source_bytes: self.source_bytes,
+                source_bytes: self.source_bytes + self.base_bytes,
+                base_bytes: self.base_bytes,
                 compressed_bytes: self.compressed_bytes,
                 stored_bytes: self.records.iter().map(|record| record.bytes).sum(),
             },
+            bases,
             stripes: self.records,
             warnings: vec![format!(
                 "the manifest was made again from the stripes on {:.0}: what was backed up, and when the backup ended, is not known",

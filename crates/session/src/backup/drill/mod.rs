@@ -24,7 +24,7 @@ use iostall_model::backup::{FileEntry, FileKind, Manifest, SourceKind, SourceRec
 use iostall_model::drill::{CheckState, DrillCheck};
 use iostall_model::{DrillOutcome, Run, RunBody};
 use iostall_transfer::Progress;
-use iostall_transfer::backup::read::{OpenSet, ReadChoice, ReadError, open};
+use iostall_transfer::backup::read::{OpenSet, ReadChoice, ReadError, open_with};
 use iostall_transfer::backup::restore::{NotRestored, RestoreOptions, restore as restore_set};
 use iostall_transfer::rate::RateLimit;
 
@@ -51,7 +51,8 @@ const VERSION_FILE: &str = "PG_VERSION";
 /// If it could not be held: the set cannot be opened, there is no engine for it, or not enough space.
 pub fn drill(request: &DrillRequest, transfer: Transfer, observer: &dyn Observer) -> Result<Run, DrillError> {
     let from = choose::files(&request.from, request.source.as_deref(), request.unlock.as_ref())?;
-    let set = match open(&from, request.unlock.as_ref()) {
+    let places: Vec<PathBuf> = request.from.iter().chain(&request.bases).cloned().collect();
+    let set = match open_with(&from, &places, request.unlock.as_ref()) {
         Ok(set) => set,
         Err(ReadError::Damaged(found)) => {
             let from = from.first().map(|path| path.display().to_string()).unwrap_or_default();

@@ -29,6 +29,8 @@ pub struct DrillRequest {
     pub settings: Vec<(String, String)>,
     /// How long the engine and its checks may take.
     pub timeout: Nanos,
+    /// Where the sets may be that an increment is based on, if not beside it.
+    pub bases: Vec<PathBuf>,
     pub unlock: Option<Unlock>,
     /// Threads that decode.
     pub workers: Option<u32>,

@@ -31,6 +31,10 @@ pub fn tune(
     observer: &dyn Observer,
 ) -> Result<Run, SessionError> {
     let set = open(&request.from, request.unlock.as_ref())?;
+    if !set.manifest.bases.is_empty() {
+        let named = request.from.first().cloned().unwrap_or_default();
+        return Err(SessionError::TuneIncrement { named });
+    }
     let mut tuner = Tuner::new(request, &set, &transfer)?;
     let (grid, memory_max) = tuner.grid()?;
     observer.on(&Event::TuneBegun(&tuner.plan(&grid, memory_max)));

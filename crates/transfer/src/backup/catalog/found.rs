@@ -36,6 +36,8 @@ pub struct FoundSet {
     /// When it was started, Unix time.
     pub created_unix_ns: Option<u64>,
     pub is_encrypted: bool,
+    /// The set that it is an increment on, if it is one.
+    pub base: Option<SetId>,
     /// How many stripes it has, by their headers.
     pub stripe_count: Option<u16>,
     /// By number, then by path. More than one of a number: somebody copied the set.

@@ -146,6 +146,7 @@ fn look_at(path: &Path, unlock: Option<&Unlock>, sets: &mut BTreeMap<SetId, Foun
             set.created_unix_ns = Some(header.created_unix_ns);
             set.is_encrypted |= header.keys.is_some();
             set.stripe_count = Some(header.stripes);
+            set.base = set.base.or(header.base);
             let number = header.stripe;
             set.protection = set.protection.and(protection);
             set.stripes.push(FoundStripe { path: path.to_owned(), number, bytes, is_unfinished });
@@ -179,6 +180,7 @@ fn read_manifest(path: &Path, unlock: Option<&Unlock>, set: &mut FoundSet) -> io
         Ok(opened) => {
             let started_ns = u64::try_from(opened.manifest.started_utc.as_nanosecond()).ok();
             set.created_unix_ns = set.created_unix_ns.or(started_ns);
+            set.base = set.base.or(opened.manifest.bases.first().map(|base| base.set));
             set.manifest = Some(opened.manifest);
         }
         Err(error) => set.unreadable = Some(error.to_string()),

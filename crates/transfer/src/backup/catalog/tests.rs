@@ -48,6 +48,7 @@ impl Shelf {
                 codec: CodecKind::Zstd,
                 level: 1,
                 keys: None,
+                base: None,
             };
             let bytes = [header.encode(), vec![7; 8192]].concat();
             let record = StripeRecord {
@@ -73,6 +74,7 @@ impl Shelf {
             sources: Vec::new(),
             stripes: records,
             totals: Totals::default(),
+            bases: Vec::new(),
             warnings: Vec::new(),
             files: Vec::new(),
         };

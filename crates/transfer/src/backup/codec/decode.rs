@@ -34,6 +34,8 @@ pub enum FrameFault {
     Compressed(String),
     #[error("the content is damaged: its checksum does not match")]
     Plain,
+    #[error("the frame holds something else than what the increment was compared with")]
+    OtherContent,
 }
 
 /// Checks, decrypts and decompresses frames of one set. Each worker has its own.

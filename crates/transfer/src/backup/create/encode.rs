@@ -6,13 +6,15 @@ use iostall_engine::Buffer;
 use iostall_model::backup::{SetId, StoredName};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::base::{Before, Compared};
 use super::item::Inspect;
 use super::options::Shape;
 use super::packing::{PackedFrame, Packing};
 use super::small::{SmallFile, SmallResult, fill};
 use crate::backup::codec::{Compressor, KeyError, Sealer};
 use crate::backup::format::{
-    BundleWriter, FRAME_HEADER_BYTES, FrameHeader, FrameKind, TAG_BYTES, frame_block_bytes, stored_hash,
+    BundleWriter, FRAME_HEADER_BYTES, FrameHeader, FrameKind, Piece, PieceRecord, TAG_BYTES,
+    frame_block_bytes, stored_hash,
 };
 use crate::pipeline::{Extent, Frame, Stage, StageFailure};
 
@@ -41,6 +43,8 @@ pub(super) struct Tagged {
     pub(super) number: u64,
     pub(super) name: StoredName,
     pub(super) inspect: Option<Arc<dyn Inspect>>,
+    /// What the base has of it.
+    pub(super) before: Before,
 }
 
 /// The plain bytes of one frame.
@@ -52,9 +56,16 @@ pub(super) struct Part {
     /// Which stripe must take it, for what belongs to one.
     pub(super) stripe: u16,
     pub(super) bytes: Vec<u8>,
+    /// What the base has of its file.
+    pub(super) before: Before,
 }
 
 impl Part {
+    /// What is no file's.
+    pub(super) fn of_set(kind: FrameKind, stripe: u16, bytes: Vec<u8>) -> Self {
+        Self { kind, file: 0, offset: 0, stripe, bytes, before: Before::default() }
+    }
+
     /// Bytes of the source in it.
     pub(super) fn source_bytes(&self) -> u32 {
         let bytes = if self.kind == FrameKind::Data { self.bytes.len() } else { 0 };
@@ -69,6 +80,8 @@ pub(super) struct Encoder {
     compressor: Compressor,
     sealer: Option<Arc<Sealer>>,
     job: Option<Arc<EncodeJob>>,
+    /// Where each piece of the source is, and its digest, since they were taken.
+    pieces: Vec<PieceRecord>,
 }
 
 /// What a frame is of, and where it stands in the set.
@@ -83,7 +96,7 @@ struct Place {
 
 impl Encoder {
     pub(super) fn new(set: SetId, shape: Shape, compressor: Compressor, sealer: Option<Arc<Sealer>>) -> Self {
-        Self { set, shape, compressor, sealer, job: None }
+        Self { set, shape, compressor, sealer, job: None, pieces: Vec::new() }
     }
 
     /// Says what the next frames are.
@@ -96,7 +109,13 @@ impl Encoder {
         self.job = None;
     }
 
-    /// Encodes a range of one file as frames one after another; returns where they end in `into`.
+    /// What was found of each piece of the source since the last call.
+    pub(super) fn take_pieces(&mut self) -> Vec<PieceRecord> {
+        std::mem::take(&mut self.pieces)
+    }
+
+    /// Encodes what changed of a range of one file as frames one after another; returns the bytes of the file in them, and where
+    /// they end in `into`.
     fn run(
         &mut self,
         file: &Tagged,
@@ -104,18 +123,60 @@ impl Encoder {
         plain: &[u8],
         sequence: u64,
         into: &mut [u8],
-    ) -> Result<usize, KeyError> {
+    ) -> Result<(u32, usize), KeyError> {
         if let Some(inspect) = file.inspect.as_ref().filter(|_| !plain.is_empty()) {
             inspect.inspect(&file.name, offset, plain);
         }
-        let mut at = 0;
-        let mut place = Place { kind: FrameKind::Data, file: file.number, offset, sequence, stripe: 0 };
-        for plain in plain.chunks(self.shape.frame_bytes as usize) {
-            at += self.frame(place, plain, &mut into[at..])?;
-            place.offset += plain.len() as u64;
-            place.sequence += 1;
+        let (mut stored, mut at, mut begin) = (0, 0, 0);
+        for (length, sequence) in self.lengths(offset, plain.len()).into_iter().zip(sequence..) {
+            let chunk = &plain[begin..begin + length];
+            let place = Place {
+                kind: FrameKind::Data,
+                file: file.number,
+                offset: offset + begin as u64,
+                sequence,
+                stripe: 0,
+            };
+            let (bytes, length) = self.changed(place, &file.before, chunk, &mut into[at..])?;
+            stored += bytes;
+            at += length;
+            begin += chunk.len();
         }
-        Ok(at)
+        Ok((stored, at))
+    }
+
+    /// How a range is cut into frames: at multiples of the frame, so that an increment finds the frames of its base again. There
+    /// are never more than a transfer has numbers for.
+    fn lengths(&self, offset: u64, length: usize) -> Vec<usize> {
+        let frame_bytes = self.shape.frame_bytes as usize;
+        let cut = |first: usize| {
+            let first = first.min(length);
+            let rest = length - first;
+            let whole = std::iter::repeat_n(frame_bytes, rest / frame_bytes);
+            let last = rest % frame_bytes;
+            std::iter::once(first).chain(whole).chain([last]).filter(|length| *length > 0).collect()
+        };
+        let past = usize::try_from(offset % u64::from(self.shape.frame_bytes)).unwrap_or(0);
+        let aligned: Vec<usize> = cut((frame_bytes - past) % frame_bytes);
+        if aligned.len() <= self.shape.frames_per_transfer() as usize { aligned } else { cut(0) }
+    }
+
+    /// Encodes what the base does not have of `plain`, at most one frame; returns the bytes of the file in it, and its length.
+    fn changed(
+        &mut self,
+        place: Place,
+        before: &Before,
+        plain: &[u8],
+        into: &mut [u8],
+    ) -> Result<(u32, usize), KeyError> {
+        let Compared { same, own } = before.compare(place.file, place.offset, plain);
+        self.pieces.extend(same);
+        let Some((range, digest)) = own else { return Ok((0, 0)) };
+        let length = u32::try_from(range.len()).unwrap_or(u32::MAX);
+        let place = Place { offset: place.offset + range.start as u64, ..place };
+        let Place { file, offset, sequence, .. } = place;
+        self.pieces.push(PieceRecord { file, offset, length, set: 0, sequence, held_file: file, digest });
+        Ok((length, self.frame(place, &plain[range], into)?))
     }
 
     /// Encodes one frame at the beginning of `into`; returns its length with the zeros up to the next block.
@@ -158,35 +219,53 @@ impl Encoder {
         Ok(whole)
     }
 
-    /// Encodes the frames that `plain` consists of, one after another; returns where they end in `into`.
+    /// Encodes the frames that `plain` consists of, one after another, whatever a base has of them; returns the bytes of files in
+    /// them, and where they end in `into`.
     fn packed(
         &mut self,
         frames: &[PackedFrame],
         mut plain: &[u8],
         sequence: u64,
         into: &mut [u8],
-    ) -> Result<usize, StageFailure> {
-        let mut at = 0;
+    ) -> Result<(u32, usize), StageFailure> {
+        let (mut stored, mut at) = (0, 0);
         for (frame, sequence) in frames.iter().zip(sequence..) {
             let (content, rest) =
                 plain.split_at_checked(frame.bytes()).ok_or("a frame that is longer than its transfer")?;
             plain = rest;
             let place = Place { kind: FrameKind::Bundle, file: 0, offset: 0, sequence, stripe: 0 };
-            at += if let [one] = frame.pieces() {
+            stored += u32::try_from(content.len())?;
+            if let [one] = frame.pieces() {
                 let place = Place { kind: FrameKind::Data, file: one.file, offset: one.offset, ..place };
-                self.frame(place, content, &mut into[at..])?
+                at += self.changed(place, &Before::default(), content, &mut into[at..])?.1;
             } else {
+                let mut rest = content;
+                for piece in frame.pieces() {
+                    let (bytes, after) = rest.split_at_checked(piece.length as usize).unwrap_or_default();
+                    rest = after;
+                    let Compared { own, .. } = Before::default().compare(piece.file, piece.offset, bytes);
+                    let Piece { file, offset, length } = *piece;
+                    self.pieces.extend(own.map(|(_, digest)| PieceRecord {
+                        file,
+                        offset,
+                        length,
+                        set: 0,
+                        sequence,
+                        held_file: file,
+                        digest,
+                    }));
+                }
                 let mut bundle = vec![0; frame.encoded_bytes()];
                 let table_bytes = BundleWriter::put_table(frame.pieces(), &mut bundle);
                 bundle[table_bytes..].copy_from_slice(content);
-                self.frame(place, &bundle, &mut into[at..])?
-            };
+                at += self.frame(place, &bundle, &mut into[at..])?;
+            }
         }
-        Ok(at)
+        Ok((stored, at))
     }
 
-    /// Reads small files into the frame's own buffer, bundle by bundle, and encodes them; returns the bytes of the files, and
-    /// where the frames end.
+    /// Reads small files into the frame's own buffer, bundle by bundle, and encodes what changed; returns the bytes that were
+    /// read, those in the frames, and where the frames end.
     fn small(
         &mut self,
         bundles: &[Vec<SmallFile>],
@@ -194,18 +273,24 @@ impl Encoder {
         sequence: u64,
         room: &mut [u8],
         into: &mut [u8],
-    ) -> Result<(u32, usize), StageFailure> {
-        let (mut source_bytes, mut at) = (0, 0);
+    ) -> Result<(u32, u32, usize), StageFailure> {
+        let (mut read_bytes, mut source_bytes, mut at) = (0, 0, 0);
         for (files, sequence) in bundles.iter().zip(sequence..) {
             let filled = fill(files, &mut room[..self.shape.frame_bytes as usize])?;
             results.lock().unwrap_or_else(PoisonError::into_inner).extend(filled.results);
+            read_bytes += filled.read_bytes;
+            let in_frame = |piece: PieceRecord| match piece.set {
+                0 => PieceRecord { sequence, ..piece },
+                _ => piece,
+            };
+            self.pieces.extend(filled.pieces.into_iter().map(in_frame));
             if filled.source_bytes > 0 {
                 let place = Place { kind: FrameKind::Bundle, file: 0, offset: 0, sequence, stripe: 0 };
                 at += self.frame(place, &room[..filled.length], &mut into[at..])?;
                 source_bytes += filled.source_bytes;
             }
         }
-        Ok((source_bytes, at))
+        Ok((read_bytes, source_bytes, at))
     }
 }
 
@@ -215,14 +300,16 @@ impl Stage for Encoder {
         let origin = frame.origin();
         let sequence = (job.base + frame.sequence()) * u64::from(self.shape.frames_per_transfer());
         let index = usize::try_from(origin.offset).unwrap_or(usize::MAX);
-        let (source_bytes, length) = match &job.content {
+        let (read_bytes, source_bytes, length) = match &job.content {
             Content::Files { first, files } => {
                 let file = origin.file.0.checked_sub(*first).and_then(|at| files.get(usize::from(at)));
                 let file = file.ok_or("a frame of no file")?;
-                (origin.length, self.run(file, origin.offset, frame.bytes(), sequence, spare)?)
+                let (stored, end) = self.run(file, origin.offset, frame.bytes(), sequence, spare)?;
+                (origin.length, stored, end)
             }
             Content::Stream(file) => {
-                (origin.length, self.run(file, origin.offset, frame.bytes(), sequence, spare)?)
+                let (stored, end) = self.run(file, origin.offset, frame.bytes(), sequence, spare)?;
+                (origin.length, stored, end)
             }
             Content::Small { transfers, results } => {
                 let bundles = transfers.get(index).ok_or("a frame of no file")?;
@@ -230,16 +317,23 @@ impl Stage for Encoder {
             }
             Content::Packed(packing) => {
                 let frames = packing.take(frame.sequence());
-                (origin.length, self.packed(&frames, frame.bytes(), sequence, spare)?)
+                let (stored, end) = self.packed(&frames, frame.bytes(), sequence, spare)?;
+                (origin.length, stored, end)
             }
             Content::Parts(parts) => {
                 let part = parts.get(index).ok_or("a frame of no part")?;
                 let Part { kind, file, offset, stripe, .. } = *part;
                 let place = Place { kind, file, offset, sequence, stripe };
-                (part.source_bytes(), self.frame(place, &part.bytes, spare)?)
+                let (stored, end) = match kind {
+                    FrameKind::Data => self.changed(place, &part.before, &part.bytes, spare)?,
+                    _ => (0, self.frame(place, &part.bytes, spare)?),
+                };
+                (part.source_bytes(), stored, end)
             }
         };
-        frame.set_origin(Extent { length: source_bytes, ..origin });
+        frame.set_origin(Extent { length: read_bytes, ..origin });
+        // For the stripe that takes it.
+        frame.set_checksum(source_bytes.into());
         frame.replace(spare, u32::try_from(length)?);
         Ok(())
     }

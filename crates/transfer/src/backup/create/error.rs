@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::shortage::Shortage;
 use crate::backup::codec::KeyError;
+use crate::backup::read::ReadError;
 use crate::pipeline::{PipelineError, StageFailure};
 
 /// Why a backup was not made.
@@ -23,6 +24,19 @@ pub enum CreateError {
     Refused(#[from] Refusal),
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// The set that the backup should be an increment on cannot be read.
+    #[error("the base: {0}")]
+    Base(ReadError),
+    #[error("no whole backup of {source_text} is in {directories}")]
+    NoBase { directories: String, source_text: String },
+    #[error("{} has no digests to compare with: an older iostall made it", path.display())]
+    NoDigests { path: PathBuf },
+    #[error("{} is gone: it was deleted while this increment was made", path.display())]
+    BaseGone { path: PathBuf },
+    #[error("{} is an increment on {sets} others already", path.display())]
+    LongChain { path: PathBuf, sets: usize },
+    #[error("the base is encrypted, and this increment would not be")]
+    NotLocked,
     #[error("{0}")]
     Settings(String),
     #[error("{} exists, and a backup replaces nothing", path.display())]
@@ -88,6 +102,14 @@ impl CreateError {
         let text = match self {
             Self::Refused(refusal) => return Some(refusal.hint()),
             Self::Key(error) => return error.hint(),
+            Self::Base(error) => return error.hint(),
+            Self::NoBase { .. } => {
+                "make a whole backup first, without --base; an encrypted one is only seen with its key (--key-file), and one of another source or host must be named itself"
+            }
+            Self::NoDigests { .. } | Self::LongChain { .. } | Self::BaseGone { .. } => {
+                "make a whole backup, without --base: the next one can be an increment on it"
+            }
+            Self::NotLocked => "encrypt it, too, with --encrypt-to or a passphrase",
             Self::Exists { left_over: Some(stripes), .. } => {
                 return Some(format!(
                     "no manifest belongs to it: a backup that was killed at its end may have left it; \

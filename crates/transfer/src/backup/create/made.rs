@@ -88,7 +88,8 @@ pub(super) fn totals(manifest: &Manifest, writer: &SetWriter<'_>) -> Totals {
         files: contents().count() as u64,
         bytes,
         hole_bytes: bytes.saturating_sub(data_bytes),
-        source_bytes: stripes.iter().map(|stripe| stripe.source_bytes).sum(),
+        source_bytes: stripes.iter().map(|stripe| stripe.source_bytes).sum::<u64>() + writer.base_bytes,
+        base_bytes: writer.base_bytes,
         compressed_bytes: stripes.iter().map(|stripe| stripe.compressed_bytes).sum(),
         stored_bytes: stripes.iter().map(|stripe| stripe.end).sum(),
     }

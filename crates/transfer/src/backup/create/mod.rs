@@ -7,6 +7,7 @@
 //! ```
 
 mod ahead;
+mod base;
 mod encode;
 mod error;
 mod item;
@@ -34,6 +35,7 @@ mod trial;
 mod writer;
 
 pub use super::trial::{Trial, TrialLimit};
+pub use base::Base;
 pub use error::CreateError;
 pub use item::{Inspect, Item, Live, LiveEnd, OnChange, PagesSeen, PreparedSource, What, metadata_of};
 pub use made::{Counts, Made, MadeStripe};

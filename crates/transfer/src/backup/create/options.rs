@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use iostall_model::backup::{BackupSettings, Compression, ObjectLock};
 
+use super::base::Base;
 use super::error::CreateError;
 use crate::backup::codec::{Lock, compressed_bytes_max};
 use crate::backup::format::{
@@ -39,6 +40,8 @@ pub struct CreateOptions {
     pub lock: Option<Lock>,
     /// Until when a store keeps everything from those who would delete it.
     pub object_lock: Option<ObjectLock>,
+    /// Only what differs from this set is stored.
+    pub base: Option<Arc<Base>>,
     /// Version of the program, for the record.
     pub tool_version: String,
     /// Name of this machine, for the record: two machines may back up the same path to one place.
@@ -86,7 +89,16 @@ impl Shape {
         if stripes > STRIPES_MAX.into() {
             return refused(format!("a backup has at most {STRIPES_MAX} stripes, and {stripes} were named"));
         }
-        let frame_bytes = options.frame_bytes.unwrap_or(FRAME_BYTES);
+        let of_base = options.base.as_ref().map(|base| base.frame_bytes);
+        let frame_bytes = options.frame_bytes.or(of_base).unwrap_or(FRAME_BYTES);
+        if let Some(other) = of_base.filter(|other| *other != frame_bytes) {
+            return refused(format!(
+                "frames of {frame_bytes} bytes: an increment has those of its base, {other} bytes"
+            ));
+        }
+        if options.lock.is_none() && options.base.as_ref().is_some_and(|base| base.is_encrypted) {
+            return Err(CreateError::NotLocked);
+        }
         if !frame_bytes.is_power_of_two() || !(FRAME_BYTES_MIN..=FRAME_BYTES_MAX).contains(&frame_bytes) {
             return refused(format!(
                 "a frame of {frame_bytes} bytes: it must be a power of two from 64K to 64M"
@@ -116,6 +128,8 @@ impl Shape {
             None => transfer_bytes,
             Some(rate) => transfer_bytes.min(rate.request_bytes_max()),
         };
+        // Frames that are cut off by small requests would not line up with those of the base.
+        let read_bytes = if options.base.is_some() { read_bytes.max(frame_bytes) } else { read_bytes };
         let block_bytes = BLOCK_BYTES_MIN;
         Ok(Self {
             block_bytes,

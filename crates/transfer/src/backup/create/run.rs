@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use iostall_engine::{OpenTarget, files, random_bytes};
 use iostall_measure::clock::utc_now;
@@ -12,6 +12,7 @@ use iostall_model::backup::{
     BackupSettings, Compression, FileKind, Manifest, SetId, SourceRecord, StoredName, Totals,
 };
 
+use super::base::{Base, Before};
 use super::encode::{Content, Part, Tagged};
 use super::error::CreateError;
 use super::item::{Item, PagesSeen, PreparedSource, What, join};
@@ -80,7 +81,10 @@ pub fn create(
     let settings = shape.settings(options);
     let created_unix_ns = u64::try_from(started_utc.as_nanosecond()).unwrap_or(0);
     let wrapped = keys.as_ref().map(|keys| &keys.wrapped);
-    let header = |stripe| stripe_header(set, stripe, &settings, created_unix_ns, wrapped);
+    let bases = options.base.as_ref().map(|base| base.records.clone()).unwrap_or_default();
+    let base = bases.first().map(|base| base.set);
+    let header =
+        |stripe| StripeHeader { base, ..stripe_header(set, stripe, &settings, created_unix_ns, wrapped) };
     let (made, removed_bytes) = Targets::create(set, &options.targets, options.object_lock, header)?;
     if options.compression == Compression::None
         && let Some(shortage) = shortages(&options.targets, &sources).into_iter().next()
@@ -93,6 +97,7 @@ pub fn create(
     }
     let mut backup = Backup {
         shape,
+        base: options.base.clone(),
         writer: SetWriter::new(set, shape, options, sealer, made, progress)?,
         progress,
         ledger: Ledger::default(),
@@ -118,6 +123,7 @@ pub fn create(
         sources: records,
         stripes: Vec::new(),
         totals: Totals::default(),
+        bases,
         warnings: live_warnings,
         files: Vec::new(),
     };
@@ -149,12 +155,14 @@ pub(super) fn stripe_header(
         codec,
         level,
         keys: keys.cloned(),
+        base: None,
     }
 }
 
 /// A backup while it is made.
 struct Backup<'a> {
     shape: Shape,
+    base: Option<Arc<Base>>,
     writer: SetWriter<'a>,
     progress: &'a Progress,
     ledger: Ledger,
@@ -239,23 +247,24 @@ impl Backup<'_> {
         let number =
             self.ledger.add(name.clone(), kind, source, item.metadata, item.attributes, item.on_change);
         let inspect = item.inspect;
-        let small = |from, inspect| {
+        let before = Before::of(self.base.as_ref(), &name);
+        let small = |from, inspect, before| {
             let size_bytes = u32::try_from(size_bytes).unwrap_or(u32::MAX);
-            SmallFile { number, name: name.clone(), from, size_bytes, inspect }
+            SmallFile { number, name: name.clone(), from, size_bytes, inspect, before }
         };
         match item.what {
             What::Directory | What::Symlink { .. } | What::HardLink { .. } | What::Xbstream(_) => {}
             // Nothing to store but the entry.
             What::File { .. } | What::Generated(_) if size_bytes == 0 => self.progress.end_file(),
             What::File { path, .. } if is_small => {
-                sorted.small.push(small(SmallSource::Path(path), inspect));
+                sorted.small.push(small(SmallSource::Path(path), inspect, before));
             }
             What::Generated(bytes) if is_small => {
-                sorted.small.push(small(SmallSource::Memory(bytes), inspect));
+                sorted.small.push(small(SmallSource::Memory(bytes), inspect, before));
             }
             What::File { path, .. } | What::BlockDevice { path, .. } => {
                 sorted.large_bytes += size_bytes;
-                sorted.large.push((Tagged { number, name, inspect }, path));
+                sorted.large.push((Tagged { number, name, inspect, before }, path));
             }
             What::Generated(bytes) => {
                 self.ledger.stored(number, size_bytes, size_bytes, None);
@@ -263,11 +272,13 @@ impl Backup<'_> {
                 let frame_bytes = self.shape.frame_bytes as usize;
                 let part = |(index, bytes): (usize, &[u8])| {
                     let offset = (index * frame_bytes) as u64;
-                    Part { kind: FrameKind::Data, file: number, offset, stripe: 0, bytes: bytes.to_vec() }
+                    let bytes = bytes.to_vec();
+                    let before = before.clone();
+                    Part { kind: FrameKind::Data, file: number, offset, stripe: 0, bytes, before }
                 };
                 sorted.parts.extend(bytes.chunks(frame_bytes).enumerate().map(part));
             }
-            What::Stream(stream) => sorted.streams.push((Tagged { number, name, inspect }, stream)),
+            What::Stream(stream) => sorted.streams.push((Tagged { number, name, inspect, before }, stream)),
         }
     }
 
@@ -368,6 +379,8 @@ impl Backup<'_> {
         self.counts.changed = self.ledger.changed;
         let (entries, warnings) = self.ledger.finish();
         self.writer.entries(&entries)?;
+        self.writer.bases(&manifest.bases)?;
+        self.writer.digests()?;
         let clock = MonotonicClock::new();
         let begun_ns = clock.now_ns();
         self.writer.end()?;
@@ -390,6 +403,7 @@ impl Backup<'_> {
             if self.progress.is_cancelled() {
                 return Err(CreateError::Cancelled);
             }
+            self.base.as_deref().map_or(Ok(()), Base::check_is_there)?;
             self.writer.publish(&file)?
         };
         Ok(Made {

@@ -8,6 +8,7 @@ use iostall_engine::{Access, OpenOptions, OpenTarget, open_target};
 use iostall_measure::Caching;
 use iostall_model::backup::StoredName;
 
+use super::base::Before;
 use super::error::CreateError;
 use super::item::{PreparedSource, What};
 use super::open::{open, ranges_of};
@@ -94,6 +95,7 @@ impl Sample {
             from: SmallSource::Path(file.path.clone()),
             size_bytes: u32::try_from(file.size_bytes).unwrap_or(u32::MAX),
             inspect: None,
+            before: Before::default(),
         };
         (1..).zip(within).map(file).collect()
     }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use iostall_engine::files::{self, FileKind, FileStamp};
 use iostall_model::backup::StoredName;
 
+use super::base::{Before, Compared};
 use super::item::Inspect;
 use super::options::Shape;
-use crate::backup::format::{BundleWriter, Piece};
+use crate::backup::format::{BundleWriter, Piece, PieceRecord};
 use crate::pipeline::StageFailure;
 
 /// A small file and its room in a bundle.
@@ -20,6 +21,8 @@ pub(super) struct SmallFile {
     /// What it had when it was found, and the most that is read.
     pub(super) size_bytes: u32,
     pub(super) inspect: Option<Arc<dyn Inspect>>,
+    /// What the base has of it.
+    pub(super) before: Before,
 }
 
 /// Where its content comes from.
@@ -52,7 +55,11 @@ pub(super) struct Filled {
     pub(super) length: usize,
     /// Of these, bytes of files.
     pub(super) source_bytes: u32,
+    /// Bytes that were read: those and what is in the base.
+    pub(super) read_bytes: u32,
     pub(super) results: Vec<SmallResult>,
+    /// What is in the bundle, without the frame, and what is in the base.
+    pub(super) pieces: Vec<PieceRecord>,
 }
 
 /// Puts small files together: as many as fit become a bundle, and several bundles travel together.
@@ -84,7 +91,8 @@ pub(super) fn plan(files: Vec<SmallFile>, shape: &Shape) -> Vec<Vec<Vec<SmallFil
 pub(super) fn fill(bundle: &[SmallFile], room: &mut [u8]) -> Result<Filled, StageFailure> {
     let data_at = BundleWriter::table_bytes(bundle.len());
     let (mut pieces, mut results) = (Vec::with_capacity(bundle.len()), Vec::with_capacity(bundle.len()));
-    let mut at = data_at;
+    let mut known = Vec::with_capacity(bundle.len());
+    let (mut at, mut read_bytes) = (data_at, 0);
     for file in bundle {
         let into = &mut room[at..at + file.size_bytes as usize];
         let result = read(file, into).map_err(|(path, source)| SmallFileError { path, source })?;
@@ -93,17 +101,32 @@ pub(super) fn fill(bundle: &[SmallFile], room: &mut [u8]) -> Result<Filled, Stag
             if let Some(inspect) = &file.inspect {
                 inspect.inspect(&file.name, 0, read);
             }
-            pieces.push(Piece { file: file.number, offset: 0, length: result.read_bytes });
-            at += result.read_bytes as usize;
+            read_bytes += result.read_bytes;
+            let Compared { same, own } = file.before.compare_whole(file.number, read);
+            known.extend(same);
+            if let Some((_, digest)) = own {
+                let (number, length) = (file.number, result.read_bytes);
+                pieces.push(Piece { file: number, offset: 0, length });
+                known.push(PieceRecord {
+                    file: number,
+                    offset: 0,
+                    length,
+                    set: 0,
+                    sequence: 0,
+                    held_file: number,
+                    digest,
+                });
+                at += length as usize;
+            }
         }
         results.push(result);
     }
-    // The table is shorter if files have vanished: that is rare enough to move the rest.
+    // The table is shorter if files have vanished, or are as they were: then the rest is moved.
     let table_bytes = BundleWriter::table_bytes(pieces.len());
     room.copy_within(data_at..at, table_bytes);
     BundleWriter::put_table(&pieces, room);
     let source_bytes = u32::try_from(at - data_at)?;
-    Ok(Filled { length: table_bytes + at - data_at, source_bytes, results })
+    Ok(Filled { length: table_bytes + at - data_at, source_bytes, read_bytes, results, pieces: known })
 }
 
 /// A small file that could not be read.
@@ -167,7 +190,8 @@ mod tests {
     use crate::backup::format::Bundle;
 
     fn small(number: u64, from: SmallSource, size_bytes: u32) -> SmallFile {
-        SmallFile { number, name: StoredName::default(), from, size_bytes, inspect: None }
+        let (name, before) = (StoredName::default(), Before::default());
+        SmallFile { number, name, from, size_bytes, inspect: None, before }
     }
 
     #[test]

@@ -130,7 +130,7 @@ impl Sink for Stripe {
             return Placement::Later;
         }
         let offset = self.end;
-        self.source_bytes += u64::from(frame.origin().length);
+        self.source_bytes += frame.checksum();
         let mut rest = frame.bytes_mut();
         while let Ok(header) = FrameHeader::decode(rest) {
             let length = self.enter(&header, rest);

@@ -9,6 +9,7 @@ use iostall_engine::OpenTarget;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::backup::StoredName;
 
+use super::base::Before;
 use super::encode::{Content, Part, Tagged};
 use super::error::CreateError;
 use super::options::{CreateOptions, Shape};
@@ -107,7 +108,8 @@ impl Run<'_> {
             opened.into_iter().map(|SampleRead { open, read }| (open, read)).unzip();
         let handles: Vec<&OpenTarget> = opens.iter().collect();
         let first = self.writer.first_file();
-        let tagged = |number| Tagged { number, name: StoredName::default(), inspect: None };
+        let tagged =
+            |number| Tagged { number, name: StoredName::default(), inspect: None, before: Before::default() };
         let files = (1..).take(handles.len()).map(tagged).collect();
         let batch = FileBatch::new(first, reads, self.progress);
         self.moved(Content::Files { first, files }, batch, &handles, (self.shape.workers, seconds))
@@ -123,6 +125,7 @@ impl Run<'_> {
             offset: offset * frame_bytes as u64,
             stripe: 0,
             bytes: bytes.to_vec(),
+            before: Before::default(),
         };
         let parts: Vec<Part> = (0..).zip(frames).map(part).collect();
         let rounds = Rounds::new(parts.iter().map(Part::source_bytes).collect());

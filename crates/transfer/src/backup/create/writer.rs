@@ -6,7 +6,7 @@ use std::sync::Arc;
 use iostall_engine::files::path_bytes;
 use iostall_engine::{Engine, EngineReport, FileHandle, FileIndex, OpenTarget};
 use iostall_measure::{Clock, MonotonicClock};
-use iostall_model::backup::{FileEntry, SetId, StoredName, StripeRecord};
+use iostall_model::backup::{BaseRecord, FileEntry, SetId, StoredName, StripeRecord};
 use iostall_remote::{EngineFile, is_object};
 
 use super::ahead::RoomAhead;
@@ -17,7 +17,9 @@ use super::source::{CountedSource, Fills};
 use super::stripe::Stripe;
 use super::targets::{Published, Targets, align_of};
 use crate::backup::codec::{Compressor, Sealer};
-use crate::backup::format::{End, FormatError, FrameKind, put_entry_line, put_index};
+use crate::backup::format::{
+    End, FormatError, FrameKind, PieceRecord, put_digests, put_entry_line, put_index,
+};
 use crate::buffers::BufferSet;
 use crate::pipeline::{Job, Moved, OrderedStage, Pipeline, PipelineError, Sink, Stage, StageWorkers};
 use crate::progress::Progress;
@@ -41,6 +43,10 @@ pub(super) struct SetWriter<'a> {
     targets: Option<Targets>,
     /// Transfers so far.
     transfers: u64,
+    /// Where each piece of the source is, as far as it is not written yet.
+    pieces: Vec<PieceRecord>,
+    /// Bytes of the source that the base has.
+    pub(super) base_bytes: u64,
     /// Which engine did the I/O.
     pub(super) engine: Option<EngineReport>,
 }
@@ -121,6 +127,8 @@ impl<'a> SetWriter<'a> {
             room,
             targets,
             transfers: 0,
+            pieces: Vec::new(),
+            base_bytes: 0,
             engine: None,
         })
     }
@@ -174,6 +182,12 @@ impl<'a> SetWriter<'a> {
             },
         );
         self.transfers += steps;
+        for encoder in &mut self.encoders {
+            let pieces = encoder.take_pieces();
+            let of_base = pieces.iter().filter(|piece| piece.set > 0);
+            self.base_bytes += of_base.map(|piece| u64::from(piece.length)).sum::<u64>();
+            self.pieces.extend(pieces);
+        }
         let Shape { buffers, buffer_bytes: bytes, .. } = self.shape;
         self.buffers.put_back(pipeline.into_buffers()).map_err(|source| CreateError::Buffers {
             buffers,
@@ -236,7 +250,7 @@ impl<'a> SetWriter<'a> {
     /// Writes the entries of all files, so that a lost manifest can be made again.
     pub(super) fn entries(&mut self, entries: &[FileEntry]) -> Result<(), CreateError> {
         let frame_bytes = self.shape.frame_bytes as usize;
-        let part = |bytes| Part { kind: FrameKind::Entries, file: 0, offset: 0, stripe: 0, bytes };
+        let part = |bytes| Part::of_set(FrameKind::Entries, 0, bytes);
         let (mut parts, mut lines, mut line) = (Vec::new(), Vec::new(), Vec::new());
         for entry in entries {
             line.clear();
@@ -251,6 +265,41 @@ impl<'a> SetWriter<'a> {
         }
         if !lines.is_empty() {
             parts.push(part(lines));
+        }
+        self.parts(parts)
+    }
+
+    /// Writes what the set is based on, for the same reason.
+    pub(super) fn bases(&mut self, bases: &[BaseRecord]) -> Result<(), CreateError> {
+        let frame_bytes = self.shape.frame_bytes as usize;
+        let part = |bytes| Part::of_set(FrameKind::Bases, 0, bytes);
+        let (mut parts, mut lines) = (Vec::new(), Vec::new());
+        for base in bases {
+            let mut line = Vec::new();
+            put_entry_line(base, &mut line).map_err(unreadable)?;
+            if lines.len() + line.len() > frame_bytes && !lines.is_empty() {
+                parts.push(part(std::mem::take(&mut lines)));
+            }
+            lines.append(&mut line);
+        }
+        if !lines.is_empty() {
+            parts.push(part(lines));
+        }
+        self.parts(parts)
+    }
+
+    /// Writes where each piece of the source is, so that the next backup can be an increment on this one.
+    pub(super) fn digests(&mut self) -> Result<(), CreateError> {
+        let mut pieces = std::mem::take(&mut self.pieces);
+        pieces.sort_unstable_by_key(|piece| (piece.file, piece.offset));
+        let (mut parts, mut left) = (Vec::new(), &pieces[..]);
+        while !left.is_empty() {
+            let (bytes, rest) = put_digests(left, self.shape.frame_bytes);
+            parts.push(Part::of_set(FrameKind::Digests, 0, bytes));
+            left = rest;
+            if parts.len() * self.shape.frame_bytes as usize >= PARTS_BYTES {
+                self.parts(std::mem::take(&mut parts))?;
+            }
         }
         self.parts(parts)
     }
@@ -278,7 +327,7 @@ impl<'a> SetWriter<'a> {
                 index_position: position,
                 headers_hash: stripe.headers_hash(),
             };
-            Part { kind: FrameKind::End, file: 0, offset: 0, stripe: number, bytes: end.encode().to_vec() }
+            Part::of_set(FrameKind::End, number, end.encode().to_vec())
         });
         self.parts(ends.collect())?;
         self.sync()
@@ -341,7 +390,7 @@ fn index_parts(stripe: &Stripe, number: usize, frame_bytes: u32) -> Vec<Part> {
     let (mut parts, mut left) = (Vec::new(), &stripe.index[..]);
     while !left.is_empty() {
         let (bytes, rest) = put_index(left, frame_bytes);
-        parts.push(Part { kind: FrameKind::Index, file: 0, offset: 0, stripe: stripe_number, bytes });
+        parts.push(Part::of_set(FrameKind::Index, stripe_number, bytes));
         left = rest;
     }
     parts

@@ -71,10 +71,14 @@ impl<'a> Fields<'a> {
         (found == mark).then_some(()).ok_or(FormatError::Mark { part })
     }
 
-    /// The version, which must be `known`.
+    /// The version, which must not be newer than `known`.
     pub(super) fn version(&mut self, known: u16) -> Result<(), FormatError> {
         let found = self.u16()?;
-        (found == known).then_some(()).ok_or(FormatError::Version { part: self.part, found, known })
+        (1..=known).contains(&found).then_some(()).ok_or(FormatError::Version {
+            part: self.part,
+            found,
+            known,
+        })
     }
 
     /// An error about the value of a field.

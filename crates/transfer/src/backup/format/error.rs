@@ -9,7 +9,7 @@ pub enum FormatError {
     Short { part: &'static str, found: u64, wanted: u64 },
     #[error("this is no {part}: it does not begin with its mark")]
     Mark { part: &'static str },
-    #[error("{part} has version {found}; this program reads version {known}")]
+    #[error("{part} has version {found}; this program reads versions 1 to {known}")]
     Version { part: &'static str, found: u16, known: u16 },
     #[error("{part} is damaged: its checksum does not match")]
     Checksum { part: &'static str },

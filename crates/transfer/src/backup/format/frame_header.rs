@@ -31,10 +31,15 @@ pub enum FrameKind {
     Index,
     /// The last frame of a stripe.
     End,
+    /// What is in which frame, with the digest of each piece.
+    Digests,
+    /// The sets that this one is based on.
+    Bases,
 }
 
 impl FrameKind {
-    const ALL: [Self; 5] = [Self::Data, Self::Bundle, Self::Entries, Self::Index, Self::End];
+    const ALL: [Self; 7] =
+        [Self::Data, Self::Bundle, Self::Entries, Self::Index, Self::End, Self::Digests, Self::Bases];
 
     /// Its number in headers.
     pub fn code(self) -> u8 {
@@ -44,6 +49,8 @@ impl FrameKind {
             Self::Entries => 3,
             Self::Index => 4,
             Self::End => 5,
+            Self::Digests => 6,
+            Self::Bases => 7,
         }
     }
 

@@ -1,7 +1,8 @@
 //! The version of the format, and how large its parts may be.
 
-/// Version of stripes and manifests. A reader takes this one only.
-pub const VERSION: u16 = 1;
+/// Version of stripes and manifests that is written. A reader takes it and those before it, from 1: a set of version 1 has no
+/// digests and no base.
+pub const VERSION: u16 = 2;
 /// Smallest block; also the default.
 pub const BLOCK_BYTES_MIN: u32 = 4096;
 /// Largest block.

@@ -5,6 +5,7 @@
 
 mod bundle;
 mod bytes;
+mod digests;
 mod end;
 mod entries;
 mod error;
@@ -19,6 +20,7 @@ mod stripe_header;
 mod tests;
 
 pub use bundle::{Bundle, BundleWriter, Piece};
+pub use digests::{PieceRecord, pieces_of, put_digests};
 pub use end::{END_BYTES, End};
 pub use entries::{entry_lines, put_entry_line};
 pub use error::FormatError;
@@ -29,5 +31,5 @@ pub use limits::{
     TAG_BYTES, VERSION,
 };
 pub use manifest_file::{MANIFEST_HASH_BYTES, MANIFEST_HEADER_BYTES, ManifestHeader};
-pub use place::frame_block_bytes;
+pub use place::{frame_block_bytes, set_in_head};
 pub use stripe_header::{CodecKind, STRIPE_HEADER_BYTES_MIN, StripeHeader, WrappedKeys};

@@ -76,6 +76,8 @@ pub struct StripeHeader {
     pub level: i32,
     /// Of a set that is encrypted with AES-256-GCM; `None` if it is not.
     pub keys: Option<WrappedKeys>,
+    /// Of an increment: the set that it was compared with. Without a key nothing else says so.
+    pub base: Option<SetId>,
 }
 
 impl StripeHeader {
@@ -129,7 +131,8 @@ impl StripeHeader {
             .bytes(&commitment)
             .u32(if keys.is_empty() { 0 } else { self.block_bytes })
             .u32(keys_length)
-            .u32(crc32c::crc32c(further));
+            .u32(crc32c::crc32c(further))
+            .bytes(&self.base.unwrap_or_default().0);
         let checksum = crc32c::crc32c(&first[..block - CHECKSUM_BYTES]);
         Put::into(&mut first[block - CHECKSUM_BYTES..]).u32(checksum);
         bytes
@@ -187,6 +190,7 @@ impl StripeHeader {
         let commitment = fields.array()?;
         let offset = fields.u32()?;
         let keys = KeysArea { length: fields.u32()?, checksum: fields.u32()? };
+        let base = Some(SetId(fields.array()?)).filter(|base| *base != SetId::default());
         if stripes == 0 || stripes > STRIPES_MAX {
             return Err(fields.bad("the number of stripes", stripes));
         }
@@ -226,6 +230,7 @@ impl StripeHeader {
             codec,
             level,
             keys: wrapped,
+            base,
         };
         Ok((header, keys))
     }

@@ -21,11 +21,12 @@ fn codec() -> impl Strategy<Value = CodecKind> {
 prop_compose! {
     fn stripe_header()(
         set in set(), stripe in 0u16..64, more in 1u16..=64, block in 12u32..=16, frame in 16u32..=22, transfer in 1u32..=4,
-        created_unix_ns: u64, codec in codec(), level: i32, keys in keys(),
+        created_unix_ns: u64, codec in codec(), level: i32, keys in keys(), base in prop::option::of(set()),
     ) -> StripeHeader {
         StripeHeader {
             set, stripe, stripes: (stripe + more).min(64).max(stripe + 1), block_bytes: 1 << block, frame_bytes: 1 << frame,
             transfer_bytes: (1 << frame) * transfer, created_unix_ns, codec, level, keys,
+            base: base.filter(|base| *base != SetId::default()),
         }
     }
 }
@@ -222,13 +223,17 @@ fn another_version_is_named_and_not_taken_for_damage() {
         codec: CodecKind::None,
         level: 0,
         keys: None,
+        base: None,
     };
     let mut bytes = header.encode();
-    bytes[8] = 2;
+    bytes[8] = 3;
     let error = StripeHeader::decode(&bytes).unwrap_err();
-    assert_eq!(error.to_string(), "the header of the stripe has version 2; this program reads version 1");
+    assert_eq!(
+        error.to_string(),
+        "the header of the stripe has version 3; this program reads versions 1 to 2"
+    );
     let manifest = ManifestHeader { set: SetId::default(), keys: None, plain_length: 10, body_length: 20 };
     let mut file = [&manifest.encode()[..], &[0; 52]].concat();
-    file[8] = 2;
-    assert!(matches!(ManifestHeader::decode(&file), Err(FormatError::Version { found: 2, .. })));
+    file[8] = 3;
+    assert!(matches!(ManifestHeader::decode(&file), Err(FormatError::Version { found: 3, .. })));
 }

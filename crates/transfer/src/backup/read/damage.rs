@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use iostall_model::backup::{FileEntry, Manifest, MariadbRecord, SourceKind, SourceRecord};
+use iostall_model::backup::{FileEntry, Manifest, MariadbRecord, SetId, SourceKind, SourceRecord};
 
 use crate::backup::format::{FrameKind, IndexRecord};
 use crate::backup::pages::{blocks_in_words, pages_in_words};
@@ -10,6 +10,8 @@ use crate::backup::pages::{blocks_in_words, pages_in_words};
 /// Something in a backup that is not as it was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
+    /// The set that it is in, if that is one that the set is based on.
+    pub base: Option<SetId>,
     /// Number of the stripe, from 0; `None` for the manifest.
     pub stripe: Option<u16>,
     /// The stripe's path, or the manifest's.
@@ -31,6 +33,11 @@ impl Damage {
     /// Of the manifest, or of a whole stripe.
     pub fn of_file(stripe: Option<u16>, path: &Path, message: impl Into<String>) -> Self {
         Self { stripe, path: path.to_owned(), message: message.into(), ..Self::default() }
+    }
+
+    /// The same, in a set that another one is based on.
+    pub fn in_base(self, set: SetId) -> Self {
+        Self { base: Some(set), ..self }
     }
 
     /// At `offset` of a stripe.

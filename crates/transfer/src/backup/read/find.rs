@@ -63,7 +63,7 @@ impl Named {
     }
 }
 
-fn is_manifest_name(path: &Path) -> bool {
+pub(super) fn is_manifest_name(path: &Path) -> bool {
     path.extension() == Some(OsStr::new(SUFFIX))
 }
 

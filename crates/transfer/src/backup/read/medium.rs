@@ -12,6 +12,9 @@ use iostall_remote::{EngineFile, ObjectReader, is_object};
 use super::error::ReadError;
 use crate::backup::places::{read_part, reader};
 
+/// Enough of a stripe or of a manifest to see which set it is of.
+pub(crate) const HEAD_BYTES: usize = 64;
+
 /// An open file or object.
 #[derive(Debug)]
 pub(super) enum Medium {

@@ -73,12 +73,12 @@ pub(crate) struct ReadShape {
 impl ReadShape {
     /// For the frames of this set. Without `writes` nothing is written by the pipeline.
     pub(crate) fn of(set: &OpenSet, writes: bool, choice: ReadChoice) -> Self {
-        let largest = set.stripes.iter().map(|open| open.stripe.header.frame_bytes).max();
+        let stripes = || set.all_stripes().map(|one| &one.open.stripe);
+        let largest = stripes().map(|stripe| stripe.header.frame_bytes).max();
         let frame_bytes = largest.unwrap_or(set.manifest.settings.frame_bytes).max(1);
-        let block_bytes =
-            set.stripes.iter().map(|open| open.stripe.header.block_bytes).max().unwrap_or(BLOCK_BYTES_MIN);
+        let block_bytes = stripes().map(|stripe| stripe.header.block_bytes).max().unwrap_or(BLOCK_BYTES_MIN);
         // A small set is shared by all requests, and needs little memory.
-        let share = set.stripes.iter().map(|open| open.stripe.bytes).sum::<u64>() / u64::from(DEPTH);
+        let share = stripes().map(|stripe| stripe.bytes).sum::<u64>() / u64::from(DEPTH);
         let usual = u32::try_from(share).unwrap_or(RUN_BYTES).min(RUN_BYTES);
         let run_bytes = choice.transfer_bytes.unwrap_or(usual);
         let plain_max = (run_bytes / frame_bytes * frame_bytes).max(frame_bytes);
@@ -130,12 +130,12 @@ impl ReadShape {
     }
 }
 
-/// The runs of all frames that are `wanted`, in the order in which they stand: all stripes are read at once, each from its
+/// The runs of all frames that are `wanted`, which gets the index of the stripe, too, in the order in which they stand: all stripes are read at once, each from its
 /// beginning to its end. Two frames are read together if they `join`.
 pub(crate) fn runs<'r>(
     stripes: impl Iterator<Item = (&'r Stripe, &'r [IndexRecord])>,
     shape: &ReadShape,
-    wanted: impl Fn(&IndexRecord) -> bool,
+    wanted: impl Fn(usize, &IndexRecord) -> bool,
     join: impl Fn(&IndexRecord, &IndexRecord) -> bool,
 ) -> Vec<Run> {
     let mut all: Vec<Run> = Vec::new();
@@ -144,7 +144,7 @@ pub(crate) fn runs<'r>(
         for (at, record) in records.iter().enumerate() {
             let stored = frame_block_bytes(record.stored_length, stripe.header.block_bytes);
             let Ok(length) = u32::try_from(stored) else { continue };
-            if !wanted(record) {
+            if !wanted(index, record) {
                 all.extend(last.take());
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use iostall_engine::{FileIndex, IoFailure};
+use iostall_engine::IoFailure;
 use iostall_model::backup::{Manifest, StripeRecord};
 
 use super::damage::Damage;
@@ -10,7 +10,7 @@ use super::error::ReadError;
 use super::find::{self, Named};
 use super::stripe::{Fault, Index, Stripe};
 use crate::backup::codec::{Decoder, KeyError, SetKeys, Unlock};
-use crate::backup::format::{End, IndexRecord, STRIPES_MAX};
+use crate::backup::format::{End, FrameKind, IndexRecord, Piece, PieceRecord, STRIPES_MAX};
 
 /// A set with its manifest and those of its stripes that are there.
 #[derive(Debug)]
@@ -25,6 +25,42 @@ pub struct OpenSet {
     /// It is encrypted and was opened without its key: of the manifest only what the headers of the stripes say is known, and
     /// there is nothing that could be restored.
     pub is_without_key: bool,
+    /// Of an increment: what of it is in other sets.
+    pub chain: Chain,
+}
+
+/// What of an increment is in other sets.
+#[derive(Debug, Default)]
+pub struct Chain {
+    /// In the order of the manifest; `None` for one that is not needed or not there.
+    pub bases: Vec<Option<OpenSet>>,
+    /// Pieces of files that are in frames of other sets, by set and frame.
+    pub pieces: Vec<PieceRecord>,
+    /// Why it cannot be restored, if so.
+    pub damage: Vec<Damage>,
+}
+
+impl Chain {
+    /// The pieces that are in a frame of the base with this number, from 1.
+    pub(crate) fn in_frame(&self, base: usize, sequence: u64) -> &[PieceRecord] {
+        let key = |piece: &PieceRecord| (usize::from(piece.set), piece.sequence);
+        let begin = self.pieces.partition_point(|piece| key(piece) < (base, sequence));
+        let rest = &self.pieces[begin..];
+        &rest[..rest.partition_point(|piece| key(piece) == (base, sequence))]
+    }
+
+    /// The piece of this set's files that is in a frame of a base as this range of that set's file, if there is one.
+    pub(crate) fn piece(&self, base: usize, sequence: u64, held: &Piece) -> Option<&PieceRecord> {
+        let is_it = |piece: &&PieceRecord| {
+            (piece.held_file, piece.offset, piece.length) == (held.file, held.offset, held.length)
+        };
+        self.in_frame(base, sequence).iter().find(is_it)
+    }
+
+    /// The bases that are there, with their numbers from 1.
+    pub fn there(&self) -> impl Iterator<Item = (usize, &OpenSet)> {
+        (1..).zip(&self.bases).filter_map(|(number, base)| Some((number, base.as_ref()?)))
+    }
 }
 
 /// A stripe, and what its index says.
@@ -44,35 +80,76 @@ impl OpenStripe {
     }
 }
 
+/// A stripe that content of a set is in.
+#[derive(Clone, Copy, Debug)]
+pub struct ChainStripe<'s> {
+    /// 0 for the set itself, otherwise which of its bases, from 1.
+    pub number: usize,
+    /// The set whose stripe it is.
+    pub set: &'s OpenSet,
+    pub open: &'s OpenStripe,
+}
+
 impl OpenSet {
-    /// Whether there is a key, and all stripes are there and complete.
+    /// Whether there is a key, and all stripes are there and complete, those of what it is based on included.
     pub(crate) fn check_usable(&self) -> Result<(), ReadError> {
         if self.is_without_key {
             return Err(KeyError::NoKey.into());
         }
         // Another copy of the manifest may be damaged: one was good.
-        let damage: Vec<_> = self.damage.iter().filter(|damage| damage.stripe.is_some()).cloned().collect();
+        let of_stripes = self.damage.iter().filter(|damage| damage.stripe.is_some());
+        let damage: Vec<_> = of_stripes.chain(&self.chain.damage).cloned().collect();
         if damage.is_empty() { Ok(()) } else { Err(ReadError::Damaged(damage)) }
     }
 
     /// A request to a stripe failed.
     pub(crate) fn unreadable(&self, file: FileIndex, offset: u64, cause: IoFailure) -> Damage {
-        let open = self.stripes.get(usize::from(file.0));
-        let of_store = open.and_then(|open| open.stripe.failure());
-        let cause = of_store.unwrap_or_else(|| cause.to_string());
-        let message = format!("the stripe cannot be read: {cause}");
-        match open {
-            Some(open) => open.stripe.damage(Fault { offset, message }),
-            None => Damage::of_file(None, &self.manifest_path, message),
+        match self.all_stripes().nth(usize::from(file.0)) {
+            Some(one) => one.unreadable(offset, cause),
+            None => Damage::of_file(None, &self.manifest_path, format!("a stripe cannot be read: {cause}")),
         }
+    }
+
+    /// Its stripes, and those of what it is based on.
+    pub fn all_stripes(&self) -> impl Iterator<Item = ChainStripe<'_>> {
+        let sets = std::iter::once((0, self)).chain(self.chain.there());
+        sets.flat_map(|(number, set)| set.stripes.iter().map(move |open| ChainStripe { number, set, open }))
     }
 }
 
-/// Opens the set of the manifest or stripes in `paths`.
-///
-/// # Errors
-/// If nothing can be said about the set without more from the user. What is damaged or missing is in the result.
-pub fn open(paths: &[PathBuf], unlock: Option<&Unlock>) -> Result<OpenSet, ReadError> {
+impl ChainStripe<'_> {
+    /// Something in it that is not as it was written.
+    pub(crate) fn damage_of(&self, record: &IndexRecord, message: impl Into<String>) -> Damage {
+        let (stripe, manifest) = (&self.open.stripe, &self.set.manifest);
+        self.marked(Damage::of_frame(stripe.number(), &stripe.path, record, manifest, message))
+    }
+
+    fn marked(&self, damage: Damage) -> Damage {
+        if self.number == 0 { damage } else { damage.in_base(self.set.manifest.set) }
+    }
+
+    /// The file that a frame of data in it has a part of, by its number in the set with `chain`; `None` if it has none.
+    pub(crate) fn file_of(&self, chain: &Chain, record: &IndexRecord) -> Option<u64> {
+        match (record.kind, self.number) {
+            (FrameKind::Data, 0) => Some(record.file),
+            (FrameKind::Data, base) => {
+                let held = Piece { file: record.file, offset: record.offset, length: record.plain_length };
+                chain.piece(base, record.sequence, &held).map(|piece| piece.file)
+            }
+            _ => None,
+        }
+    }
+
+    /// A request to it failed.
+    pub(crate) fn unreadable(&self, offset: u64, cause: IoFailure) -> Damage {
+        let cause = self.open.stripe.failure().unwrap_or_else(|| cause.to_string());
+        let message = format!("the stripe cannot be read: {cause}");
+        self.marked(self.open.stripe.damage(Fault { offset, message }))
+    }
+}
+
+/// Opens a set without what it is based on.
+pub(super) fn open_alone(paths: &[PathBuf], unlock: Option<&Unlock>) -> Result<OpenSet, ReadError> {
     let named = Named::sort(paths)?;
     let (opened, manifest_path, mut damage) = find::manifest(&named, unlock)?;
     let manifest = opened.manifest;
@@ -87,7 +164,8 @@ pub fn open(paths: &[PathBuf], unlock: Option<&Unlock>) -> Result<OpenSet, ReadE
             Err(missing) => damage.push(*missing),
         }
     }
-    Ok(OpenSet { manifest, manifest_path, keys: opened.keys, stripes, damage, is_without_key: false })
+    let chain = Chain::default();
+    Ok(OpenSet { manifest, manifest_path, keys: opened.keys, stripes, damage, is_without_key: false, chain })
 }
 
 /// What in a manifest cannot be, although its checksum is right.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::damage::Damage;
 use super::error::ReadError;
 use super::find::{self, Named};
-use super::set::{OpenSet, OpenStripe};
+use super::set::{Chain, OpenSet, OpenStripe};
 use super::stripe::Stripe;
 use crate::backup::catalog::{FoundSet, scan};
 use crate::backup::format::{ManifestHeader, StripeHeader};
@@ -40,6 +40,7 @@ pub fn open_without_key(paths: &[PathBuf]) -> Result<OpenSet, ReadError> {
         stripes,
         damage,
         is_without_key: true,
+        chain: Chain::default(),
     })
 }
 
@@ -105,6 +106,7 @@ fn stand_in(header: &StripeHeader) -> Manifest {
         sources: Vec::new(),
         stripes: Vec::new(),
         totals: Totals::default(),
+        bases: Vec::new(),
         warnings: Vec::new(),
         files: Vec::new(),
     }

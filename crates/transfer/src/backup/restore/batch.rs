@@ -12,10 +12,9 @@ use iostall_remote::EngineFile;
 use super::error::RestoreError;
 use super::stage::{Destination, IS_WRITTEN, RestoreStage, StageError};
 use super::tree::{Opening, Tree};
-use crate::backup::codec::Decoder;
 use crate::backup::format::{FrameKind, IndexRecord};
 use crate::backup::read::{
-    Damage, OpenSet, OpenStripe, ReadError, ReadShape, Run, RunSource, StripeRead, add_reads, entry_of,
+    ChainStripe, Damage, OpenSet, ReadError, ReadShape, Run, RunSource, StripeRead, add_reads, entry_of,
     run_job, runs,
 };
 use crate::backup::trial::{Limited, TrialLimit};
@@ -37,6 +36,8 @@ pub(super) struct Writing<'w> {
     buffers: BufferSet,
     rate: Option<&'w RateLimit>,
     progress: &'w Progress,
+    /// The stripes of the set and of what it is based on, and what is in them.
+    sources: Vec<ChainStripe<'w>>,
     records: Vec<&'w [IndexRecord]>,
     counters: Vec<StripeCounter>,
     /// Of a trial: how long each job may take. Its files have only the part of their length that it writes.
@@ -77,11 +78,24 @@ impl<'w> Writing<'w> {
     ) -> Result<Self, RestoreError> {
         let buffers =
             shape.buffers().map_err(RestoreError::system("map buffers for", Path::new("a restore")))?;
-        let records = set.stripes.iter().map(OpenStripe::records).collect();
-        let counters = progress.count_stripes(set.stripes.len());
-        let stripes = vec![StripeRead::default(); set.stripes.len()];
+        let sources: Vec<_> = set.all_stripes().collect();
+        let records = sources.iter().map(|one| one.open.records()).collect();
+        let counters = progress.count_stripes(sources.len());
+        let stripes = vec![StripeRead::default(); sources.len()];
         let seconds_max = None;
-        Ok(Self { set, tree, shape, buffers, rate, progress, records, counters, seconds_max, stripes })
+        Ok(Self {
+            set,
+            tree,
+            shape,
+            buffers,
+            rate,
+            progress,
+            sources,
+            records,
+            counters,
+            seconds_max,
+            stripes,
+        })
     }
 
     /// Ends each job that begins from now on after so many seconds.
@@ -91,20 +105,27 @@ impl<'w> Writing<'w> {
 
     fn runs(
         &self,
-        wanted: impl Fn(&IndexRecord) -> bool,
+        wanted: impl Fn(usize, &IndexRecord) -> bool,
         join: impl Fn(&IndexRecord, &IndexRecord) -> bool,
     ) -> Vec<Run> {
-        let stripes = self.set.stripes.iter().map(|open| &open.stripe).zip(self.records.iter().copied());
+        let stripes = self.sources.iter().map(|one| &one.open.stripe).zip(self.records.iter().copied());
         runs(stripes, &self.shape, wanted, join)
     }
 
     /// Small files and ends of files, which workers write while they decode. A restore of everything also checks the entries,
     /// so that it has seen every frame.
     pub(super) fn bundle_runs(&self, checks_entries: bool) -> Vec<Run> {
-        let is_wanted = |record: &IndexRecord| match record.kind {
-            FrameKind::Bundle => true,
-            FrameKind::Entries => checks_entries,
-            FrameKind::Data | FrameKind::Index | FrameKind::End => false,
+        let is_wanted = |stripe: usize, record: &IndexRecord| match (record.kind, self.sources[stripe].number)
+        {
+            (FrameKind::Bundle, 0) => true,
+            (FrameKind::Bundle, base) => {
+                let pieces = self.set.chain.in_frame(base, record.sequence);
+                pieces.iter().any(|piece| self.tree.plan.files.contains_key(&piece.file))
+            }
+            (FrameKind::Entries | FrameKind::Digests | FrameKind::Bases, number) => {
+                checks_entries && number == 0
+            }
+            (FrameKind::Data | FrameKind::Index | FrameKind::End, _) => false,
         };
         self.runs(is_wanted, |_, _| true)
     }
@@ -116,8 +137,9 @@ impl<'w> Writing<'w> {
 
     /// Files with frames of their own.
     pub(super) fn data_runs(&self) -> Vec<Run> {
-        let is_wanted = |record: &IndexRecord| {
-            record.kind == FrameKind::Data && self.tree.plan.files.contains_key(&record.file)
+        let is_wanted = |stripe: usize, record: &IndexRecord| {
+            let file = self.file_in(stripe, record);
+            file.is_some_and(|file| self.tree.plan.files.contains_key(&file))
         };
         let follows = |one: &IndexRecord, next: &IndexRecord| {
             one.file == next.file && one.offset + u64::from(one.plain_length) == next.offset
@@ -150,7 +172,13 @@ impl<'w> Writing<'w> {
 
     /// The number of the file that a run of data is of.
     pub(super) fn file_of(&self, run: &Run) -> u64 {
-        self.first(run).file
+        self.file_in(run.stripe, self.first(run)).unwrap_or_default()
+    }
+
+    /// The file of this set that a frame of data has a part of; `None` if it has none.
+    fn file_in(&self, stripe: usize, record: &IndexRecord) -> Option<u64> {
+        let source = &self.sources[stripe];
+        source.file_of(&self.set.chain, record)
     }
 
     fn first(&self, run: &Run) -> &IndexRecord {
@@ -166,10 +194,8 @@ impl<'w> Writing<'w> {
             let record = self.first(run);
             let next = record.offset.saturating_add(run.plain_length.into());
             if record.offset < end || next > size_bytes {
-                let stripe = &self.set.stripes[run.stripe].stripe;
                 let message = "the frame lies outside its file, or over another frame";
-                let damage =
-                    Damage::of_frame(stripe.number(), &stripe.path, record, &self.set.manifest, message);
+                let damage = self.sources[run.stripe].damage_of(record, message);
                 return Err(ReadError::Damaged(vec![damage]).into());
             }
             end = next;
@@ -214,7 +240,7 @@ impl<'w> Writing<'w> {
         if runs.is_empty() {
             return Ok(());
         }
-        let stripes = self.set.stripes.len();
+        let stripes = self.sources.len();
         let place = |at: usize| FileIndex(u16::try_from(stripes + at).unwrap_or(u16::MAX));
         let number = |file: &OpenFile| self.tree.plan.all[file.index].entry.number;
         let destinations: HashMap<u64, Destination> = (0..)
@@ -225,15 +251,14 @@ impl<'w> Writing<'w> {
             .collect();
         let mut stages = (0..self.shape.workers)
             .map(|_| {
-                let decoder = Decoder::new(self.set.manifest.set, self.set.keys.as_ref())?;
-                Ok(RestoreStage::new(
+                RestoreStage::new(
                     self.set,
+                    &self.sources,
                     &self.records,
                     runs,
-                    decoder,
                     Opening::new(self.tree),
                     &destinations,
-                ))
+                )
             })
             .collect::<Result<Vec<_>, RestoreError>>()?;
         let mut sink = InPlace {
@@ -243,7 +268,7 @@ impl<'w> Writing<'w> {
             writes_max: self.shape.depth,
             excess: None,
         };
-        let of_stripes = self.set.stripes.iter().map(|open| open.stripe.handle());
+        let of_stripes = self.sources.iter().map(|one| one.open.stripe.handle());
         let of_files = open.iter().map(OpenFile::handle);
         let (handles, aligns): (Vec<_>, Vec<_>) = of_stripes.chain(of_files).unzip();
         let limit = TrialLimit { seconds: self.seconds_max.unwrap_or(f64::INFINITY), bytes: u64::MAX };
@@ -279,11 +304,12 @@ impl<'w> Writing<'w> {
                 },
                 Err(cause) => ReadError::Pipeline(PipelineError::Stage { offset, cause }).into(),
             },
-            PipelineError::Read { file, offset, cause, .. } => {
-                ReadError::Damaged(vec![self.set.unreadable(file, offset, cause)]).into()
+            PipelineError::Read { file, offset, cause, .. } if usize::from(file.0) < self.sources.len() => {
+                let source = &self.sources[usize::from(file.0)];
+                ReadError::Damaged(vec![source.unreadable(offset, cause)]).into()
             }
             PipelineError::Write { file, cause, .. } => {
-                let at = usize::from(file.0).checked_sub(self.set.stripes.len());
+                let at = usize::from(file.0).checked_sub(self.sources.len());
                 let file =
                     at.and_then(|at| open.get(at)).map(|file| &self.tree.plan.all[file.index].entry.name);
                 RestoreError::Writing { name: file.cloned().unwrap_or_default(), source: cause.into() }

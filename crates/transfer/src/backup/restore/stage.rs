@@ -8,8 +8,8 @@ use thiserror::Error;
 use super::error::RestoreError;
 use super::tree::Opening;
 use crate::backup::codec::{Decoder, FrameFault};
-use crate::backup::format::{Bundle, FrameKind, IndexRecord};
-use crate::backup::read::{Damage, OpenSet, Run, frames_of};
+use crate::backup::format::{Bundle, FrameKind, IndexRecord, Piece};
+use crate::backup::read::{ChainStripe, Damage, OpenSet, Run, frames_of};
 use crate::pipeline::{Extent, Frame, Stage, StageFailure};
 
 /// The checksum of a pipeline's frame that its worker has written already.
@@ -37,9 +37,11 @@ pub(super) struct Destination {
 /// A worker.
 pub(super) struct RestoreStage<'s> {
     set: &'s OpenSet,
+    sources: &'s [ChainStripe<'s>],
     records: &'s [&'s [IndexRecord]],
     runs: &'s [Run],
-    decoder: Decoder,
+    /// For the set itself, and for each of its bases that is there.
+    decoders: Vec<Option<Decoder>>,
     opening: Opening<'s>,
     destinations: &'s HashMap<u64, Destination>,
 }
@@ -47,31 +49,34 @@ pub(super) struct RestoreStage<'s> {
 impl<'s> RestoreStage<'s> {
     pub(super) fn new(
         set: &'s OpenSet,
+        sources: &'s [ChainStripe<'s>],
         records: &'s [&'s [IndexRecord]],
         runs: &'s [Run],
-        decoder: Decoder,
         opening: Opening<'s>,
         destinations: &'s HashMap<u64, Destination>,
-    ) -> Self {
-        Self { set, records, runs, decoder, opening, destinations }
+    ) -> Result<Self, RestoreError> {
+        let decoder = |set: &OpenSet| Decoder::new(set.manifest.set, set.keys.as_ref());
+        let bases = set.chain.bases.iter().map(|base| base.as_ref().map(decoder).transpose());
+        let decoders = std::iter::once(decoder(set).map(Some)).chain(bases).collect::<Result<_, _>>()?;
+        Ok(Self { set, sources, records, runs, decoders, opening, destinations })
     }
 
     fn damage(&self, run: &Run, record: &IndexRecord, fault: &impl ToString) -> StageError {
-        let stripe = &self.set.stripes[run.stripe].stripe;
-        let manifest = &self.set.manifest;
-        let damage = Damage::of_frame(stripe.number(), &stripe.path, record, manifest, fault.to_string());
+        let damage = self.sources[run.stripe].damage_of(record, fault.to_string());
         StageError::Damage(Box::new(damage))
     }
 
     /// Decodes all frames of the run one after another into `into`. Bundles are written at once.
     fn decode(&mut self, run: &Run, bytes: &mut [u8], into: &mut [u8]) -> Result<usize, StageError> {
-        let stripe = &self.set.stripes[run.stripe].stripe;
+        let source = self.sources[run.stripe];
+        let stripe = &source.open.stripe;
         let (number, block) = (stripe.number(), stripe.header.block_bytes);
         let records = &self.records[run.stripe][run.first..][..run.count];
         let mut at = 0;
         for (record, frame) in frames_of(bytes, records, block) {
-            let decoded = self.decoder.decode(frame, number, &mut into[at..]);
-            let (header, plain) = decoded.map_err(|fault| self.damage(run, record, &fault))?;
+            let Some(Some(decoder)) = self.decoders.get_mut(source.number) else { continue };
+            let found = decoder.decode(frame, number, &mut into[at..]);
+            let (header, plain) = found.map_err(|fault| self.damage(run, record, &fault))?;
             if !record.is_of(&header) {
                 return Err(self.damage(run, record, &FrameFault::OtherFrame));
             }
@@ -79,14 +84,47 @@ impl<'s> RestoreStage<'s> {
                 FrameKind::Bundle => {
                     let bundle = Bundle::decode(plain).map_err(|error| self.damage(run, record, &error))?;
                     for (piece, data) in bundle.pieces() {
-                        self.write(run, record, piece.file, piece.offset, data)?;
+                        let file = self.file_of(run, record, &piece, data)?;
+                        if let Some(file) = file {
+                            self.write(run, record, file, piece.offset, data)?;
+                        }
                     }
                 }
-                FrameKind::Data => at += plain.len(),
-                FrameKind::Entries | FrameKind::Index | FrameKind::End => {}
+                FrameKind::Data => {
+                    let length = plain.len();
+                    let piece =
+                        Piece { file: record.file, offset: record.offset, length: record.plain_length };
+                    self.file_of(run, record, &piece, &into[at..at + length])?;
+                    at += length;
+                }
+                FrameKind::Entries
+                | FrameKind::Index
+                | FrameKind::End
+                | FrameKind::Digests
+                | FrameKind::Bases => {}
             }
         }
         Ok(at)
+    }
+
+    /// The file of this set that a piece of a frame belongs to; `None` if it is of no use here. What is in a base must be what
+    /// the increment was compared with.
+    fn file_of(
+        &self,
+        run: &Run,
+        record: &IndexRecord,
+        piece: &Piece,
+        data: &[u8],
+    ) -> Result<Option<u64>, StageError> {
+        let number = self.sources[run.stripe].number;
+        if number == 0 {
+            return Ok(Some(piece.file));
+        }
+        let Some(found) = self.set.chain.piece(number, record.sequence, piece) else { return Ok(None) };
+        if *blake3::hash(data).as_bytes() != found.digest {
+            return Err(self.damage(run, record, &FrameFault::OtherContent));
+        }
+        Ok(Some(found.file))
     }
 
     fn write(
@@ -118,20 +156,22 @@ impl Stage for RestoreStage<'_> {
             frame.set_origin(extent(frame.origin().file, frame.origin().offset));
             return Ok(());
         }
-        let destination = self.destinations.get(&record.file).copied();
-        let size_bytes = self.opening.size_bytes(record.file);
+        let source = self.sources[run.stripe];
+        let file = source.file_of(&self.set.chain, &record).ok_or("a frame of no file")?;
+        let destination = self.destinations.get(&file).copied();
+        let size_bytes = self.opening.size_bytes(file);
         let end = record.offset + u64::from(plain_length);
         let fits = |align: u32| {
             let is_whole = |at: u64| at.is_multiple_of(align.into());
             is_whole(record.offset) && (is_whole(end) || end == size_bytes && self.opening.may_end_past())
         };
         match destination {
-            Some(Destination { file, align, from }) if fits(align) => {
+            Some(Destination { file: place, align, from }) if fits(align) => {
                 frame.replace(spare, plain_length);
-                frame.set_origin(extent(file, record.offset - from));
+                frame.set_origin(extent(place, record.offset - from));
             }
             _ => {
-                self.write(&run, &record, record.file, record.offset, &spare[..length])?;
+                self.write(&run, &record, file, record.offset, &spare[..length])?;
                 frame.set_checksum(IS_WRITTEN);
                 frame.set_origin(extent(frame.origin().file, frame.origin().offset));
             }

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod damage;
+mod increments;
 mod real;
 mod trial;
 mod whole;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use iostall_model::backup::FileKind;
 
 use super::codec::Unlock;
-use super::read::{ReadError, open};
+use super::read::{ReadError, open, open_with};
 use super::restore::{RestoreError, RestoreOptions, Restored, restore};
 use super::verify::{Verified, VerifyOptions, verify};
 use crate::progress::Progress;

@@ -123,6 +123,7 @@ impl Made {
             codec: self.codec,
             level: i32::from(self.codec == CodecKind::Zstd),
             keys: keys.as_ref().map(|(_, wrapped)| wrapped.clone()),
+            base: None,
         };
         let stripe = |number| Stripe {
             bytes: header(number).encode(),
@@ -179,6 +180,7 @@ impl Made {
             sources: Vec::new(),
             stripes,
             totals: Totals::default(),
+            bases: Vec::new(),
             warnings: Vec::new(),
             files: self.entries.iter().map(|(entry, _)| entry.clone()).collect(),
         }

@@ -1,5 +1,7 @@
 //! What a check found.
 
+use iostall_model::backup::SetId;
+
 use crate::backup::read::{Damage, StripeRead};
 
 /// What was found.
@@ -16,7 +18,17 @@ pub struct Verified {
     pub stored_bytes: u64,
     /// What was read of each stripe, but for headers and indexes; empty if only these were looked at.
     pub stripes: Vec<StripeRead>,
+    /// The sets that it is based on and of which something is needed.
+    pub bases: Vec<BaseVerified>,
     /// By stripe and position.
     pub damage: Vec<Damage>,
     pub was_cancelled: bool,
+}
+
+/// A set that an increment is based on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BaseVerified {
+    pub set: SetId,
+    /// Frames of it that the increment needs. They were read unless only headers were looked at.
+    pub frames: u64,
 }

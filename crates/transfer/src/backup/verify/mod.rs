@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use iostall_model::backup::FileEntry;
 
 use self::headers::check_headers;
-use self::stage::{Checked, HeaderHashes, VerifyStage};
+use self::stage::{Checked, HeaderHashes, Part, VerifyStage};
 use super::codec::Decoder;
 use super::format::{FrameKind, IndexRecord};
 use super::read::{
@@ -19,11 +19,12 @@ use super::read::{
     entry_of, run_job, runs,
 };
 use super::restore::check_names;
+use crate::buffers::BufferSet;
 use crate::pipeline::{Job, OrderedStage, PipelineError, Stage, StageWorkers};
 use crate::progress::{Progress, StripeCounter};
 use crate::rate::RateLimit;
 
-pub use found::Verified;
+pub use found::{BaseVerified, Verified};
 
 /// Files with missing content that are listed one by one; beyond, they are counted.
 const FILES_LISTED: usize = 100;
@@ -47,7 +48,7 @@ pub fn verify(
 ) -> Result<Verified, ReadError> {
     let mut found = Verified {
         files: set.manifest.files.len() as u64,
-        damage: set.damage.clone(),
+        damage: set.damage.iter().chain(&set.chain.damage).cloned().collect(),
         ..Verified::default()
     };
     if let Err(error) = check_names(&set.manifest) {
@@ -55,10 +56,16 @@ pub fn verify(
     }
     let records = check_headers(set, options.headers_only, progress, &mut found);
     found.frames = records.iter().map(|records| records.len() as u64).sum();
+    let parts = parts(set, records);
+    for part in &parts[1..] {
+        let frames = part.records.iter().flatten().filter(|record| part.needs(record)).count() as u64;
+        found.frames += frames;
+        found.bases.push(BaseVerified { set: part.holder().manifest.set, frames });
+    }
     if !options.headers_only {
-        let counters = progress.count_stripes(set.stripes.len());
-        found.stripes = vec![StripeRead::default(); set.stripes.len()];
-        Verifying { set, records: &records, options, progress, counters }.run(&mut found)?;
+        let counters = progress.count_stripes(set.all_stripes().count());
+        found.stripes = vec![StripeRead::default(); counters.len()];
+        Verifying { set, parts: &parts, options, progress, counters }.run(&mut found)?;
     }
     found.was_cancelled = progress.is_cancelled();
     found.damage.sort_by_key(|damage| (damage.stripe.is_none(), damage.stripe, damage.offset));
@@ -68,10 +75,22 @@ pub fn verify(
     Ok(found)
 }
 
+/// The set itself with these frames, and what it is based on.
+fn parts(set: &OpenSet, records: Vec<Vec<IndexRecord>>) -> Vec<Part<'_>> {
+    let of_number = |number| set.all_stripes().filter(move |one| one.number == number).collect::<Vec<_>>();
+    let own = Part { set, stripes: of_number(0), records, number: 0 };
+    let bases = set.chain.there().map(|(number, _)| {
+        let stripes = of_number(number);
+        let records = stripes.iter().map(|one| one.open.records().to_vec()).collect();
+        Part { set, stripes, records, number }
+    });
+    std::iter::once(own).chain(bases).collect()
+}
+
 /// The check of all frames.
 struct Verifying<'v> {
     set: &'v OpenSet,
-    records: &'v [Vec<IndexRecord>],
+    parts: &'v [Part<'v>],
     options: &'v VerifyOptions<'v>,
     progress: &'v Progress,
     counters: Vec<StripeCounter>,
@@ -79,62 +98,29 @@ struct Verifying<'v> {
 
 impl Verifying<'_> {
     fn run(&self, found: &mut Verified) -> Result<(), ReadError> {
-        let Self { set, records, .. } = *self;
-        let shape = ReadShape::of(set, false, ReadChoice::default()).limited(self.options.rate);
+        let shape = ReadShape::of(self.set, false, ReadChoice::default()).limited(self.options.rate);
         let mut buffers =
             shape.buffers().map_err(ReadError::system("map buffers for", Path::new("a check")))?;
-        let stripes = set.stripes.iter().zip(records).map(|(open, records)| (&open.stripe, &records[..]));
-        let mut left = runs(stripes, &shape, |_| true, |_, _| true);
-        self.progress.add_total(0, left.iter().map(|run| u64::from(run.length)).sum());
+        let runs_of = |part: &Part<'_>| {
+            let stripes = part.stripes.iter().zip(&part.records);
+            let stripes = stripes.map(|(one, records)| (&one.open.stripe, &records[..]));
+            runs(stripes, &shape, |_, record| part.needs(record), |_, _| true)
+        };
+        let all: Vec<Vec<Run>> = self.parts.iter().map(runs_of).collect();
+        self.progress.add_total(0, all.iter().flatten().map(|run| u64::from(run.length)).sum());
         let mut checked = Checked::default();
-        let mut hashes = Some(HeaderHashes::new(set, records));
-        while !left.is_empty() && !self.progress.is_cancelled() {
-            let done: Vec<AtomicBool> = left.iter().map(|_| AtomicBool::new(false)).collect();
-            let mut stages = (0..shape.workers)
-                .map(|_| {
-                    let decoder = Decoder::new(set.manifest.set, set.keys.as_ref())?;
-                    Ok(VerifyStage::new(set, records, &left, &done, decoder))
-                })
-                .collect::<Result<Vec<_>, ReadError>>()?;
-            let workers = StageWorkers::any_order(stages.iter_mut().map(|stage| stage as &mut dyn Stage));
-            let first = hashes.as_mut().map(|hashes| {
-                hashes.begin(&left);
-                StageWorkers::in_order(hashes as &mut dyn OrderedStage).on_caller()
-            });
-            let (handles, aligns): (Vec<_>, Vec<_>) =
-                set.stripes.iter().map(|open| open.stripe.handle()).unzip();
-            let mut source = RunSource::new(&left, &self.counters);
-            let job = Job {
-                source: &mut source,
-                stages: first.into_iter().chain([workers]).collect(),
-                sinks: Vec::new(),
-                aligns: &aligns,
-                reads_max: shape.depth,
-                rate: self.options.rate,
+        let mut first_stripe = 0;
+        for (part, runs) in self.parts.iter().zip(all) {
+            let places = first_stripe..first_stripe + part.stripes.len();
+            first_stripe = places.end;
+            let reading = Reading {
+                part,
+                shape,
+                options: self.options,
                 progress: self.progress,
+                counters: &self.counters[places.clone()],
             };
-            let ended = run_job(job, &handles, &mut buffers)?;
-            for stage in stages {
-                checked.add(stage.into_checked());
-            }
-            match ended {
-                Ok(moved) => add_reads(&mut found.stripes, &std::mem::take(&mut left), &moved),
-                Err(PipelineError::Cancelled) => left.clear(),
-                Err(PipelineError::Read { file, offset, cause, .. }) => {
-                    // The rest is checked all the same; what was read is not read again.
-                    hashes = None;
-                    let is_bad = |run: &Run| run.stripe == usize::from(file.0) && run.holds(offset);
-                    let bad = left.iter().filter(|run| is_bad(run));
-                    bad.for_each(|run| checked.unreadable(set, records, run, offset, cause));
-                    left = left
-                        .iter()
-                        .zip(&done)
-                        .filter(|(run, done)| !is_bad(run) && !done.load(Ordering::Relaxed))
-                        .map(|(run, _)| *run)
-                        .collect();
-                }
-                Err(other) => return Err(ReadError::Pipeline(other)),
-            }
+            reading.run(runs, &mut buffers, &mut found.stripes[places], &mut checked)?;
         }
         found.good_frames = checked.good_frames;
         found.bytes = checked.bytes;
@@ -143,17 +129,18 @@ impl Verifying<'_> {
         if self.progress.is_cancelled() {
             return Ok(());
         }
-        if let Some(hashes) = hashes {
-            found.damage.extend(hashes.wrong());
-        }
         self.check_extents(found);
         self.check_coverage(&checked.covered, found);
         Ok(())
     }
 
+    fn records(&self) -> &[Vec<IndexRecord>] {
+        self.parts.first().map_or(&[], |own| &own.records)
+    }
+
     /// Two frames of one place of a file: what should be in one of them is missing.
     fn check_extents(&self, found: &mut Verified) {
-        let data = self.records.iter().enumerate().flat_map(|(stripe, records)| {
+        let data = self.records().iter().enumerate().flat_map(|(stripe, records)| {
             records.iter().filter(|record| record.kind == FrameKind::Data).map(move |record| (stripe, record))
         });
         let mut all: Vec<_> = data.collect();
@@ -173,9 +160,13 @@ impl Verifying<'_> {
     /// Which blocks of a relation of PostgreSQL are lost with `missing` bytes of its file, in words; nothing if that cannot be
     /// told from the places of the frames that are there.
     fn lost_blocks(&self, entry: &FileEntry, missing: u64) -> String {
+        // What is in other sets is no gap.
+        if !self.set.manifest.bases.is_empty() {
+            return String::new();
+        }
         let of_file = |record: &&IndexRecord| record.kind == FrameKind::Data && record.file == entry.number;
         let mut there: Vec<(u64, u64)> = self
-            .records
+            .records()
             .iter()
             .flatten()
             .filter(of_file)
@@ -237,5 +228,81 @@ impl Verifying<'_> {
             let message = format!("the stripes have a file {number} that the manifest does not name");
             found.damage.push(Damage::of_file(None, path, message));
         }
+    }
+}
+
+/// The check of the frames in the stripes of one set.
+struct Reading<'v> {
+    part: &'v Part<'v>,
+    shape: ReadShape,
+    options: &'v VerifyOptions<'v>,
+    progress: &'v Progress,
+    counters: &'v [StripeCounter],
+}
+
+impl Reading<'_> {
+    fn run(
+        &self,
+        mut left: Vec<Run>,
+        buffers: &mut BufferSet,
+        stripes: &mut [StripeRead],
+        checked: &mut Checked,
+    ) -> Result<(), ReadError> {
+        let Self { part, shape, .. } = *self;
+        let holder = part.holder();
+        // Not all headers of a base pass here.
+        let mut hashes = (part.number == 0).then(|| HeaderHashes::new(holder, &part.records));
+        while !left.is_empty() && !self.progress.is_cancelled() {
+            let done: Vec<AtomicBool> = left.iter().map(|_| AtomicBool::new(false)).collect();
+            let mut stages = (0..shape.workers)
+                .map(|_| {
+                    let decoder = Decoder::new(holder.manifest.set, holder.keys.as_ref())?;
+                    Ok(VerifyStage::new(part, &left, &done, decoder))
+                })
+                .collect::<Result<Vec<_>, ReadError>>()?;
+            let workers = StageWorkers::any_order(stages.iter_mut().map(|stage| stage as &mut dyn Stage));
+            let first = hashes.as_mut().map(|hashes| {
+                hashes.begin(&left);
+                StageWorkers::in_order(hashes as &mut dyn OrderedStage).on_caller()
+            });
+            let (handles, aligns): (Vec<_>, Vec<_>) =
+                part.stripes.iter().map(|one| one.open.stripe.handle()).unzip();
+            let mut source = RunSource::new(&left, self.counters);
+            let job = Job {
+                source: &mut source,
+                stages: first.into_iter().chain([workers]).collect(),
+                sinks: Vec::new(),
+                aligns: &aligns,
+                reads_max: shape.depth,
+                rate: self.options.rate,
+                progress: self.progress,
+            };
+            let ended = run_job(job, &handles, buffers)?;
+            for stage in stages {
+                checked.add(stage.into_checked());
+            }
+            match ended {
+                Ok(moved) => add_reads(stripes, &std::mem::take(&mut left), &moved),
+                Err(PipelineError::Cancelled) => left.clear(),
+                Err(PipelineError::Read { file, offset, cause, .. }) => {
+                    // The rest is checked all the same; what was read is not read again.
+                    hashes = None;
+                    let is_bad = |run: &Run| run.stripe == usize::from(file.0) && run.holds(offset);
+                    let bad = left.iter().filter(|run| is_bad(run));
+                    bad.for_each(|run| checked.unreadable(part, run, offset, cause));
+                    left = left
+                        .iter()
+                        .zip(&done)
+                        .filter(|(run, done)| !is_bad(run) && !done.load(Ordering::Relaxed))
+                        .map(|(run, _)| *run)
+                        .collect();
+                }
+                Err(other) => return Err(ReadError::Pipeline(other)),
+            }
+        }
+        if let Some(hashes) = hashes.filter(|_| !self.progress.is_cancelled()) {
+            checked.damage.extend(hashes.wrong());
+        }
+        Ok(())
     }
 }

@@ -4,12 +4,37 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_engine::{Buffer, IoFailure};
-use iostall_model::backup::FileEntry;
+use iostall_model::backup::{BaseRecord, FileEntry};
 
 use crate::backup::codec::{Decoder, FrameFault};
-use crate::backup::format::{Bundle, FRAME_HEADER_BYTES, FrameKind, IndexRecord, entry_lines};
-use crate::backup::read::{Damage, Fault, OpenSet, Run, frames_of};
+use crate::backup::format::{
+    Bundle, FRAME_HEADER_BYTES, FrameKind, IndexRecord, Piece, entry_lines, pieces_of,
+};
+use crate::backup::read::{ChainStripe, Damage, Fault, OpenSet, Run, frames_of};
 use crate::pipeline::{Frame, OrderedStage, Stage, StageFailure};
+
+/// The stripes of one set that are read for a check: of the set itself, or of one that it is based on.
+pub(super) struct Part<'s> {
+    /// The set that is checked.
+    pub(super) set: &'s OpenSet,
+    pub(super) stripes: Vec<ChainStripe<'s>>,
+    /// The frames of each stripe.
+    pub(super) records: Vec<Vec<IndexRecord>>,
+    /// Which of its bases it is, from 1; 0 for itself.
+    pub(super) number: usize,
+}
+
+impl<'s> Part<'s> {
+    /// The set whose stripes these are.
+    pub(super) fn holder(&self) -> &'s OpenSet {
+        self.stripes.first().map_or(self.set, |one| one.set)
+    }
+
+    /// Whether the check needs a frame: of a base only what the increment has from it.
+    pub(super) fn needs(&self, record: &IndexRecord) -> bool {
+        self.number == 0 || !self.set.chain.in_frame(self.number, record.sequence).is_empty()
+    }
+}
 
 /// What a worker found.
 #[derive(Debug, Default)]
@@ -33,25 +58,18 @@ impl Checked {
     }
 
     /// The run at `offset` could not be read: all of its frames are lost.
-    pub(super) fn unreadable(
-        &mut self,
-        set: &OpenSet,
-        records: &[Vec<IndexRecord>],
-        run: &Run,
-        offset: u64,
-        cause: IoFailure,
-    ) {
-        for record in &records[run.stripe][run.first..][..run.count] {
+    pub(super) fn unreadable(&mut self, part: &Part<'_>, run: &Run, offset: u64, cause: IoFailure) {
+        for record in &part.records[run.stripe][run.first..][..run.count] {
             let message = format!("the stripe cannot be read at offset {offset}: {cause}");
-            self.bad(set, run, record, message);
+            self.bad(part, run, record, message);
         }
     }
 
-    fn bad(&mut self, set: &OpenSet, run: &Run, record: &IndexRecord, message: String) {
-        let stripe = &set.stripes[run.stripe].stripe;
-        self.damage.push(Damage::of_frame(stripe.number(), &stripe.path, record, &set.manifest, message));
-        if record.kind == FrameKind::Data {
-            self.cover(record.file, record.plain_length.into());
+    fn bad(&mut self, part: &Part<'_>, run: &Run, record: &IndexRecord, message: String) {
+        let source = part.stripes[run.stripe];
+        self.damage.push(source.damage_of(record, message));
+        if let Some(file) = source.file_of(&part.set.chain, record) {
+            self.cover(file, record.plain_length.into());
         }
     }
 
@@ -62,8 +80,7 @@ impl Checked {
 
 /// A worker that decodes frames and keeps nothing of them.
 pub(super) struct VerifyStage<'s> {
-    set: &'s OpenSet,
-    records: &'s [Vec<IndexRecord>],
+    part: &'s Part<'s>,
     runs: &'s [Run],
     /// Runs that a worker has seen.
     done: &'s [AtomicBool],
@@ -72,14 +89,8 @@ pub(super) struct VerifyStage<'s> {
 }
 
 impl<'s> VerifyStage<'s> {
-    pub(super) fn new(
-        set: &'s OpenSet,
-        records: &'s [Vec<IndexRecord>],
-        runs: &'s [Run],
-        done: &'s [AtomicBool],
-        decoder: Decoder,
-    ) -> Self {
-        Self { set, records, runs, done, decoder, checked: Checked::default() }
+    pub(super) fn new(part: &'s Part<'s>, runs: &'s [Run], done: &'s [AtomicBool], decoder: Decoder) -> Self {
+        Self { part, runs, done, decoder, checked: Checked::default() }
     }
 
     pub(super) fn into_checked(self) -> Checked {
@@ -93,7 +104,7 @@ impl<'s> VerifyStage<'s> {
         frame: &mut [u8],
         spare: &mut [u8],
     ) -> Result<(), FrameFault> {
-        if self.set.is_without_key {
+        if self.part.set.is_without_key {
             let header = self.decoder.check_stored(frame, stripe)?;
             return match (record.is_of(&header), header.is_sealed) {
                 (true, true) => Ok(()),
@@ -107,20 +118,39 @@ impl<'s> VerifyStage<'s> {
         }
         match record.kind {
             FrameKind::Data => {
-                self.checked.cover(record.file, plain.len() as u64);
-                self.checked.bytes += plain.len() as u64;
+                let (file, offset) = (record.file, record.offset);
+                self.content(record, &Piece { file, offset, length: record.plain_length }, plain)?;
             }
             FrameKind::Bundle => {
                 for (piece, data) in Bundle::decode(plain)?.pieces() {
-                    self.checked.cover(piece.file, data.len() as u64);
-                    self.checked.bytes += data.len() as u64;
+                    self.content(record, &piece, data)?;
                 }
             }
             FrameKind::Entries => {
                 entry_lines::<FileEntry>(plain).try_for_each(|entry| entry.map(drop))?;
             }
+            FrameKind::Bases => {
+                entry_lines::<BaseRecord>(plain).try_for_each(|base| base.map(drop))?;
+            }
+            FrameKind::Digests => drop(pieces_of(plain)?),
             FrameKind::Index | FrameKind::End => return Err(FrameFault::OtherFrame),
         }
+        Ok(())
+    }
+
+    /// A piece of a file. One in a base must be what the increment was compared with.
+    fn content(&mut self, record: &IndexRecord, piece: &Piece, data: &[u8]) -> Result<(), FrameFault> {
+        let mut file = piece.file;
+        if self.part.number > 0 {
+            let chain = &self.part.set.chain;
+            let Some(found) = chain.piece(self.part.number, record.sequence, piece) else { return Ok(()) };
+            if *blake3::hash(data).as_bytes() != found.digest {
+                return Err(FrameFault::OtherContent);
+            }
+            file = found.file;
+        }
+        self.checked.cover(file, data.len() as u64);
+        self.checked.bytes += data.len() as u64;
         Ok(())
     }
 }
@@ -128,14 +158,14 @@ impl<'s> VerifyStage<'s> {
 impl Stage for VerifyStage<'_> {
     fn apply(&mut self, frame: &mut Frame, spare: &mut Buffer) -> Result<(), StageFailure> {
         let Some((at, run)) = run_of(self.runs, frame) else { return Err("a frame of no run".into()) };
-        let stripe = &self.set.stripes[run.stripe].stripe;
+        let stripe = &self.part.stripes[run.stripe].open.stripe;
         let (number, block) = (stripe.number(), stripe.header.block_bytes);
-        let records = &self.records[run.stripe][run.first..][..run.count];
+        let records = &self.part.records[run.stripe][run.first..][..run.count];
         self.checked.stored_bytes += frame.bytes().len() as u64;
         for (record, bytes) in frames_of(frame.bytes_mut(), records, block) {
             match self.check(record, number, bytes, spare) {
                 Ok(()) => self.checked.good_frames += 1,
-                Err(fault) => self.checked.bad(self.set, &run, record, fault.to_string()),
+                Err(fault) => self.checked.bad(self.part, &run, record, fault.to_string()),
             }
         }
         if let Some(done) = self.done.get(at) {

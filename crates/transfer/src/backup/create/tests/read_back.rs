@@ -7,8 +7,8 @@ use iostall_model::backup::{Digest32, FileEntry, FileKind, Manifest, StoredName}
 
 use crate::backup::codec::{Decoder, SetKeys};
 use crate::backup::format::{
-    Bundle, End, FRAME_HEADER_BYTES, FrameHeader, FrameKind, IndexRecord, StripeHeader, entry_lines,
-    frame_block_bytes, index_records,
+    Bundle, End, FRAME_HEADER_BYTES, FrameHeader, FrameKind, IndexRecord, PieceRecord, StripeHeader,
+    entry_lines, frame_block_bytes, index_records, pieces_of,
 };
 use crate::backup::manifest_file;
 
@@ -35,6 +35,7 @@ impl ReadBack {
         let mut read = Self { manifest, contents: BTreeMap::new(), frames: BTreeMap::new() };
         let (mut entries, mut sequences): (Vec<FileEntry>, Vec<u64>) = (Vec::new(), Vec::new());
         let mut data_bytes: BTreeMap<u64, u64> = BTreeMap::new();
+        let (mut there, mut digests) = (Vec::new(), Vec::new());
         for (number, path) in (0..).zip(stripes) {
             let bytes = std::fs::read(path).unwrap();
             let stripe = StripeBytes { number, bytes: &bytes, keys };
@@ -42,19 +43,28 @@ impl ReadBack {
                 *read.frames.entry(header.kind.code()).or_default() += 1;
                 sequences.push(header.sequence);
                 match header.kind {
-                    FrameKind::Data => read.put(&mut data_bytes, header.file, header.offset, &plain),
+                    FrameKind::Data => {
+                        there.push(piece(&header, header.file, header.offset, &plain));
+                        read.put(&mut data_bytes, header.file, header.offset, &plain);
+                    }
                     FrameKind::Bundle => {
                         for (piece, bytes) in Bundle::decode(&plain).unwrap().pieces() {
+                            there.push(self::piece(&header, piece.file, piece.offset, bytes));
                             read.put(&mut data_bytes, piece.file, piece.offset, bytes);
                         }
                     }
                     FrameKind::Entries => {
                         entries.extend(entry_lines::<FileEntry>(&plain).map(Result::unwrap));
                     }
+                    FrameKind::Digests => digests.extend(pieces_of(&plain).unwrap()),
+                    FrameKind::Bases => panic!("this is no increment"),
                     FrameKind::Index | FrameKind::End => {}
                 }
             }
         }
+        there.sort_unstable();
+        digests.sort_unstable();
+        assert!(there == digests, "the digests are not those of the frames");
         let count = sequences.len();
         sequences.sort_unstable();
         sequences.dedup();
@@ -155,7 +165,7 @@ impl StripeBytes<'_> {
                     let pieces = Bundle::decode(&content).unwrap();
                     source_bytes += pieces.pieces().map(|(piece, _)| u64::from(piece.length)).sum::<u64>();
                 }
-                FrameKind::Entries => {}
+                FrameKind::Entries | FrameKind::Digests | FrameKind::Bases => {}
             }
             if !matches!(frame_header.kind, FrameKind::Index | FrameKind::End) {
                 listed.push(IndexRecord::of(&frame_header, at));
@@ -179,5 +189,18 @@ impl StripeBytes<'_> {
         let record = &manifest.stripes[usize::from(self.number)];
         assert_eq!((record.bytes, record.frames), (self.bytes.len() as u64, end.frames));
         frames
+    }
+}
+
+/// What the digests should say of a piece.
+fn piece(header: &FrameHeader, file: u64, offset: u64, bytes: &[u8]) -> PieceRecord {
+    PieceRecord {
+        file,
+        offset,
+        length: u32::try_from(bytes.len()).unwrap(),
+        set: 0,
+        sequence: header.sequence,
+        held_file: file,
+        digest: *blake3::hash(bytes).as_bytes(),
     }
 }

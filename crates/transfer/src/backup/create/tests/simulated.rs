@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use super::content;
 use crate::backup::codec::{Compressor, Decoder};
 use crate::backup::create::CreateOptions;
+use crate::backup::create::base::Before;
 use crate::backup::create::encode::{Content, EncodeJob, Encoder, Tagged};
 use crate::backup::create::options::Shape;
 use crate::backup::create::source::{FileBatch, FileRead};
@@ -67,7 +68,8 @@ impl Bench {
         let mut pipeline = Pipeline::new(engine, self.device.clock().clone(), pool);
         let encoder = |_| Encoder::new(SET, shape, Compressor::new(compression).unwrap(), None);
         let mut encoders: Vec<_> = (0..shape.workers).map(encoder).collect();
-        let tagged = |number| Tagged { number, name: StoredName::default(), inspect: None };
+        let tagged =
+            |number| Tagged { number, name: StoredName::default(), inspect: None, before: Before::default() };
         let files = (1..=self.data.len() as u64).map(tagged).collect();
         let content = Content::Files { first: STRIPES, files };
         let job = Arc::new(EncodeJob { base: 5, content });

@@ -1,0 +1,64 @@
+//! The set that a backup is an increment on.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use iostall_host::System;
+use iostall_transfer::backup::catalog::{FoundSet, ScanError, SetState, scan};
+use iostall_transfer::backup::codec::Unlock;
+use iostall_transfer::backup::create::{Base, CreateError};
+use iostall_transfer::backup::read::open;
+
+use super::known::source_name;
+
+/// Which set to compare the source with.
+#[derive(Clone, Debug)]
+pub struct BaseRequest {
+    /// The manifest or stripes of one set; or directories, of which the newest whole set of the same source is taken.
+    pub from: Vec<PathBuf>,
+    /// Opens it if it is encrypted.
+    pub unlock: Option<Unlock>,
+}
+
+impl BaseRequest {
+    /// Reads what is needed of the set. `sources` are those of the backup, as they are named.
+    pub(super) fn open(&self, sources: &[String]) -> Result<Arc<Base>, CreateError> {
+        let from = self.files(sources)?;
+        let set = open(&from, self.unlock.as_ref()).map_err(CreateError::Base)?;
+        Ok(Arc::new(Base::of(&set)?))
+    }
+
+    fn files(&self, sources: &[String]) -> Result<Vec<PathBuf>, CreateError> {
+        if !self.from.iter().all(|path| path.is_dir()) {
+            return Ok(self.from.clone());
+        }
+        let found = scan(&self.from, self.unlock.as_ref()).map_err(|error| match error {
+            ScanError::Directory { directory: path, source } => {
+                CreateError::System { verb: "look through", path, source }
+            }
+            ScanError::File { path, source } => CreateError::System { verb: "read", path, source },
+        })?;
+        let source = source_name(&System::here().host().hostname, sources);
+        let is_it = |found: &&FoundSet| {
+            let of_source = found.manifest.as_ref().is_some_and(|manifest| {
+                let named: Vec<String> = manifest.sources.iter().map(|source| source.named.clone()).collect();
+                source_name(&manifest.host, &named) == source
+            });
+            // Stripes in other directories are found where the manifest says, or named then.
+            of_source && matches!(found.state(), SetState::Whole | SetState::Elsewhere(_))
+        };
+        let newest = found.iter().filter(is_it).max_by_key(|found| (found.created_unix_ns, found.set));
+        let newest = newest.ok_or_else(|| CreateError::NoBase {
+            directories: self
+                .from
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect::<Vec<_>>()
+                .join(" "),
+            source_text: source,
+        })?;
+        let stripes = newest.stripes.iter().filter(|stripe| !stripe.is_unfinished);
+        let stripes = stripes.map(|stripe| stripe.path.clone());
+        Ok(newest.manifests.iter().take(1).cloned().chain(stripes).collect())
+    }
+}
