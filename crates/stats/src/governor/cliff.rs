@@ -22,7 +22,7 @@ const STAY_S_MAX: f64 = 240.0;
 /// The share of the edge at which it stays.
 const STAY_AT: f64 = 0.95;
 /// From this share of an edge on, waiting that leaps has found the same one again. Below, it has another cause, or the users' load has grown.
-const AGAIN_FROM: f64 = 0.92;
+const AGAIN_FROM: f64 = 0.97;
 /// Up to this share.
 const AGAIN_TO: f64 = 1.15;
 
