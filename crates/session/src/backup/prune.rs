@@ -198,7 +198,7 @@ mod tests {
         let locked = |now: &str| {
             let mut backup = entry(BackupState::BeingDeleted, Some("shop"));
             backup.object_lock = Some(ObjectLock { until_utc: until, mode: LockMode::Governance });
-            let mut one = not_counted(&backup, Timestamp::MIN);
+            let mut one = not_counted(&backup, false, Timestamp::MIN);
             keep_locked(&mut one, now.parse().unwrap());
             (one.action, one.reasons)
         };

@@ -36,6 +36,7 @@ fn back_up(port: u16, directory: &Path, name: &str, is_increment: bool) -> (Path
         workers: Some(1),
         limit: None,
         lock: None,
+        object_lock: None,
         base: is_increment.then_some(base),
     };
     let created = create(request, transfer, &()).unwrap();

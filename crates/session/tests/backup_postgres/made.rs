@@ -38,6 +38,7 @@ pub(crate) fn made(source: PreparedSource, directory: &Path, limit: Option<u64>)
         limit,
         lock: None,
         object_lock: None,
+        base: None,
     };
     create(request, transfer(), &()).unwrap()
 }
@@ -58,6 +59,7 @@ pub(crate) fn drilled(directory: &Path, programs: PathBuf) -> DrillOutcome {
         statements: vec![sql("is_consistent").to_owned()],
         settings: Vec::new(),
         timeout: Nanos(600_000_000_000),
+        bases: Vec::new(),
         unlock: None,
         workers: None,
         limit: None,

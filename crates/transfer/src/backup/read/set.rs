@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use iostall_engine::IoFailure;
+use iostall_engine::{FileIndex, IoFailure};
 use iostall_model::backup::{Manifest, StripeRecord};
 
 use super::damage::Damage;

@@ -61,7 +61,7 @@ impl RestoreSample<'_> {
         let mut buffers =
             shape.buffers().map_err(ReadError::system("map buffers for", Path::new("the stripes")))?;
         let stripes = set.stripes.iter().map(|open| (&open.stripe, open.records()));
-        let all = runs(stripes, &shape, is_content, |_, _| true);
+        let all = runs(stripes, &shape, |_, record| is_content(record), |_, _| true);
         // From there to the end, and then again from the beginning.
         let mut part = piece(&all, from, self.bytes() / 2, &|_| 0);
         let (handles, aligns): (Vec<_>, Vec<_>) = set.stripes.iter().map(|open| open.stripe.handle()).unzip();
