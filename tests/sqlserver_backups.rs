@@ -86,6 +86,8 @@ fn a_history_that_may_not_be_read_costs_the_ages_and_not_the_counters() {
     server.answer("iostall:backups", Answer::Errors(vec![(229, denied.into())]));
     collect_twice(&workspace, &server);
     let text = workspace.run(&["report", "databases"]).expect_status(0).stdout;
+    // It is wrapped.
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         text.contains("the history of backups could not be read") && text.contains("(error 229)"),
         "{text}"

@@ -176,8 +176,9 @@ fn prune_keeps_what_a_kept_increment_is_based_on() {
     assert_eq!(names(&here.path("b1")), kept);
     restored(&here, "two", &[]).expect_status(0);
     here.run(&["verify", "shop", "restored-two"]).expect_status(0);
-    // When a whole one follows, all of them go.
+    // When a whole one follows that is as well proven, all of them go.
     create(&here, "next", &[]).expect_status(0);
+    here.run(&["backup", "verify", "b1/next.iob.manifest"]).expect_status(0);
     here.run(&prune).expect_status(0);
     assert_eq!(names(&here.path("b1")), ["next.iob", "next.iob.manifest"]);
 }

@@ -88,7 +88,7 @@ fn pass(mut client: TcpStream, shared: &Mutex<Shared>) {
         let name = line.split(':').next().unwrap_or_default().to_ascii_lowercase();
         !line.is_empty() && name != "connection" && name != "expect"
     });
-    let head: String = lines.map(|line| format!("{line}\r\n")).collect();
+    let head: String = lines.flat_map(|line| [line, "\r\n"]).collect();
     let mut answer = Vec::new();
     let done = upstream
         .write_all(format!("{head}Connection: close\r\n\r\n").as_bytes())

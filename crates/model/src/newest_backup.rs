@@ -110,7 +110,7 @@ mod tests {
     use crate::sample::Subject;
     use crate::scope::Scope;
 
-    fn row(name: &str, counters: Counters) -> Row {
+    fn row(name: &str, counters: &Counters) -> Row {
         let subject = Subject {
             kind: Kind::SqlServerBackup,
             scope: Scope::Database("sales".into()),
@@ -118,7 +118,7 @@ mod tests {
             identity: format!("5/{name}"),
             volume: None,
         };
-        Row { subject, counters, age_ms: None }
+        Row { subject, counters: *counters, age_ms: None }
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
             .with(Counter::BackupElapsed, 4)
             .with(Counter::BackupBytes, 1 << 30)
             .with(Counter::BackupStoredBytes, 1 << 28);
-        let newest = NewestBackup::of_row(&row("full", counters)).unwrap();
+        let newest = NewestBackup::of_row(&row("full", &counters)).unwrap();
         assert_eq!((newest.database.as_str(), newest.sort), ("sales", BackupSort::Full));
         let at = |second| Timestamp::from_second(second).unwrap();
         assert_eq!(newest.age_ns(at(1_780_003_600)), Some(3_600_000_000_000));
@@ -140,12 +140,12 @@ mod tests {
     /// A database without a backup was one of the age zero.
     #[test]
     fn none_is_not_one_of_no_age() {
-        let never = NewestBackup::of_row(&row("log", Counters::new())).unwrap();
+        let never = NewestBackup::of_row(&row("log", &Counters::new())).unwrap();
         let at = Timestamp::from_second(1_780_000_000).unwrap();
         assert_eq!((never.age_ns(at), never.ratio(), never.bytes_per_s()), (None, None, None));
         let short = Counters::new().with(Counter::BackupElapsed, 0).with(Counter::BackupBytes, 8);
-        assert_eq!(NewestBackup::of_row(&row("log", short)).unwrap().bytes_per_s(), None);
-        assert_eq!(NewestBackup::of_row(&row("weekly", Counters::new())), None);
+        assert_eq!(NewestBackup::of_row(&row("log", &short)).unwrap().bytes_per_s(), None);
+        assert_eq!(NewestBackup::of_row(&row("weekly", &Counters::new())), None);
         for sort in BackupSort::ALL {
             assert_eq!(BackupSort::from_name(sort.name()), Some(sort));
         }

@@ -9,13 +9,14 @@ use std::time::Duration;
 use iostall_model::backup::ObjectLock;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, Checksum};
 use object_store::multipart::MultipartStore;
+use object_store::path::Path as Key;
 use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, HeaderMap, ObjectStore, RetryConfig};
-use ureq::http::StatusCode;
+use ureq::http::{Method, StatusCode};
 
 use crate::ask::{Ask, Signed};
-use crate::error::{OF_HTTP, OF_LOCK, of_answer, of_store, refused};
+use crate::error::{OF_HTTP, OF_LOCK, element, of_answer, of_store, refused};
 use crate::http::Connector;
-use crate::lock::{CONTENT_MD5, can_be_locked, headers_of, md5_of};
+use crate::lock::{CONTENT_MD5, headers_of, md5_of};
 
 /// A request is tried so often again where the store is busy or the connection breaks, and no longer than this altogether.
 const RETRIES_MAX: usize = 8;
@@ -50,7 +51,7 @@ pub(crate) struct Writers {
     /// Its requests give the object its lock.
     pub(crate) begins: Arc<dyn Store>,
     /// All requests after it.
-    pub(crate) goes_on: Arc<dyn Store>,
+    pub(crate) continues: Arc<dyn Store>,
 }
 
 static OPEN: LazyLock<Mutex<HashMap<String, Bucket>>> = LazyLock::new(Mutex::default);
@@ -82,7 +83,7 @@ impl Bucket {
 impl Bucket {
     /// What writes an object, with this lock if there is one.
     pub(crate) fn writers(&self, lock: Option<&ObjectLock>) -> io::Result<Writers> {
-        let plain = || Writers { begins: Arc::clone(&self.store), goes_on: Arc::clone(&self.store) };
+        let plain = || Writers { begins: Arc::clone(&self.store), continues: Arc::clone(&self.store) };
         let Some(s3) = &self.s3 else {
             return match lock {
                 Some(_) => Err(refused("a bucket in memory has no locks", Some(OF_LOCK))),
@@ -92,12 +93,12 @@ impl Bucket {
         if lock.is_none() && !self.wants_checksums(s3)? {
             return Ok(plain());
         }
-        let goes_on = Arc::new(s3.writer(HeaderMap::new())?);
+        let continues = Arc::new(s3.writer(HeaderMap::new())?);
         let begins = match lock {
             Some(lock) => Arc::new(s3.writer(headers_of(lock))?),
-            None => Arc::clone(&goes_on),
+            None => Arc::clone(&continues),
         };
-        Ok(Writers { begins, goes_on })
+        Ok(Writers { begins, continues })
     }
 
     /// What puts these bytes at once, with this lock if there is one.
@@ -118,8 +119,25 @@ impl Bucket {
         if let Some(known) = s3.wants_checksums.get() {
             return Ok(*known);
         }
-        let wants = can_be_locked(self)?.unwrap_or(false);
+        let wants = self.can_be_locked()?.unwrap_or(false);
         Ok(*s3.wants_checksums.get_or_init(|| wants))
+    }
+
+    /// Whether objects in it can be locked; `None` if this account may not ask.
+    pub(crate) fn can_be_locked(&self) -> io::Result<Option<bool>> {
+        let (status, body) = self.answer(&Ask::new(Method::GET, &Key::default()).query("object-lock", ""))?;
+        let text = String::from_utf8_lossy(&body);
+        Ok(match status {
+            StatusCode::OK => Some(element(&text, "ObjectLockEnabled") == Some("Enabled")),
+            StatusCode::FORBIDDEN => None,
+            StatusCode::NOT_FOUND if text.contains("NoSuchBucket") => return Err(of_answer(status, &body)),
+            // Of a store that knows no locks.
+            StatusCode::NOT_FOUND
+            | StatusCode::BAD_REQUEST
+            | StatusCode::METHOD_NOT_ALLOWED
+            | StatusCode::NOT_IMPLEMENTED => Some(false),
+            _ => return Err(of_answer(status, &body)),
+        })
     }
 
     /// Status and body of the answer to a request that the library does not know.

@@ -1,19 +1,11 @@
 //! Locks of objects: what requests ask for, and what answers say.
 
-use std::io;
-
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use iostall_model::backup::{LockMode, ObjectLock, Protection};
 use jiff::Timestamp;
 use md5::{Digest as _, Md5};
-use object_store::path::Path as Key;
 use object_store::{HeaderMap, HeaderValue};
-use ureq::http::{Method, StatusCode};
-
-use crate::ask::Ask;
-use crate::bucket::Bucket;
-use crate::error::{element, of_answer};
 
 const MODE: &str = "x-amz-object-lock-mode";
 const UNTIL: &str = "x-amz-object-lock-retain-until-date";
@@ -40,8 +32,8 @@ pub(crate) fn headers_of(lock: &ObjectLock) -> HeaderMap {
     headers
 }
 
-/// Not all stores take fractions of a second.
-fn until_of(lock: &ObjectLock) -> String {
+/// When it ends, as a request says it. Not all stores take fractions of a second.
+pub(crate) fn until_of(lock: &ObjectLock) -> String {
     format!("{:.0}", lock.until_utc)
 }
 
@@ -50,35 +42,6 @@ pub(crate) fn md5_of(bytes: &[u8]) -> HeaderValue {
     let text = BASE64_STANDARD.encode(Md5::digest(bytes));
     // Base 64 has no characters that a header cannot have.
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(""))
-}
-
-/// The request that locks an object that is there.
-pub(crate) fn retention(key: &Key, lock: &ObjectLock) -> Ask {
-    let body = format!(
-        "<Retention xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Mode>{}</Mode>\
-         <RetainUntilDate>{}</RetainUntilDate></Retention>",
-        lock.mode.of_store(),
-        until_of(lock)
-    );
-    let digest = md5_of(body.as_bytes());
-    Ask::new(Method::PUT, key).query("retention", "").header(CONTENT_MD5, digest).body(body)
-}
-
-/// Whether objects in the bucket can be locked; `None` if this account may not ask.
-pub(crate) fn can_be_locked(bucket: &Bucket) -> io::Result<Option<bool>> {
-    let (status, body) = bucket.answer(&Ask::new(Method::GET, &Key::default()).query("object-lock", ""))?;
-    let text = String::from_utf8_lossy(&body);
-    Ok(match status {
-        StatusCode::OK => Some(element(&text, "ObjectLockEnabled") == Some("Enabled")),
-        StatusCode::FORBIDDEN => None,
-        StatusCode::NOT_FOUND if text.contains("NoSuchBucket") => return Err(of_answer(status, &body)),
-        // Of a store that knows no locks.
-        StatusCode::NOT_FOUND
-        | StatusCode::BAD_REQUEST
-        | StatusCode::METHOD_NOT_ALLOWED
-        | StatusCode::NOT_IMPLEMENTED => Some(false),
-        _ => return Err(of_answer(status, &body)),
-    })
 }
 
 #[cfg(test)]

@@ -15,9 +15,8 @@ use ureq::http::Method;
 use crate::ask::Ask;
 use crate::bucket::{Bucket, wait};
 use crate::error::{OF_ADDRESS, OF_LOCK, OF_OTHERS, refused};
-use crate::lock::{can_be_locked, retention};
+use crate::lock::{CONTENT_MD5, md5_of, until_of};
 use crate::upload::Upload;
-use crate::uploads::{OpenUpload, open_uploads};
 
 const SCHEME: &str = "s3://";
 /// Of stores that do not speak S3. They are no directories of this machine either.
@@ -127,11 +126,6 @@ impl Object {
         wait(putter.put_opts(&self.key, payload, options)).map(drop)
     }
 
-    /// Uploads that would become objects in this directory, and in those below it.
-    pub fn open_uploads(&self) -> io::Result<Vec<OpenUpload>> {
-        open_uploads(&self.bucket, &self.key, &self.root)
-    }
-
     pub(crate) fn bucket(&self) -> &Bucket {
         &self.bucket
     }
@@ -140,9 +134,14 @@ impl Object {
         &self.key
     }
 
+    /// What addresses in its bucket begin with.
+    pub(crate) fn root(&self) -> &str {
+        &self.root
+    }
+
     /// Whether objects in its bucket can be locked; `None` if this account may not ask.
     pub fn can_be_locked(&self) -> io::Result<Option<bool>> {
-        can_be_locked(&self.bucket)
+        self.bucket.can_be_locked()
     }
 
     /// Sees to it that it is locked until then at least: not every store heeds the lock that an upload begins with. Fails if it
@@ -244,4 +243,16 @@ impl ObjectReader {
     pub fn failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// The request that locks an object that is there.
+fn retention(key: &Key, lock: &ObjectLock) -> Ask {
+    let body = format!(
+        "<Retention xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Mode>{}</Mode>\
+         <RetainUntilDate>{}</RetainUntilDate></Retention>",
+        lock.mode.of_store(),
+        until_of(lock)
+    );
+    let digest = md5_of(body.as_bytes());
+    Ask::new(Method::PUT, key).query("retention", "").header(CONTENT_MD5, digest).body(body)
 }

@@ -93,7 +93,7 @@ impl Upload {
         let shared = Shared { parts: Mutex::new(receiver), state: Mutex::default() };
         let filling = Filling { parts: Some(sender), ..Filling::default() };
         Ok(Self {
-            store: writers.goes_on,
+            store: writers.continues,
             key: key.clone(),
             id,
             filling: Mutex::new(filling),

@@ -67,8 +67,18 @@ impl OpenUpload {
     }
 }
 
+impl Object {
+    /// Uploads that would become objects in this directory, and in those below it.
+    ///
+    /// # Errors
+    /// If the store does not list them.
+    pub fn open_uploads(&self) -> io::Result<Vec<OpenUpload>> {
+        open_uploads(self.bucket(), self.key(), self.root())
+    }
+}
+
 /// All of the directory `key`, whose addresses begin with `root`.
-pub(crate) fn open_uploads(bucket: &Bucket, key: &Key, root: &str) -> io::Result<Vec<OpenUpload>> {
+fn open_uploads(bucket: &Bucket, key: &Key, root: &str) -> io::Result<Vec<OpenUpload>> {
     let prefix = if key.as_ref().is_empty() { String::new() } else { format!("{key}/") };
     let mut found = Vec::new();
     let (mut key_marker, mut id_marker) = (String::new(), String::new());

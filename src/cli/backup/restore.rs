@@ -3,16 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use iostall_measure::ByteCount;
 use iostall_model::backup::SetId;
 use iostall_session::backup::restore::RestoreRequest;
 use iostall_session::backup::tablespaces::TablespaceMove;
 use iostall_transfer::backup::codec::Unlock;
-use iostall_transfer::backup::read::ReadChoice;
 
 use super::base::BasePlaces;
-use super::create::power_of_two;
 use super::keys::UnlockArgs;
+use super::read_choice::ReadChoiceArgs;
 use super::restore_tune::RestoreTuneArgs;
 use crate::cli::copy::NiceChoice;
 use crate::cli::give_way::GiveWayArgs;
@@ -112,29 +110,6 @@ impl RestoreArgs {
 pub(crate) enum RestoreCommand {
     /// Find the settings with which restores are fastest, by trying them, and what limits them
     Tune(Box<RestoreTuneArgs>),
-}
-
-/// How much is read, decoded and written at once.
-#[derive(Debug, Args)]
-pub(crate) struct ReadChoiceArgs {
-    /// Reads in flight on the stripes together, and as many writes [default: 8]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "How")]
-    pub(crate) depth: Option<u32>,
-    /// Bytes per request, a power of two: as many whole frames as fit, and at least one [default: 4M]
-    #[arg(long, value_name = "SIZE", value_parser = power_of_two, help_heading = "How")]
-    pub(crate) transfer: Option<ByteCount>,
-    /// Threads that check, decrypt and decompress [default: the number of CPUs]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "How")]
-    pub(crate) workers: Option<u32>,
-}
-
-impl ReadChoiceArgs {
-    /// As a request has it.
-    pub(crate) fn choice(&self) -> ReadChoice {
-        // It is at most 64M.
-        let transfer_bytes = self.transfer.and_then(|size| u32::try_from(size.bytes()).ok());
-        ReadChoice { depth: self.depth, workers: self.workers, transfer_bytes }
-    }
 }
 
 fn tablespace(text: &str) -> Result<TablespaceMove, String> {

@@ -8,7 +8,7 @@ use iostall_session::backup::tune_restore::RestoreTuneRequest;
 use iostall_transfer::backup::codec::Unlock;
 
 use super::keys::UnlockArgs;
-use super::restore::ReadChoiceArgs;
+use super::read_choice::ReadChoiceArgs;
 use super::tune::budget;
 use crate::cli::load::OutputArgs;
 

@@ -91,8 +91,8 @@ impl Protection {
 mod tests {
     use super::*;
 
-    fn lock(until: &str) -> Option<ObjectLock> {
-        Some(ObjectLock { until_utc: until.parse().unwrap(), mode: LockMode::Governance })
+    fn lock(until: &str) -> ObjectLock {
+        ObjectLock { until_utc: until.parse().unwrap(), mode: LockMode::Governance }
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn what_is_deleted_together_is_locked_until_the_last_lock_is_over() {
-        let (early, late) = (lock("2026-12-01T00:00:00Z"), lock("2026-12-24T00:00:00Z"));
+        let (early, late) = (Some(lock("2026-12-01T00:00:00Z")), Some(lock("2026-12-24T00:00:00Z")));
         let of = |lock| Protection { lock, legal_hold: false };
         assert_eq!(of(late).and(of(early)), of(late));
         assert_eq!(of(None).and(of(early)), of(early));

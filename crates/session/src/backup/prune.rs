@@ -81,7 +81,9 @@ fn decide(found: &[CatalogEntry], request: &PruneRequest) -> Vec<Pruned> {
         all[at].because = None;
         all[at].reasons = reasons.into_iter().collect();
     }
-    all.iter_mut().for_each(|one| keep_locked(one, request.now));
+    for one in &mut all {
+        keep_locked(one, request.now);
+    }
     keep_bases(&mut all);
     all
 }

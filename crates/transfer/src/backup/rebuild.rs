@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use iostall_engine::files;
 use iostall_measure::clock::utc_now;
 use iostall_model::backup::{
-    BaseRecord, Digest32, FileEntry, Manifest, ObjectLock, Protection, SetId, StoredName, StripeRecord, Totals,
+    BaseRecord, Digest32, FileEntry, Manifest, ObjectLock, Protection, SetId, StoredName, StripeRecord,
+    Totals,
 };
 use iostall_remote::{Object, is_object};
 use jiff::Timestamp;

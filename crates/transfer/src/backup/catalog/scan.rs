@@ -98,7 +98,9 @@ fn find_uploads(directory: &Path, sets: &mut BTreeMap<SetId, FoundSet>) -> io::R
         Err(error)
             if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported) =>
         {
-            sets.values_mut().for_each(|set| set.noted_utc = None);
+            for set in sets.values_mut() {
+                set.noted_utc = None;
+            }
             return Ok(());
         }
         uploads => uploads?,

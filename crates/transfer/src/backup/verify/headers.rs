@@ -15,8 +15,8 @@ pub(super) fn check_headers(
 ) -> Vec<Vec<IndexRecord>> {
     let of_stripe = |open: &OpenStripe| {
         // In a store every header would be a request. The end names the index, and the manifest names the end.
-        let trusts_index = open.index.is_some() && (!reads_all || open.stripe.is_in_store());
-        if !trusts_index {
+        let checks_index = open.index.is_some() && (!reads_all || open.stripe.is_in_store());
+        if !checks_index {
             return walk(open, set.is_without_key, progress, found);
         }
         if reads_all {
