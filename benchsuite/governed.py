@@ -267,6 +267,8 @@ def main():
     parser.add_argument("--iostall", default=str(HERE.parent / "target" / "release" / "iostall"))
     parser.add_argument("--directory", default="/dev/shm")
     options = parser.parse_args()
+    # A script in the background inherits that an interrupt is ignored, and hands that on: its copies could not be stopped.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with contextlib.ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=options.directory)))
         place.chmod(0o755)
