@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::attacks::words_of;
 use super::create::{names, shelves};
 use crate::copy_media::Volume;
 use crate::mariadb::{Mariadb, PASSWORD, plugins};
@@ -91,9 +92,17 @@ fn a_damaged_page_is_named_and_backed_up_with_everything_else() {
     case.server.resume();
     case.url = case.server.url(&case.here.path("password"));
     let here = &case.here;
-    here.run(&case.create(&[])).expect_status(0);
-    let said = here.json("b.json")["warnings"].to_string();
-    assert!(said.contains("fill/plain.ibd page 20 has a wrong checksum"), "{said}");
+    let ran = here.run(&case.create(&[])).expect_status(0);
+    let run = here.json("b.json");
+    let page = "fill/plain.ibd page 20 has a wrong checksum";
+    let (checked, bad) = (run["backup"]["pages_checked"].as_u64().unwrap(), &run["backup"]["bad_pages"]);
+    assert!((500..100_000).contains(&checked), "{checked}");
+    assert!(bad[0].as_str().unwrap().starts_with(page) && bad.as_array().unwrap().len() == 1, "{bad}");
+    let is_of_pages = |one: &&Value| one["code"] == "wrong-pages";
+    let warned: Vec<&Value> = run["warnings"].as_array().unwrap().iter().filter(is_of_pages).collect();
+    assert!(warned.len() == 1 && warned[0]["message"].as_str().unwrap().starts_with(page), "{run}");
+    let said = words_of(&ran);
+    assert!(said.contains("1 page with a wrong checksum in the database") && said.contains(page), "{said}");
     let place = Mariadb::place();
     let data = place.path().join("data");
     let restore =
@@ -167,16 +176,19 @@ fn children(parent: u32) -> Vec<u32> {
     fs::read_dir("/proc").unwrap().filter_map(|entry| of_process(entry.ok()?)).collect()
 }
 
+/// The mariadb-backup that reads for it.
+fn reading(running: &Running) -> Option<u32> {
+    let is_it = |id: &u32| {
+        let words = fs::read_to_string(format!("/proc/{id}/cmdline"));
+        words.is_ok_and(|words| words.contains("--stream"))
+    };
+    children(running.id()).into_iter().find(is_it)
+}
+
 /// A backup that takes its time, and the mariadb-backup that it has started.
 fn slow(case: &Case) -> (Running, u32) {
     let running = case.here.start(&case.create(&["--limit", "1MB/s", "--compress", "none"]));
-    let child = until("mariadb-backup", || {
-        let is_it = |id: &u32| {
-            let words = fs::read_to_string(format!("/proc/{id}/cmdline"));
-            words.is_ok_and(|words| words.contains("--stream"))
-        };
-        children(running.id()).into_iter().find(is_it)
-    });
+    let child = until("mariadb-backup", || reading(&running));
     until("the first bytes", || case.left().iter().any(|name| name.ends_with(".partial")).then_some(()));
     (running, child)
 }
