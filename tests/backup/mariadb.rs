@@ -11,7 +11,7 @@ use super::create::{names, shelves};
 use crate::copy_media::Volume;
 use crate::mariadb::{Mariadb, PASSWORD, plugins};
 use crate::running::Running;
-use crate::support::{Workspace, skip, until};
+use crate::support::{Workspace, pause, skip, until};
 
 const COUNT: &str = include_str!("../sql/mariadb_count.sql");
 const SUMS: &str = include_str!("../sql/mariadb_sums.sql");
@@ -243,6 +243,24 @@ fn a_backup_whose_program_or_login_or_disk_fails_leaves_nothing_that_looks_whole
     // What was left of the one that was killed is no hindrance.
     here.run(&case.create(&[])).expect_status(0);
     here.run(&["backup", "verify", "b1/a.iob", "b2/a.iob"]).expect_status(0);
+}
+
+/// The story: a kill came before the first byte of the backup, and a directory with the password of its login was left for ever.
+#[test]
+fn a_kill_leaves_no_file_of_its_own_whenever_it_comes() {
+    let Some(case) = Case::new(&[]) else { return };
+    let here = &case.here;
+    fs::create_dir(here.path("tmp")).unwrap();
+    for late in 0..8 {
+        let mut command = here.command(&case.create(&["--no-store", "--limit", "1MB/s"]));
+        let running = Running::new(command.env("TMPDIR", here.path("tmp")));
+        let child = until("mariadb-backup", || reading(&running));
+        pause(late * 25);
+        kill("-KILL", running.id());
+        running.ended();
+        until("its end", || is_gone(child).then_some(()));
+        assert_eq!(names(&here.path("tmp")), [""; 0], "{late}");
+    }
 }
 
 #[test]
