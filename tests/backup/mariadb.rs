@@ -165,6 +165,38 @@ fn encrypted_and_page_compressed_tables_are_said_to_be_unverifiable() {
     assert_eq!(copy.value(include_str!("../sql/mariadb_secrets.sql")), count);
 }
 
+/// The story: an increment of a server stored everything again, because the files in mariadb-backup's stream were compared with
+/// nothing.
+#[test]
+fn an_increment_stores_what_changed_and_a_server_starts_on_what_is_restored_from_it() {
+    let Some(case) = Case::new(&[]) else { return };
+    let (here, server) = (&case.here, &case.server);
+    let create = |name: &str, more: &[&str]| {
+        let to = ["b1", "b2"].map(|shelf| format!("{shelf}/{name}.iob"));
+        let line = ["backup", "create", "--frame", "64K", "--json", "b.json", "--to", &to[0], "--to", &to[1]];
+        here.run(&[&line[..], more, &[case.url.as_str()]].concat()).expect_status(0);
+        let run = here.json("b.json");
+        let of = |key: &str| run["backup"].get(key).and_then(Value::as_u64).unwrap_or(0);
+        (of("bytes"), of("bytes") - of("base_bytes"), of("stored_bytes"))
+    };
+    let (bytes, all, stored) = create("0", &[]);
+    assert_eq!(all, bytes);
+    server.sql(include_str!("../sql/mariadb_change.sql"));
+    let (bytes, own, stored_now) = create("1", &["--base", "b1"]);
+    assert!(own * 10 < bytes && stored_now * 3 < stored, "{own} of {bytes}; {stored_now}, {stored} before");
+    server.sql(include_str!("../sql/mariadb_change_more.sql"));
+    let (bytes, own, _) = create("2", &["--base", "b1"]);
+    assert!(own * 10 < bytes, "{own} of {bytes}");
+    let sums = server.value(SUMS);
+    let set = ["b1/2.iob", "b2/2.iob"];
+    here.run(&[&["backup", "verify"][..], &set].concat()).expect_status(0);
+    let place = Mariadb::place();
+    let data = place.path().join("data");
+    here.run(&[&["backup", "restore"][..], &set, &["--to", data.to_str().unwrap()]].concat())
+        .expect_status(0);
+    assert_eq!(Mariadb::on(place, &[]).value(SUMS), sums);
+}
+
 /// The processes that `parent` has started.
 fn children(parent: u32) -> Vec<u32> {
     let of_process = |entry: fs::DirEntry| {
