@@ -139,9 +139,11 @@ fn what_cannot_be_the_base_is_refused_in_words() {
         assert!(!here.path("b1/new.iob").exists());
     };
     refused(&["--base", "b1"], "no whole backup of ");
-    refused(&["--base", "b3/nothing"], "nothing");
+    refused(&["--base", "b3/nothing"], "the base b3/nothing is not there");
+    refused(&["--base", "b3/nothing"], "hint: name the manifest");
     create(&here, "whole", &[]).expect_status(0);
     refused(&["--base", "b1/whole.iob.manifest", "--frame", "1M"], "");
+    refused(&["--base", "b1/whole.iob.manifest", "--base", "b2"], "b2 is a directory, and b1/whole");
     fs::rename(here.path("b2/whole.iob"), here.path("b2/lost")).unwrap();
     refused(&["--base", "b1/whole.iob.manifest"], "the stripe is missing");
     fs::rename(here.path("b2/lost"), here.path("b2/whole.iob")).unwrap();

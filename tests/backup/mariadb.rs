@@ -6,11 +6,12 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::attacks::words_of;
 use super::create::{names, shelves};
 use crate::copy_media::Volume;
 use crate::mariadb::{Mariadb, PASSWORD, plugins};
 use crate::running::Running;
-use crate::support::{Workspace, skip, until};
+use crate::support::{Workspace, pause, skip, until};
 
 const COUNT: &str = include_str!("../sql/mariadb_count.sql");
 const SUMS: &str = include_str!("../sql/mariadb_sums.sql");
@@ -91,9 +92,17 @@ fn a_damaged_page_is_named_and_backed_up_with_everything_else() {
     case.server.resume();
     case.url = case.server.url(&case.here.path("password"));
     let here = &case.here;
-    here.run(&case.create(&[])).expect_status(0);
-    let said = here.json("b.json")["warnings"].to_string();
-    assert!(said.contains("fill/plain.ibd page 20 has a wrong checksum"), "{said}");
+    let ran = here.run(&case.create(&[])).expect_status(0);
+    let run = here.json("b.json");
+    let page = "fill/plain.ibd page 20 has a wrong checksum";
+    let (checked, bad) = (run["backup"]["pages_checked"].as_u64().unwrap(), &run["backup"]["bad_pages"]);
+    assert!((500..100_000).contains(&checked), "{checked}");
+    assert!(bad[0].as_str().unwrap().starts_with(page) && bad.as_array().unwrap().len() == 1, "{bad}");
+    let is_of_pages = |one: &&Value| one["code"] == "wrong-pages";
+    let warned: Vec<&Value> = run["warnings"].as_array().unwrap().iter().filter(is_of_pages).collect();
+    assert!(warned.len() == 1 && warned[0]["message"].as_str().unwrap().starts_with(page), "{run}");
+    let said = words_of(&ran);
+    assert!(said.contains("1 page with a wrong checksum in the database") && said.contains(page), "{said}");
     let place = Mariadb::place();
     let data = place.path().join("data");
     let restore =
@@ -156,6 +165,38 @@ fn encrypted_and_page_compressed_tables_are_said_to_be_unverifiable() {
     assert_eq!(copy.value(include_str!("../sql/mariadb_secrets.sql")), count);
 }
 
+/// The story: an increment of a server stored everything again, because the files in mariadb-backup's stream were compared with
+/// nothing.
+#[test]
+fn an_increment_stores_what_changed_and_a_server_starts_on_what_is_restored_from_it() {
+    let Some(case) = Case::new(&[]) else { return };
+    let (here, server) = (&case.here, &case.server);
+    let create = |name: &str, more: &[&str]| {
+        let to = ["b1", "b2"].map(|shelf| format!("{shelf}/{name}.iob"));
+        let line = ["backup", "create", "--frame", "64K", "--json", "b.json", "--to", &to[0], "--to", &to[1]];
+        here.run(&[&line[..], more, &[case.url.as_str()]].concat()).expect_status(0);
+        let run = here.json("b.json");
+        let of = |key: &str| run["backup"].get(key).and_then(Value::as_u64).unwrap_or(0);
+        (of("bytes"), of("bytes") - of("base_bytes"), of("stored_bytes"))
+    };
+    let (bytes, all, stored) = create("0", &[]);
+    assert_eq!(all, bytes);
+    server.sql(include_str!("../sql/mariadb_change.sql"));
+    let (bytes, own, stored_now) = create("1", &["--base", "b1"]);
+    assert!(own * 10 < bytes && stored_now * 3 < stored, "{own} of {bytes}; {stored_now}, {stored} before");
+    server.sql(include_str!("../sql/mariadb_change_more.sql"));
+    let (bytes, own, _) = create("2", &["--base", "b1"]);
+    assert!(own * 10 < bytes, "{own} of {bytes}");
+    let sums = server.value(SUMS);
+    let set = ["b1/2.iob", "b2/2.iob"];
+    here.run(&[&["backup", "verify"][..], &set].concat()).expect_status(0);
+    let place = Mariadb::place();
+    let data = place.path().join("data");
+    here.run(&[&["backup", "restore"][..], &set, &["--to", data.to_str().unwrap()]].concat())
+        .expect_status(0);
+    assert_eq!(Mariadb::on(place, &[]).value(SUMS), sums);
+}
+
 /// The processes that `parent` has started.
 fn children(parent: u32) -> Vec<u32> {
     let of_process = |entry: fs::DirEntry| {
@@ -167,16 +208,19 @@ fn children(parent: u32) -> Vec<u32> {
     fs::read_dir("/proc").unwrap().filter_map(|entry| of_process(entry.ok()?)).collect()
 }
 
+/// The mariadb-backup that reads for it.
+fn reading(running: &Running) -> Option<u32> {
+    let is_it = |id: &u32| {
+        let words = fs::read_to_string(format!("/proc/{id}/cmdline"));
+        words.is_ok_and(|words| words.contains("--stream"))
+    };
+    children(running.id()).into_iter().find(is_it)
+}
+
 /// A backup that takes its time, and the mariadb-backup that it has started.
 fn slow(case: &Case) -> (Running, u32) {
     let running = case.here.start(&case.create(&["--limit", "1MB/s", "--compress", "none"]));
-    let child = until("mariadb-backup", || {
-        let is_it = |id: &u32| {
-            let words = fs::read_to_string(format!("/proc/{id}/cmdline"));
-            words.is_ok_and(|words| words.contains("--stream"))
-        };
-        children(running.id()).into_iter().find(is_it)
-    });
+    let child = until("mariadb-backup", || reading(&running));
     until("the first bytes", || case.left().iter().any(|name| name.ends_with(".partial")).then_some(()));
     (running, child)
 }
@@ -231,6 +275,24 @@ fn a_backup_whose_program_or_login_or_disk_fails_leaves_nothing_that_looks_whole
     // What was left of the one that was killed is no hindrance.
     here.run(&case.create(&[])).expect_status(0);
     here.run(&["backup", "verify", "b1/a.iob", "b2/a.iob"]).expect_status(0);
+}
+
+/// The story: a kill came before the first byte of the backup, and a directory with the password of its login was left for ever.
+#[test]
+fn a_kill_leaves_no_file_of_its_own_whenever_it_comes() {
+    let Some(case) = Case::new(&[]) else { return };
+    let here = &case.here;
+    fs::create_dir(here.path("tmp")).unwrap();
+    for late in 0..8 {
+        let mut command = here.command(&case.create(&["--no-store", "--limit", "1MB/s"]));
+        let running = Running::new(command.env("TMPDIR", here.path("tmp")));
+        let child = until("mariadb-backup", || reading(&running));
+        pause(late * 25);
+        kill("-KILL", running.id());
+        running.ended();
+        until("its end", || is_gone(child).then_some(()));
+        assert_eq!(names(&here.path("tmp")), [""; 0], "{late}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod device;
 mod drill;
 mod drill_postgres;
 mod increments;
+mod increments_sources;
 mod keep;
 mod keys;
 mod killed;

@@ -20,6 +20,7 @@ mod removal;
 mod stamp;
 mod standard_input;
 mod unfinished;
+mod unnamed;
 mod writers;
 
 pub use allocation::{Allocation, allocation};
@@ -48,4 +49,5 @@ pub use removal::OpenDirectory;
 pub use stamp::{FileKind, FileStamp, is_block_device, stamp, stamp_of_link, stamp_of_path};
 pub use standard_input::StandardInput;
 pub use unfinished::{UnfinishedFile, remove_unfinished};
+pub use unnamed::{INPUT_NAME, in_memory, unnamed};
 pub use writers::{Writers, writers};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use iostall_host::System;
-use iostall_transfer::backup::catalog::{FoundSet, ScanError, SetState, scan};
+use iostall_transfer::backup::catalog::{FoundSet, Place, ScanError, SetState, scan};
 use iostall_transfer::backup::codec::Unlock;
 use iostall_transfer::backup::create::{Base, CreateError};
 use iostall_transfer::backup::read::open;
@@ -28,8 +28,25 @@ impl BaseRequest {
         Ok(Arc::new(Base::of(&set)?))
     }
 
+    fn are_directories(&self) -> Result<bool, CreateError> {
+        let (mut directory, mut file) = (None, None);
+        for path in &self.from {
+            match Place::at(path).map_err(CreateError::system("look at", path))? {
+                Place::Missing => return Err(CreateError::MissingBase { path: path.clone() }),
+                Place::Directory => directory = Some(path),
+                Place::File => file = Some(path),
+            }
+        }
+        match (directory, file) {
+            (Some(directory), Some(file)) => {
+                Err(CreateError::MixedBase { directory: directory.clone(), file: file.clone() })
+            }
+            (directory, _) => Ok(directory.is_some()),
+        }
+    }
+
     fn files(&self, sources: &[String]) -> Result<Vec<PathBuf>, CreateError> {
-        if !self.from.iter().all(|path| path.is_dir()) {
+        if !self.are_directories()? {
             return Ok(self.from.clone());
         }
         let found = scan(&self.from, self.unlock.as_ref()).map_err(|error| match error {

@@ -24,6 +24,9 @@ use crate::error::SessionError;
 use crate::event::{Event, Observer};
 use crate::transfer::{Transfer, target};
 
+/// The name of standard input among sources, in runs as in manifests.
+const STANDARD_INPUT: &str = "standard input";
+
 /// What to back up, where, and how. What is `None` is chosen.
 pub struct CreateRequest {
     pub sources: Vec<BackupSource>,
@@ -60,7 +63,7 @@ impl BackupSource {
     fn named(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),
-            Self::StandardInput => "-".to_owned(),
+            Self::StandardInput => STANDARD_INPUT.to_owned(),
             Self::Database(database) => database.named(),
             Self::Prepared(source) => source.record.named.clone(),
         }
@@ -177,7 +180,7 @@ fn requested(source: BackupSource, progress: &Progress) -> Result<SourceRequest,
             let cancel = progress.cancel_flag();
             let is_over = move || cancel.load(std::sync::atomic::Ordering::Relaxed);
             SourceRequest::Stream {
-                named: "standard input".to_owned(),
+                named: STANDARD_INPUT.to_owned(),
                 stream: Box::new(StandardInput::open(is_over).map_err(CreateError::standard_input)?),
             }
         }

@@ -7,6 +7,39 @@ use std::path::{Path, PathBuf};
 use iostall_engine::{files, guard};
 use iostall_remote::{Object, ObjectReader, is_object};
 
+/// What a path or an address leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Missing,
+    /// A file or an object.
+    File,
+    /// A directory, or the beginning of the names of objects.
+    Directory,
+}
+
+impl Place {
+    /// What is at `path`.
+    ///
+    /// # Errors
+    /// If a store does not answer.
+    pub fn at(path: &Path) -> io::Result<Self> {
+        if is_object(path) {
+            let object = Object::at(path)?;
+            return Ok(match object.list()?.is_empty() {
+                false => Self::Directory,
+                true if object.exists()? => Self::File,
+                true => Self::Missing,
+            });
+        }
+        Ok(match path.metadata() {
+            Ok(metadata) if metadata.is_dir() => Self::Directory,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::Missing,
+            // Who opens it is told why it cannot be read.
+            Ok(_) | Err(_) => Self::File,
+        })
+    }
+}
+
 /// Begins to read an object.
 pub(super) fn reader(path: &Path) -> io::Result<ObjectReader> {
     Object::at(path)?.reader()

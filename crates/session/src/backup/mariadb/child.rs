@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,10 +10,9 @@ use std::time::Duration;
 
 use iostall_connect::mysql::client_options;
 use iostall_connect::{Address, Secret};
-use iostall_engine::files::{self, StandardInput, UnfinishedFile};
+use iostall_engine::files::{self, INPUT_NAME, StandardInput};
 use iostall_engine::quits_with_us;
 use iostall_host::{Account, Program};
-use iostall_measure::clock::utc_now;
 use iostall_measure::foreign;
 
 use super::error::MariadbBackupError;
@@ -32,81 +31,41 @@ const LINE_BYTES_MAX: usize = 400;
 /// How long it may take to end when it is asked to, before it is killed: it has locks to give back.
 const END_WAIT: Duration = Duration::from_secs(10);
 
-/// A directory that nobody else can enter, with the option file and the messages. Removed when dropped.
-struct Private {
-    path: PathBuf,
-    options: UnfinishedFile,
-    log: File,
-}
+/// What it says, in a file without a name: after a kill nothing of it is left.
+struct Messages(File);
 
-impl Private {
-    fn create(options: &str) -> Result<Self, MariadbBackupError> {
-        let own = format!("iostall-mariadb-{}-{}", std::process::id(), utc_now().as_nanosecond());
-        let path = std::env::temp_dir().join(own);
-        files::create_new_directory_private(&path).map_err(MariadbBackupError::system("make", &path))?;
-        let made = Self::fill(&path, options);
-        if made.is_err() {
-            let _ = std::fs::remove_dir_all(&path);
-        }
-        let (log, options) = made?;
-        Ok(Self { path, options, log })
-    }
-
-    fn fill(path: &Path, options: &str) -> Result<(File, UnfinishedFile), MariadbBackupError> {
-        use std::io::Write as _;
-        let (log, file) = (path.join("log"), path.join("options"));
-        let opened =
-            files::open_or_create_private(&log).map_err(MariadbBackupError::system("write", &log))?;
-        let write = || {
-            let mut made = files::create_new_private(&file)?;
-            let listed = UnfinishedFile::at(&file);
-            made.write_all(options.as_bytes()).map(|()| listed)
-        };
-        let listed = write().map_err(MariadbBackupError::system("write", &file))?;
-        Ok((opened, listed))
-    }
-
-    fn options(&self) -> PathBuf {
-        self.path.join("options")
-    }
-
-    /// The password is needed no longer than until the server has let the program in.
-    fn forget_options(&self) {
-        let _ = std::fs::remove_file(self.options());
-        self.options.finish();
+impl Messages {
+    fn new() -> Result<Self, MariadbBackupError> {
+        let directory = std::env::temp_dir();
+        let made = files::unnamed(&directory);
+        made.map(Self).map_err(MariadbBackupError::system("make a file in", &directory))
     }
 
     fn said(&self) -> String {
-        let size = self.log.metadata().map_or(0, |metadata| metadata.len());
+        let size = self.0.metadata().map_or(0, |metadata| metadata.len());
         let mut tail = vec![0; LOG_TAIL_BYTES];
         let from = size.saturating_sub(LOG_TAIL_BYTES as u64);
-        let read = files::read_at(&self.log, &mut tail, from).unwrap_or(0);
+        let read = files::read_at(&self.0, &mut tail, from).unwrap_or(0);
         String::from_utf8_lossy(&tail[..read]).into_owned()
-    }
-}
-
-impl Drop for Private {
-    fn drop(&mut self) {
-        self.forget_options();
-        let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 
 /// A program that was started, and is ended if it is dropped before its end.
 struct Running {
     program: Option<Program>,
-    private: Private,
+    messages: Messages,
 }
 
 impl Running {
     fn start(
         command: &mut Command,
         tool: &Tool,
-        private: Private,
+        input: Stdio,
         account: Option<&Account>,
     ) -> Result<Self, MariadbBackupError> {
-        let log = private.log.try_clone().map_err(MariadbBackupError::system("write", &private.path))?;
-        command.current_dir("/").env("LC_ALL", "C").stdin(Stdio::null()).stderr(log);
+        let messages = Messages::new()?;
+        let log = messages.0.try_clone().map_err(MariadbBackupError::system("use", Path::new("a file")))?;
+        command.current_dir("/").env("LC_ALL", "C").stdin(input).stderr(log);
         quits_with_us(command);
         let started = match account {
             Some(account) => Program::start_as(command, account),
@@ -114,7 +73,7 @@ impl Running {
         };
         let program =
             started.map_err(|source| MariadbBackupError::Start { program: tool.path.clone(), source })?;
-        Ok(Self { program: Some(program), private })
+        Ok(Self { program: Some(program), messages })
     }
 
     /// Waits for its end. An error unless it says itself that it has done what it was asked to.
@@ -122,7 +81,7 @@ impl Running {
         let Some(program) = self.program.take() else { return Ok(()) };
         let status =
             program.finish().map_err(MariadbBackupError::system("wait for", Path::new("mariadb-backup")))?;
-        let said = self.private.said();
+        let said = self.messages.said();
         let is_good = status.success() && lines(&said).any(|line| line.ends_with(GOOD_END));
         if is_good {
             return Ok(());
@@ -146,7 +105,6 @@ impl Drop for Running {
 pub(super) struct BackupStream {
     output: StandardInput<Box<dyn Fn() -> bool + Send>>,
     running: Running,
-    has_begun: bool,
 }
 
 impl BackupStream {
@@ -157,29 +115,29 @@ impl BackupStream {
         password: &Secret,
         cancel: &Arc<AtomicBool>,
     ) -> Result<Self, MariadbBackupError> {
-        let private = Private::create(&client_options(SECTION, address, password))?;
+        let options = client_options(SECTION, address, password);
+        let options = files::in_memory(options.as_bytes())
+            .map_err(MariadbBackupError::system("make", Path::new("a file in memory")))?;
         let (reader, writer) = io::pipe().map_err(MariadbBackupError::system("make", Path::new("a pipe")))?;
         let mut command = Command::new(&tool.path);
-        command.arg(option("--defaults-file", &private.options()));
+        // As its standard input, because a file with a name would outlive a kill.
+        command.arg(option("--defaults-file", Path::new(INPUT_NAME)));
         // A damaged page is to be named and backed up with all others. Versions that do not know the option stop there.
         command.args(["--backup", "--stream=xbstream", "--loose-log-innodb-page-corruption"]);
-        command.arg(option("--target-dir", &private.path));
+        command.arg(option("--target-dir", &std::env::temp_dir()));
         command.stdout(writer);
-        let running = Running::start(&mut command, tool, private, None)?;
+        let running = Running::start(&mut command, tool, options.into(), None)?;
         // The pipe ends when nobody has its other side any more.
         drop(command);
         let cancel = Arc::clone(cancel);
         let is_over: Box<dyn Fn() -> bool + Send> = Box::new(move || cancel.load(Ordering::Relaxed));
-        Ok(Self { output: StandardInput::of_pipe(reader, is_over), running, has_begun: false })
+        Ok(Self { output: StandardInput::of_pipe(reader, is_over), running })
     }
 }
 
 impl Read for BackupStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.output.read(buffer)?;
-        if !std::mem::replace(&mut self.has_begun, true) {
-            self.running.private.forget_options();
-        }
         if read == 0 && !buffer.is_empty() {
             self.running.finish().map_err(io::Error::other)?;
         }
@@ -203,7 +161,6 @@ pub(in crate::backup) fn prepare(
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<(), MariadbBackupError> {
     forget(directory).map_err(MariadbBackupError::system("remove what mariadb-backup left in", directory))?;
-    let private = Private::create("")?;
     let mut command = Command::new(&tool.path);
     // The settings that the files need, such as the plugin with their keys; none of this machine.
     let settings = directory.join(SETTINGS);
@@ -215,7 +172,7 @@ pub(in crate::backup) fn prepare(
     command.arg("--prepare").arg(option("--target-dir", directory));
     command.arg(format!("--use-memory={memory_bytes}"));
     command.stdout(Stdio::null());
-    let mut running = Running::start(&mut command, tool, private, account)?;
+    let mut running = Running::start(&mut command, tool, Stdio::null(), account)?;
     while let Some(program) = &running.program {
         if is_cancelled() {
             return Err(MariadbBackupError::Cancelled);

@@ -21,7 +21,7 @@ use iostall_connect::{Address, Secret};
 use iostall_engine::files;
 use iostall_measure::clock::utc_now;
 use iostall_model::backup::{FileMetadata, MariadbRecord, SourceKind, SourceRecord, StoredName};
-use iostall_transfer::backup::create::{Inspect, Item, Live, LiveEnd, PreparedSource, What};
+use iostall_transfer::backup::create::{Inspect, Item, Live, LiveEnd, PagesSeen, PreparedSource, What};
 use iostall_transfer::pipeline::StageFailure;
 
 pub use self::error::MariadbBackupError;
@@ -145,5 +145,9 @@ impl Live for MariadbLive {
         };
         let warnings = seen.pages.warnings();
         Ok(LiveEnd { items: Vec::new(), kind: SourceKind::Mariadb(record), warnings })
+    }
+
+    fn pages(&self) -> Option<PagesSeen> {
+        Some(self.reader.seen().pages.seen())
     }
 }

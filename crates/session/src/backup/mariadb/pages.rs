@@ -4,11 +4,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use iostall_model::backup::{StoredName, TablespacePages};
+use iostall_transfer::backup::create::PagesSeen;
 use iostall_transfer::backup::pages::{InnodbPage, InnodbSpace, Unverifiable, is_tablespace_file};
 
 /// What is enough to tell the size of pages in a tablespace.
 const FIRST_BYTES: usize = 4096;
-/// Pages that are named in warnings.
+/// Wrong pages that are listed. With more of them the disk is broken, and which ones they are helps nobody.
+const LISTED_MAX: usize = 10_000;
+/// Of these, how many a drill names.
 const NAMED_MAX: usize = 20;
 /// Files that are named as not verifiable.
 const UNVERIFIABLE_NAMED_MAX: usize = 5;
@@ -136,10 +139,10 @@ impl PageReader {
         if name.as_bytes().starts_with(b"ibdata") || is_zero {
             self.cannot(name, "it does not say how its pages are stored");
         } else {
-            self.counts.wrong += 1;
-            self.wrong.push(format!(
-                "{name} page 0, which says how the others are stored, is damaged: none of them could be checked"
-            ));
+            self.counts.checked += 1;
+            self.list_wrong(|| {
+                format!("{name} page 0, which says how the others are stored, is damaged: none of them could be checked")
+            });
         }
     }
 
@@ -159,13 +162,16 @@ impl PageReader {
             InnodbPage::Wrong if is_copy(name, space, number) => {}
             InnodbPage::Wrong => {
                 self.counts.checked += 1;
-                self.counts.wrong += 1;
-                if self.wrong.len() < NAMED_MAX {
-                    let offset = number * space.page_bytes as u64;
-                    self.wrong
-                        .push(format!("{name} page {number} has a wrong checksum (at offset {offset})"));
-                }
+                let offset = number * space.page_bytes as u64;
+                self.list_wrong(|| format!("{name} page {number} has a wrong checksum (at offset {offset})"));
             }
+        }
+    }
+
+    fn list_wrong(&mut self, in_words: impl FnOnce() -> String) {
+        self.counts.wrong += 1;
+        if self.wrong.len() < LISTED_MAX {
+            self.wrong.push(in_words());
         }
     }
 
@@ -183,9 +189,13 @@ impl PageReader {
         &self.other_pages
     }
 
-    /// The pages that are wrong, in words.
+    /// The first pages that are wrong, in words, and how many more there are.
     pub(in crate::backup) fn wrong(&self) -> Vec<String> {
-        let mut wrong = self.wrong.clone();
+        self.first_wrong(NAMED_MAX)
+    }
+
+    fn first_wrong(&self, most: usize) -> Vec<String> {
+        let mut wrong: Vec<String> = self.wrong.iter().take(most).cloned().collect();
         let more = self.counts.wrong.saturating_sub(wrong.len() as u64);
         if more > 0 {
             wrong.push(format!("{more} more pages have a wrong checksum"));
@@ -193,9 +203,14 @@ impl PageReader {
         wrong
     }
 
-    /// What to warn of in a backup.
+    /// What a backup keeps of it.
+    pub(super) fn seen(&self) -> PagesSeen {
+        PagesSeen { checked: self.counts.checked, wrong: self.first_wrong(LISTED_MAX) }
+    }
+
+    /// What to warn of in a backup beside wrong pages.
     pub(super) fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.wrong();
+        let mut warnings = Vec::new();
         if !self.unverifiable.is_empty() {
             let named = self.unverifiable.iter().take(UNVERIFIABLE_NAMED_MAX);
             let named: Vec<String> = named.map(|(name, why)| format!("{name} ({why})")).collect();
@@ -288,9 +303,10 @@ mod tests {
         bytes[3 * PAGE + 100] ^= 1;
         let reader = read("shop/orders.ibd", &bytes, 5000);
         assert_eq!(reader.counts(), PageCounts { checked: 3, wrong: 1, unverifiable: 0 });
-        let warnings = reader.warnings();
-        assert!(warnings[0].starts_with("shop/orders.ibd page 3 has a wrong checksum"), "{warnings:?}");
-        assert!(warnings[0].contains("offset 49152"), "{warnings:?}");
+        let PagesSeen { checked, wrong } = reader.seen();
+        assert_eq!((checked, wrong.len(), reader.warnings()), (3, 1, Vec::new()));
+        assert!(wrong[0].starts_with("shop/orders.ibd page 3 has a wrong checksum"), "{wrong:?}");
+        assert!(wrong[0].contains("offset 49152"), "{wrong:?}");
     }
 
     #[test]
@@ -298,12 +314,29 @@ mod tests {
         let mut bytes = table();
         bytes[24] = 99;
         let reader = read("shop/orders.ibd", &bytes, PAGE);
-        assert!(reader.warnings()[0].contains("page 0"), "{:?}", reader.warnings());
+        assert!(reader.seen().wrong[0].contains("page 0"), "{:?}", reader.seen());
         let reader = read("ibdata2", &bytes[PAGE..], PAGE);
         assert!(reader.warnings()[0].contains("cannot be checked"), "{:?}", reader.warnings());
         for other in ["shop/orders.frm", "ib_logfile0", "aria_log_control", "undo_notes", "xtrabackup_info"] {
             assert_eq!(read(other, &bytes, PAGE).counts(), PageCounts::default(), "{other}");
         }
+    }
+
+    /// A broken disk has millions of them.
+    #[test]
+    fn of_many_wrong_pages_some_are_listed_and_all_are_counted() {
+        let (name, first) = (StoredName(b"a.ibd".to_vec()), page(0, 8));
+        let mut reader = PageReader::new(16_384);
+        reader.see(&name, 0, &first);
+        let many = LISTED_MAX as u64 + 5;
+        for number in 1..=many {
+            reader.see(&name, number * PAGE as u64, &vec![1; PAGE]);
+        }
+        let PagesSeen { checked, wrong } = reader.seen();
+        assert_eq!((checked, wrong.len()), (many + 1, LISTED_MAX + 1));
+        assert_eq!(wrong[LISTED_MAX], "5 more pages have a wrong checksum");
+        assert_eq!(reader.wrong().len(), NAMED_MAX + 1);
+        assert!(reader.wrong()[NAMED_MAX].starts_with("9985 more pages"), "{:?}", reader.wrong());
     }
 
     #[test]

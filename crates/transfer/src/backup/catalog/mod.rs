@@ -9,3 +9,5 @@ mod tests;
 pub use found::{FoundSet, FoundStripe, FoundUpload, SetState};
 pub use remove::{RemoveError, give_up_uploads, remove};
 pub use scan::{ScanError, scan};
+
+pub use super::places::Place;

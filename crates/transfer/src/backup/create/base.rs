@@ -162,9 +162,9 @@ impl Before {
         Compared { same, own }
     }
 
-    /// The same for a small file, which is stored as a whole or not at all.
-    pub(super) fn compare_whole(&self, number: u64, plain: &[u8]) -> Compared {
-        match self.compare(number, 0, plain) {
+    /// The same for what is stored as a whole or not at all, such as a small file.
+    pub(super) fn compare_whole(&self, number: u64, offset: u64, plain: &[u8]) -> Compared {
+        match self.compare(number, offset, plain) {
             Compared { own: Some((range, _)), .. } if range != (0..plain.len()) => {
                 let digest = *blake3::hash(plain).as_bytes();
                 Compared { same: Vec::new(), own: Some((0..plain.len(), digest)) }
@@ -236,8 +236,8 @@ mod tests {
     #[test]
     fn a_small_file_is_stored_as_a_whole() {
         let before = before(&[(0, b"aaaa")]);
-        assert_eq!(before.compare_whole(3, b"aaaa").own, None);
-        assert_eq!(before.compare_whole(3, b"aaaab").own.unwrap().0, 0..5);
-        assert!(before.compare_whole(3, b"aaaab").same.is_empty());
+        assert_eq!(before.compare_whole(3, 0, b"aaaa").own, None);
+        assert_eq!(before.compare_whole(3, 0, b"aaaab").own.unwrap().0, 0..5);
+        assert!(before.compare_whole(3, 0, b"aaaab").same.is_empty());
     }
 }

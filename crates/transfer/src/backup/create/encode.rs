@@ -219,8 +219,8 @@ impl Encoder {
         Ok(whole)
     }
 
-    /// Encodes the frames that `plain` consists of, one after another, whatever a base has of them; returns the bytes of files in
-    /// them, and where they end in `into`.
+    /// Encodes what changed of the frames that `plain` consists of, one after another; returns the bytes of files in them, and
+    /// where they end in `into`.
     fn packed(
         &mut self,
         frames: &[PackedFrame],
@@ -234,34 +234,49 @@ impl Encoder {
                 plain.split_at_checked(frame.bytes()).ok_or("a frame that is longer than its transfer")?;
             plain = rest;
             let place = Place { kind: FrameKind::Bundle, file: 0, offset: 0, sequence, stripe: 0 };
-            stored += u32::try_from(content.len())?;
-            if let [one] = frame.pieces() {
-                let place = Place { kind: FrameKind::Data, file: one.file, offset: one.offset, ..place };
-                at += self.changed(place, &Before::default(), content, &mut into[at..])?.1;
-            } else {
-                let mut rest = content;
-                for piece in frame.pieces() {
-                    let (bytes, after) = rest.split_at_checked(piece.length as usize).unwrap_or_default();
-                    rest = after;
-                    let Compared { own, .. } = Before::default().compare(piece.file, piece.offset, bytes);
-                    let Piece { file, offset, length } = *piece;
-                    self.pieces.extend(own.map(|(_, digest)| PieceRecord {
-                        file,
-                        offset,
-                        length,
-                        set: 0,
-                        sequence,
-                        held_file: file,
-                        digest,
-                    }));
+            let mut pieces = frame.compared();
+            let (bytes, length) = match (pieces.next(), pieces.next()) {
+                (Some((one, before)), None) => {
+                    let place = Place { kind: FrameKind::Data, file: one.file, offset: one.offset, ..place };
+                    self.changed(place, before, content, &mut into[at..])?
                 }
-                let mut bundle = vec![0; frame.encoded_bytes()];
-                let table_bytes = BundleWriter::put_table(frame.pieces(), &mut bundle);
-                bundle[table_bytes..].copy_from_slice(content);
-                at += self.frame(place, &bundle, &mut into[at..])?;
-            }
+                _ => self.shared(frame, place, content, &mut into[at..])?,
+            };
+            stored += bytes;
+            at += length;
         }
         Ok((stored, at))
+    }
+
+    /// Encodes the pieces of several files in `content` that changed as one frame; returns the same. One that changed is stored as
+    /// a whole.
+    fn shared(
+        &mut self,
+        frame: &PackedFrame,
+        place: Place,
+        content: &[u8],
+        into: &mut [u8],
+    ) -> Result<(u32, usize), StageFailure> {
+        let (mut own, mut own_bytes, mut rest) = (Vec::new(), Vec::new(), content);
+        for (piece, before) in frame.compared() {
+            let (bytes, after) = rest.split_at_checked(piece.length as usize).unwrap_or_default();
+            rest = after;
+            let Piece { file, offset, length } = *piece;
+            let Compared { same, own: changed } = before.compare_whole(file, offset, bytes);
+            self.pieces.extend(same);
+            let Some((_, digest)) = changed else { continue };
+            let Place { sequence, .. } = place;
+            self.pieces.push(PieceRecord { file, offset, length, set: 0, sequence, held_file: file, digest });
+            own.push(*piece);
+            own_bytes.extend_from_slice(bytes);
+        }
+        if own.is_empty() {
+            return Ok((0, 0));
+        }
+        let mut bundle = vec![0; BundleWriter::table_bytes(own.len())];
+        BundleWriter::put_table(&own, &mut bundle);
+        bundle.extend_from_slice(&own_bytes);
+        Ok((u32::try_from(own_bytes.len())?, self.frame(place, &bundle, into)?))
     }
 
     /// Reads small files into the frame's own buffer, bundle by bundle, and encodes what changed; returns the bytes that were

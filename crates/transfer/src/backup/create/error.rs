@@ -27,6 +27,10 @@ pub enum CreateError {
     /// The set that the backup should be an increment on cannot be read.
     #[error("the base: {0}")]
     Base(ReadError),
+    #[error("the base {} is not there", path.display())]
+    MissingBase { path: PathBuf },
+    #[error("{} is a directory, and {} is not", directory.display(), file.display())]
+    MixedBase { directory: PathBuf, file: PathBuf },
     #[error("no whole backup of {source_text} is in {directories}")]
     NoBase { directories: String, source_text: String },
     #[error("{} has no digests to compare with: an older iostall made it", path.display())]
@@ -103,6 +107,12 @@ impl CreateError {
             Self::Refused(refusal) => return Some(refusal.hint()),
             Self::Key(error) => return error.hint(),
             Self::Base(error) => return error.hint(),
+            Self::MissingBase { .. } => {
+                "name the manifest or the stripes of a backup, or directories with backups, which `iostall backup list DIR` shows"
+            }
+            Self::MixedBase { .. } => {
+                "with --base name the manifest and stripes of one backup, or only directories, of which the newest backup is taken"
+            }
             Self::NoBase { .. } => {
                 "make a whole backup first, without --base; an encrypted one is only seen with its key (--key-file), and one of another source or host must be named itself"
             }

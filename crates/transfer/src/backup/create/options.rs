@@ -128,8 +128,9 @@ impl Shape {
             None => transfer_bytes,
             Some(rate) => transfer_bytes.min(rate.request_bytes_max()),
         };
-        // Frames that are cut off by small requests would not line up with those of the base.
-        let read_bytes = if options.base.is_some() { read_bytes.max(frame_bytes) } else { read_bytes };
+        // Frames that are cut off by requests would not line up with those of the base.
+        let whole = (read_bytes / frame_bytes).max(1) * frame_bytes;
+        let read_bytes = if options.base.is_some() { whole } else { read_bytes };
         let block_bytes = BLOCK_BYTES_MIN;
         Ok(Self {
             block_bytes,

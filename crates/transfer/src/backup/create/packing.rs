@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use super::base::Before;
 use crate::backup::format::{BundleWriter, Piece};
 
 /// The frames of transfers on their way to a worker, by the number of the transfer in its job.
@@ -24,21 +25,32 @@ impl Packing {
 #[derive(Debug)]
 pub(super) struct PackedFrame {
     pieces: Vec<Piece>,
+    /// What the base has of the file of each piece.
+    befores: Vec<Before>,
     bytes: usize,
     /// Most bytes of it, with the table that several pieces need.
     capacity: usize,
+    /// No piece goes on past a multiple of this in its file, so that an increment finds the frames of its base again.
+    cut_bytes: u32,
     /// Whether small pieces of several files may share it.
     is_shared: bool,
     is_full: bool,
 }
 
 impl PackedFrame {
-    pub(super) fn new(capacity: usize, is_shared: bool) -> Self {
-        Self { pieces: Vec::new(), bytes: 0, capacity, is_shared, is_full: false }
+    pub(super) fn new(capacity: usize, cut_bytes: u32, is_shared: bool) -> Self {
+        let (pieces, befores) = (Vec::new(), Vec::new());
+        Self { pieces, befores, bytes: 0, capacity, cut_bytes, is_shared, is_full: false }
     }
 
+    #[cfg(test)]
     pub(super) fn pieces(&self) -> &[Piece] {
         &self.pieces
+    }
+
+    /// The pieces, with what the base has of their files.
+    pub(super) fn compared(&self) -> impl Iterator<Item = (&Piece, &Before)> {
+        self.pieces.iter().zip(&self.befores)
     }
 
     /// Bytes of content.
@@ -57,21 +69,28 @@ impl PackedFrame {
             return None;
         }
         let wanted = ahead.length as usize;
+        let past = ahead.offset % u64::from(self.cut_bytes);
+        let uncut = self.cut_bytes as usize - usize::try_from(past).unwrap_or(0);
         if self.continues(ahead) {
             let room = self.capacity.saturating_sub(self.encoded_bytes());
-            return (room > 0 && (self.pieces.len() == 1 || room >= wanted)).then_some(room);
+            let fits = room > 0 && past > 0 && (self.pieces.len() == 1 || room >= wanted);
+            return fits.then_some(room.min(uncut));
         }
         let room = self.capacity.saturating_sub(self.bytes + table_bytes(self.pieces.len() + 1));
-        (self.is_shared && is_small && room >= wanted).then_some(room)
+        let fits = self.pieces.is_empty() || (self.is_shared && is_small && room >= wanted);
+        fits.then_some(room.min(uncut))
     }
 
-    /// Adds what was read. After a last one nothing follows.
-    pub(super) fn push(&mut self, piece: Piece, is_last: bool) {
+    /// Adds what was read of a file of which the base has `before`. After a last piece nothing follows.
+    pub(super) fn push(&mut self, piece: Piece, before: &Before, is_last: bool) {
         self.bytes += piece.length as usize;
         self.is_full |= is_last;
         match self.pieces.last_mut() {
             Some(last) if follows(last, &piece) => last.length += piece.length,
-            _ => self.pieces.push(piece),
+            _ => {
+                self.pieces.push(piece);
+                self.befores.push(before.clone());
+            }
         }
     }
 

@@ -230,7 +230,9 @@ impl Backup<'_> {
         let name = join(prefix, &item.name);
         if let What::Xbstream(stream) = item.what {
             let Item { metadata, inspect, .. } = item;
-            sorted.file_streams.push(FileStream { stream, prefix: name, source, metadata, inspect });
+            let base = self.base.clone();
+            let files = FileStream { stream, prefix: name, source, metadata, inspect, base };
+            sorted.file_streams.push(files);
             return;
         }
         let size_bytes = item.size_bytes();

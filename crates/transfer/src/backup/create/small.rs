@@ -102,7 +102,7 @@ pub(super) fn fill(bundle: &[SmallFile], room: &mut [u8]) -> Result<Filled, Stag
                 inspect.inspect(&file.name, 0, read);
             }
             read_bytes += result.read_bytes;
-            let Compared { same, own } = file.before.compare_whole(file.number, read);
+            let Compared { same, own } = file.before.compare_whole(file.number, 0, read);
             known.extend(same);
             if let Some((_, digest)) = own {
                 let (number, length) = (file.number, result.read_bytes);

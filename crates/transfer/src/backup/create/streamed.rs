@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_model::backup::{FileKind, FileMetadata, StoredName};
 
+use super::base::{Base, Before};
 use super::encode::Content;
 use super::error::CreateError;
 use super::item::{Inspect, OnChange, join};
@@ -34,6 +35,8 @@ pub(super) struct FileStream {
     pub(super) source: u32,
     pub(super) metadata: FileMetadata,
     pub(super) inspect: Option<Arc<dyn Inspect>>,
+    /// What all of them are compared with.
+    pub(super) base: Option<Arc<Base>>,
 }
 
 /// Stores all files of the stream, and the directories that they are in; returns how many files and directories there were.
@@ -44,13 +47,15 @@ pub(super) fn store(
     shape: &Shape,
     progress: &Progress,
 ) -> Result<(u64, u64), CreateError> {
-    let FileStream { stream, prefix, source, metadata, inspect } = input;
+    let FileStream { stream, prefix, source, metadata, inspect, base } = input;
     let has_ended = Arc::new(AtomicBool::new(false));
     let packing = Arc::new(Packing::default());
     let mut fills = StreamFills::new(shape.read_bytes, Arc::clone(&has_ended));
     let mut reader = FilesReader {
         stream: XbstreamReader::new(stream),
         first_number: ledger.next_number(),
+        prefix: &prefix,
+        base,
         inspect,
         packing: Arc::clone(&packing),
         has_ended,
@@ -89,6 +94,8 @@ struct StreamedFile {
     size_bytes: u64,
     /// Without holes.
     data_bytes: u64,
+    /// What the base has of it.
+    before: Before,
 }
 
 /// The stage that reads the stream into transfers.
@@ -96,6 +103,8 @@ struct FilesReader<'a> {
     stream: XbstreamReader<Box<dyn Read + Send>>,
     /// Of the stream's first file in the set.
     first_number: u64,
+    prefix: &'a StoredName,
+    base: Option<Arc<Base>>,
     inspect: Option<Arc<dyn Inspect>>,
     packing: Arc<Packing>,
     has_ended: Arc<AtomicBool>,
@@ -119,7 +128,8 @@ impl FilesReader<'_> {
                 Some(XbstreamAhead::Begins) => {
                     let name = self.stream.name(self.files.len()).cloned().unwrap_or_default();
                     self.progress.begin_file(Path::new(&name.to_string()), 0, "backing up");
-                    self.files.push(StreamedFile { name, size_bytes: 0, data_bytes: 0 });
+                    let before = Before::of(self.base.as_ref(), &join(self.prefix, &name));
+                    self.files.push(StreamedFile { name, size_bytes: 0, data_bytes: 0, before });
                 }
                 Some(XbstreamAhead::Ends { file, size_bytes }) => {
                     self.files[file].size_bytes = size_bytes;
@@ -145,10 +155,8 @@ impl FilesReader<'_> {
                     if let Some(frame) = frames.last_mut() {
                         // What was cut between two pages goes on in the next frame.
                         let is_cut = length < limit;
-                        frame.push(
-                            Piece { length: u32::try_from(length).unwrap_or(u32::MAX), ..piece },
-                            is_cut,
-                        );
+                        let length = u32::try_from(length).unwrap_or(u32::MAX);
+                        frame.push(Piece { length, ..piece }, &self.files[file].before, is_cut);
                     }
                 }
             }
@@ -168,8 +176,10 @@ fn room_for(frames: &mut Vec<PackedFrame>, ahead: &Piece, shape: &Shape, left: u
     if left < capacity || frames.len() >= shape.frames_per_transfer() as usize {
         return None;
     }
-    frames.push(PackedFrame::new(capacity, is_small));
-    Some(capacity.min(wanted))
+    let begun = PackedFrame::new(capacity, shape.frame_bytes, is_small);
+    let room = begun.room_for(ahead, is_small)?;
+    frames.push(begun);
+    Some(room.min(wanted))
 }
 
 impl OrderedStage for FilesReader<'_> {
@@ -231,7 +241,7 @@ mod tests {
                     return (frames, pieces.len() - index);
                 };
                 let length = u32::try_from(limit).unwrap();
-                frames.last_mut().unwrap().push(Piece { length, ..ahead }, false);
+                frames.last_mut().unwrap().push(Piece { length, ..ahead }, &Before::default(), false);
                 (at, offset, left) = (at + limit, offset + u64::from(length), left - length);
             }
         }
@@ -258,6 +268,22 @@ mod tests {
         let pieces: Vec<_> = frames.iter().map(|frame| frame.pieces().to_vec()).collect();
         let piece = |file, offset, length| Piece { file, offset, length };
         assert_eq!(pieces, [vec![piece(1, 0, 40_000)], vec![piece(2, 0, 15)]]);
+    }
+
+    /// The story: the log of a server came between two parts of a table, and the increments of that table began anew behind it,
+    /// each night somewhere else.
+    #[test]
+    fn frames_end_at_the_same_places_of_a_file_whatever_comes_between() {
+        let shape = shape(1 << 16, 1 << 19);
+        let ends = |pieces: &[(u64, u64, u32)]| {
+            let (frames, left) = pack(pieces, &shape);
+            assert_eq!(left, 0);
+            let of_table = frames.iter().flat_map(PackedFrame::pieces).filter(|piece| piece.file == 1);
+            of_table.map(|piece| piece.offset + u64::from(piece.length)).collect::<Vec<_>>()
+        };
+        assert_eq!(ends(&[(1, 0, 200_000)]), [65_536, 131_072, 196_608, 200_000]);
+        let between = [(1, 0, 70_000), (2, 0, 30_000), (1, 70_000, 130_000)];
+        assert_eq!(ends(&between), [65_536, 70_000, 131_072, 196_608, 200_000]);
     }
 
     #[test]

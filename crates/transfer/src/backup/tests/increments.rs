@@ -12,24 +12,24 @@ use crate::backup::codec::Lock;
 use crate::backup::create::{Base, CreateError, CreateOptions, Made, SourceRequest, create, prepare};
 use crate::backup::rebuild::rebuild;
 
-const FRAME: usize = 64 << 10;
+pub(in crate::backup) const FRAME: usize = 64 << 10;
 
 /// Numbers that look random and are the same in every run.
-struct Draw(u64);
+pub(in crate::backup) struct Draw(pub(in crate::backup) u64);
 
 impl Draw {
-    fn below(&mut self, most: usize) -> usize {
+    pub(in crate::backup) fn below(&mut self, most: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % most.max(1)
     }
 
-    fn content(&mut self, size: usize) -> Vec<u8> {
+    pub(in crate::backup) fn content(&mut self, size: usize) -> Vec<u8> {
         let seed = self.below(251);
         (0..size).map(|at| ((at * 7 + seed * 31 + at / 97) % 251).to_le_bytes()[0]).collect()
     }
 }
 
-fn options(targets: &[PathBuf]) -> CreateOptions {
+pub(in crate::backup) fn options(targets: &[PathBuf]) -> CreateOptions {
     CreateOptions {
         targets: targets.to_vec(),
         compression: Compression::Zstd(1),
@@ -125,7 +125,11 @@ fn change(at: &Path, draw: &mut Draw) {
 }
 
 /// All files below `at` with their content.
-fn files(at: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(in crate::backup) fn files(at: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    // One file alone has the name that it was restored to.
+    if at.is_file() {
+        return BTreeMap::from([(PathBuf::new(), fs::read(at).unwrap())]);
+    }
     let mut all = BTreeMap::new();
     let mut left = vec![at.to_owned()];
     while let Some(directory) = left.pop() {
@@ -142,7 +146,11 @@ fn files(at: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[track_caller]
-fn assert_comes_back(manifest: &Path, source: &BTreeMap<PathBuf, Vec<u8>>, unlock: Option<&Unlock>) {
+pub(in crate::backup) fn assert_comes_back(
+    manifest: &Path,
+    source: &BTreeMap<PathBuf, Vec<u8>>,
+    unlock: Option<&Unlock>,
+) {
     let directory = tempfile::tempdir().unwrap();
     let to = directory.path().join("to");
     let from = [manifest.to_owned()];

@@ -2,7 +2,7 @@
 
 mod attacks;
 mod damage;
-mod increments;
+pub(in crate::backup) mod increments;
 mod real;
 mod trial;
 mod whole;

@@ -1,3 +1,5 @@
+mod increments;
+
 use std::io::Cursor;
 
 use super::*;
