@@ -53,6 +53,7 @@ impl Reader {
         Self { name: "run", check: iostall_store::fuzzing::run, seeds: &["fuzz/corpus/run"] },
         Self { name: "sample-body", check: iostall_store::fuzzing::sample_body, seeds: &[] },
         Self { name: "source", check: readers::source::source, seeds: &["fuzz/corpus/source"] },
+        Self { name: "tar", check: iostall_transfer::backup::fuzzing::tar, seeds: &["fuzz/corpus/tar"] },
         Self {
             name: "xbstream",
             check: iostall_transfer::backup::fuzzing::xbstream,

@@ -17,6 +17,7 @@ mod object_lock;
 mod objects;
 mod plan;
 mod relations;
+mod replicated;
 mod restore;
 mod restore_full;
 mod restore_tune;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use iostall_measure::ByteCount;
-use iostall_model::backup::{Compression, LockMode};
+use iostall_model::backup::{Compression, LockMode, Through};
 use iostall_model::retention::Within;
 use iostall_session::backup::lock_for::LockFor;
 
@@ -53,6 +53,10 @@ pub(crate) struct CreateArgs {
     /// The directory of mariadb-backup, if it is not in PATH: the backup of MariaDB is read by it
     #[arg(long, value_name = "DIR", help_heading = "What")]
     pub(crate) engine_dir: Option<PathBuf>,
+    /// How PostgreSQL's files are read: files (here, from its data directory) or replication (the server sends them) [default:
+    /// files if they are here and readable]
+    #[arg(long, value_name = "WAY", help_heading = "What")]
+    pub(crate) through: Option<Through>,
     /// Lock it in its object store for so long from now on, such as 30d: until then nobody can delete it
     #[arg(long = "lock", value_name = "TIME", help_heading = "What")]
     pub(crate) lock_for: Option<Within>,

@@ -25,7 +25,8 @@ pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> 
     let mut writer = run_writer(global, args.no_store, printer)?;
     let scratch = scratch_for(&targets);
     let engine_dir = args.engine_dir.as_deref();
-    let help = SourceHelp { scratch: &scratch, engine_dir, ask: &Printer::ask_password };
+    let help =
+        SourceHelp { scratch: &scratch, engine_dir, through: args.through, ask: &Printer::ask_password };
     let sources = args.sources.iter().map(|source| source_of(source, &help)).collect::<Result<_, _>>()?;
     let transfer = begin_transfer(args.nice, printer)?;
     let transfer = give_way(transfer, &args.give_way, (&args.output.require, args.limit))?;

@@ -19,5 +19,6 @@ pub use object_lock::{LockMode, LockModeError, ObjectLock, Protection};
 pub use set_id::{SetId, SetIdError};
 pub use settings::BackupSettings;
 pub use source::{
-    MariadbRecord, PostgresRecord, SourceKind, SourceRecord, TablespacePages, TablespaceRecord,
+    MariadbRecord, PostgresRecord, SourceKind, SourceRecord, TablespacePages, TablespaceRecord, Through,
+    ThroughError,
 };

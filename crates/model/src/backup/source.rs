@@ -1,7 +1,10 @@
 //! What was backed up.
 
+use std::str::FromStr;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use super::bytes::StoredName;
 
@@ -47,9 +50,51 @@ pub struct PostgresRecord {
     pub stop_lsn: String,
     /// Whether a standby was the source.
     pub from_standby: bool,
+    #[serde(default, skip_serializing_if = "Through::is_files")]
+    pub through: Through,
     /// Its tablespaces besides the two that every cluster has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tablespaces: Vec<TablespaceRecord>,
+}
+
+/// How the files of a running server were read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Through {
+    /// From its data directory.
+    #[default]
+    Files,
+    /// The server has sent them.
+    Replication,
+}
+
+impl Through {
+    /// In one word, as it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Replication => "replication",
+        }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_files(&self) -> bool {
+        *self == Self::Files
+    }
+}
+
+/// A text that is no way to the files of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0:?} is no way to a server's files: write files or replication")]
+pub struct ThroughError(String);
+
+impl FromStr for Through {
+    type Err = ThroughError;
+
+    fn from_str(text: &str) -> Result<Self, ThroughError> {
+        let all = [Self::Files, Self::Replication];
+        all.into_iter().find(|one| one.name() == text).ok_or_else(|| ThroughError(text.to_owned()))
+    }
 }
 
 /// A tablespace of a cluster. In the set its content stands below the data directory.

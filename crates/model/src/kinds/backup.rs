@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
-use crate::backup::ObjectLock;
+use crate::backup::{ObjectLock, Through};
 use crate::capacity::Capacity;
 use crate::give_way::GiveWay;
 use crate::measured::Measured;
@@ -35,6 +35,9 @@ pub struct BackupOutcome {
     pub object_lock: Option<ObjectLock>,
     /// What was backed up, as named. Invalid UTF-8 is replaced, and passwords are left out.
     pub sources: Vec<String>,
+    /// How the files of a PostgreSQL were read; `None` for anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<Through>,
     /// Page size of the database that was backed up, bytes; `None` for anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u32>,

@@ -140,6 +140,7 @@ fn section(backup: &BackupOutcome) -> Section {
 fn facts(backup: &BackupOutcome) -> Vec<Fact> {
     let sources = backup.sources.iter().map(|source| Fact::new("source", shown(source)));
     let mut facts: Vec<Fact> = sources.collect();
+    facts.extend(backup.through.map(|through| Fact::new("through", through.name().to_owned())));
     facts.extend(backup.set.as_ref().map(|set| Fact::new("set", shown(set))));
     facts.extend(backup.manifest.as_ref().map(|manifest| Fact::new("manifest", shown(manifest))));
     facts.extend(

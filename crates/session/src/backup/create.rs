@@ -6,7 +6,7 @@ use std::sync::Arc;
 use iostall_engine::files::StandardInput;
 use iostall_host::System;
 use iostall_measure::clock::utc_now;
-use iostall_model::backup::{BackupSettings, Compression};
+use iostall_model::backup::{BackupSettings, Compression, SourceKind};
 use iostall_model::stripe::{BackupShape, StripeUse};
 use iostall_model::{BackupOutcome, Run, RunBody, Warning, WarningCode};
 use iostall_remote::is_object;
@@ -219,6 +219,10 @@ fn outcome(made: Option<&Made>, options: &CreateOptions, transfer: &Transfer) ->
         base_bytes: manifest.totals.base_bytes,
         manifest: manifest_path.as_ref().map(|path| path.display().to_string()),
         object_lock: manifest.object_lock,
+        through: manifest.sources.iter().find_map(|source| match &source.kind {
+            SourceKind::Postgresql(record) => Some(record.through),
+            _ => None,
+        }),
         page_bytes: *page_bytes,
         shape: BackupShape {
             reads_directly: made.reads_directly,

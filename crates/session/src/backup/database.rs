@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use iostall_connect::{Address, AddressError, Engine, Secret, SourceError};
+use iostall_model::backup::Through;
 use iostall_transfer::backup::create::PreparedSource;
 use thiserror::Error;
 
@@ -37,7 +38,7 @@ pub struct ReadyDatabase(Ready);
 
 #[derive(Debug)]
 enum Ready {
-    Postgres { address: Box<Address>, password: Secret },
+    Postgres { address: Box<Address>, password: Secret, through: Option<Through> },
     Mariadb(Box<MariadbRequest>),
     Sqlite { path: PathBuf, scratch: PathBuf },
 }
@@ -131,18 +132,19 @@ impl DatabaseSource {
     }
 
     /// Asks for the password of a server. A file will be copied to the directory `scratch`; the programs of a server that reads
-    /// its own files are in `engine_dir`, or where distributions have them.
+    /// its own files are in `engine_dir`, or where distributions have them. The files of a PostgreSQL are read as `through` says.
     pub fn ready(
         self,
         scratch: &Path,
         engine_dir: Option<&Path>,
+        through: Option<Through>,
         ask: AskPassword<'_>,
     ) -> Result<ReadyDatabase, DatabaseSourceError> {
         Ok(ReadyDatabase(match self {
             Self::Sqlite(path) => Ready::Sqlite { path, scratch: scratch.to_owned() },
             Self::Postgres(address) => {
                 let password = password(&address, ask)?;
-                Ready::Postgres { address, password }
+                Ready::Postgres { address, password, through }
             }
             Self::Mariadb(address) => {
                 let password = password(&address, ask)?;
@@ -174,10 +176,10 @@ impl ReadyDatabase {
                 let request = SqliteRequest { path: &path, scratch: &scratch, limit: LIMIT, is_cancelled };
                 Ok(sqlite::prepare(&request)?)
             }
-            Ready::Postgres { address, password } => {
-                let request =
-                    PostgresRequest { address: *address, password, limit: LIMIT, fast_checkpoint: true };
-                Ok(postgres::prepare(&request, is_cancelled)?)
+            Ready::Postgres { address, password, through } => {
+                let (address, fast_checkpoint) = (*address, true);
+                let request = PostgresRequest { address, password, limit: LIMIT, fast_checkpoint, through };
+                Ok(postgres::prepare(&request, cancel)?)
             }
         }
     }
@@ -242,7 +244,7 @@ mod tests {
         let path = directory.path().join("shop.db");
         std::fs::write(&path, "no database").unwrap();
         let ask = |_: &str| Ok(None);
-        let ready = DatabaseSource::Sqlite(path.clone()).ready(directory.path(), None, &ask).unwrap();
+        let ready = DatabaseSource::Sqlite(path.clone()).ready(directory.path(), None, None, &ask).unwrap();
         assert_eq!(ready.named(), format!("sqlite:{}", path.display()));
         let error = ready.prepare(&Arc::default()).err().unwrap();
         assert!(!error.is_cancelled());

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use iostall_model::backup::Through;
 use thiserror::Error;
 
 use super::create::BackupSource;
@@ -14,6 +15,8 @@ pub struct SourceHelp<'a> {
     pub scratch: &'a Path,
     /// The directory of a server's own programs, if not where distributions have them.
     pub engine_dir: Option<&'a Path>,
+    /// How the files of a PostgreSQL are read; `None`: in the best way that is possible.
+    pub through: Option<Through>,
     pub ask: AskPassword<'a>,
 }
 
@@ -37,7 +40,12 @@ pub fn source_of(named: &Path, help: &SourceHelp<'_>) -> Result<BackupSource, Se
         return Ok(BackupSource::Path(named.to_owned()));
     }
     if let Some(database) = DatabaseSource::parse(&text)? {
-        return Ok(BackupSource::Database(database.ready(help.scratch, help.engine_dir, help.ask)?));
+        return Ok(BackupSource::Database(database.ready(
+            help.scratch,
+            help.engine_dir,
+            help.through,
+            help.ask,
+        )?));
     }
     match text.split_once("://") {
         Some((scheme, _)) => {

@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use iostall_load::window::StopToken;
 use iostall_measure::{Nanos, RunClock};
@@ -103,7 +105,10 @@ fn a_stripe_set_of_a_server_has_its_label_its_log_and_its_control_file() {
 fn a_backup_that_is_cancelled_before_its_first_byte_leaves_the_server_as_it_was() {
     let Some(server) = Postgres::start(15, None) else { return skip("PostgreSQL 15: it is not installed") };
     server.sql(sql("schema"));
-    let error = iostall_session::backup::postgres::prepare(&request(server.port), &|| true).err().unwrap();
+    let error =
+        iostall_session::backup::postgres::prepare(&request(server.port), &Arc::new(AtomicBool::new(true)))
+            .err()
+            .unwrap();
     assert!(error.is_cancelled(), "{error}");
     wait_until(&server, sql("slots"), 0);
 }

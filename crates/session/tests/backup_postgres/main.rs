@@ -3,6 +3,8 @@
 mod increments;
 mod load;
 mod made;
+mod protocol;
+mod replication;
 mod restored;
 #[path = "."]
 mod servers {
@@ -22,9 +24,11 @@ mod versions;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use iostall_connect::Secret;
+use iostall_model::backup::Through;
 use iostall_session::backup::postgres::{PostgresBackupError, PostgresRequest, prepare};
 use iostall_transfer::backup::create::PreparedSource;
 
@@ -34,7 +38,7 @@ use servers::{directory, skip};
 use statements::{sql, sql_with};
 
 fn prepared(port: u16) -> Result<PreparedSource, PostgresBackupError> {
-    prepare(&request(port), &|| false)
+    prepare(&request(port), &Arc::default())
 }
 
 fn request(port: u16) -> PostgresRequest {
@@ -43,6 +47,7 @@ fn request(port: u16) -> PostgresRequest {
         password: Secret::default(),
         limit: Duration::from_secs(600),
         fast_checkpoint: true,
+        through: Some(Through::Files),
     }
 }
 

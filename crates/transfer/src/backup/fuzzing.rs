@@ -11,10 +11,12 @@ use super::format::{
     put_index,
 };
 use super::manifest_file;
+use super::tar::TarReader;
 use super::xbstream::{XbstreamPiece, XbstreamReader};
 
 const BLOCK: u32 = 4096;
 const FRAME: usize = 1 << 16;
+const TAR_BLOCK: usize = 512;
 /// Where the checksums of the parts stand.
 const KEYS_CHECKSUM_AT: usize = 96;
 const STORED_HASH_AT: usize = 64;
@@ -117,6 +119,29 @@ pub fn manifest(input: &[u8]) {
         Ok(again) => assert_eq!(again.manifest, opened.manifest),
         Err(error) => panic!("its own file is refused: {error}"),
     }
+}
+
+/// An archive of `tar`: names that stay inside, and never more content than the archive has.
+pub fn tar(input: &[u8]) {
+    let mut bytes = input.to_vec();
+    for header in bytes.chunks_exact_mut(TAR_BLOCK).filter(|block| block[257..262] == *b"ustar") {
+        header[148..156].fill(b' ');
+        let sum: u64 = header.iter().map(|byte| u64::from(*byte)).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    }
+    let mut reader = TarReader::new(&bytes[..]);
+    let (mut room, mut total) = (vec![0; FRAME], 0);
+    while let Ok(Some(entry)) = reader.next_entry() {
+        let name = entry.name.as_bytes();
+        assert!(!name.starts_with(b"/") && name.split(|byte| *byte == b'/').all(|part| part != b".."));
+        let mut left = entry.size_bytes;
+        while let Ok(read @ 1..) = reader.read(&mut room) {
+            left -= read as u64;
+            total += read;
+        }
+        assert_eq!(left, reader.left());
+    }
+    assert!(total <= bytes.len());
 }
 
 /// The stream of mariadb-backup: files in order, with good names, and never more than the stream has.

@@ -17,6 +17,8 @@ mod places;
 pub mod read;
 pub mod rebuild;
 pub mod restore;
+pub mod streamed_files;
+pub mod tar;
 mod trial;
 mod upload_note;
 pub mod verify;

@@ -13,8 +13,11 @@
 use std::collections::HashMap;
 use std::io::{self, Read};
 
-use iostall_model::backup::StoredName;
+use iostall_model::backup::{FileKind, StoredName};
 use thiserror::Error;
+
+use super::streamed_files::{Ahead, StreamedEntry, StreamedFiles};
+use crate::pipeline::StageFailure;
 
 const MAGIC: &[u8; 8] = b"XBSTCK01";
 const HEADER_BYTES: usize = 14;
@@ -47,17 +50,6 @@ impl XbstreamError {
     pub fn is_cut(&self) -> bool {
         matches!(self, Self::Cut { .. } | Self::Unfinished { .. })
     }
-}
-
-/// What comes next in a stream, before any of it is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum XbstreamAhead {
-    /// The next file begins: the first is number 0.
-    Begins,
-    /// At least so many bytes of the file `file`, which stand at `offset`: [`XbstreamReader::read`] reads them.
-    Content { file: usize, offset: u64, left: u64 },
-    /// The file is whole and has so many bytes.
-    Ends { file: usize, size_bytes: u64 },
 }
 
 /// What a stream says next.
@@ -121,9 +113,9 @@ impl<R: Read> XbstreamReader<R> {
     pub fn next(&mut self, room: &mut [u8]) -> Result<Option<XbstreamPiece>, XbstreamError> {
         Ok(match self.ahead()? {
             None => None,
-            Some(XbstreamAhead::Begins) => Some(XbstreamPiece::Begins),
-            Some(XbstreamAhead::Ends { file, size_bytes }) => Some(XbstreamPiece::Ends { file, size_bytes }),
-            Some(XbstreamAhead::Content { file, offset, .. }) => {
+            Some(Ahead::Begins) => Some(XbstreamPiece::Begins),
+            Some(Ahead::Ends { file, size_bytes }) => Some(XbstreamPiece::Ends { file, size_bytes }),
+            Some(Ahead::Content { file, offset, .. }) => {
                 let length = self.read(room)?;
                 Some(XbstreamPiece::Content { file, offset, length })
             }
@@ -134,7 +126,7 @@ impl<R: Read> XbstreamReader<R> {
     ///
     /// # Errors
     /// If the stream is not whole, or no stream of this kind.
-    pub fn ahead(&mut self) -> Result<Option<XbstreamAhead>, XbstreamError> {
+    pub fn ahead(&mut self) -> Result<Option<Ahead>, XbstreamError> {
         loop {
             let Some(chunk) = self.chunk.take() else {
                 let known = self.files.len();
@@ -142,7 +134,7 @@ impl<R: Read> XbstreamReader<R> {
                     return self.end().map(|()| None);
                 }
                 if self.files.len() > known {
-                    return Ok(Some(XbstreamAhead::Begins));
+                    return Ok(Some(Ahead::Begins));
                 }
                 continue;
             };
@@ -221,12 +213,12 @@ impl<R: Read> XbstreamReader<R> {
     }
 
     /// Goes on in a chunk up to its content; `None` if there is nothing to say of it.
-    fn go_on(&mut self, mut chunk: Chunk) -> Result<Option<XbstreamAhead>, XbstreamError> {
+    fn go_on(&mut self, mut chunk: Chunk) -> Result<Option<Ahead>, XbstreamError> {
         let file = chunk.file;
         match chunk.kind {
             b'E' => {
                 self.files[file].has_ended = true;
-                return Ok(Some(XbstreamAhead::Ends { file, size_bytes: self.files[file].end }));
+                return Ok(Some(Ahead::Ends { file, size_bytes: self.files[file].end }));
             }
             b'S' => {
                 let at = self.at;
@@ -246,7 +238,7 @@ impl<R: Read> XbstreamReader<R> {
         if content.left == 0 {
             return self.check(file, content).map(|()| None);
         }
-        let ahead = XbstreamAhead::Content { file, offset: content.offset, left: content.left };
+        let ahead = Ahead::Content { file, offset: content.offset, left: content.left };
         chunk.content = Some(content);
         self.chunk = Some(chunk);
         Ok(Some(ahead))
@@ -308,6 +300,29 @@ impl<R: Read> XbstreamReader<R> {
                 }
             }
         }
+    }
+}
+
+impl<R: Read + Send> StreamedFiles for XbstreamReader<R> {
+    fn ahead(&mut self) -> Result<Option<Ahead>, StageFailure> {
+        Self::ahead(self).map_err(plain)
+    }
+
+    fn read(&mut self, room: &mut [u8]) -> Result<usize, StageFailure> {
+        Self::read(self, room).map_err(plain)
+    }
+
+    fn entry(&self, file: usize) -> Option<StreamedEntry> {
+        let name = self.name(file)?.clone();
+        Some(StreamedEntry { name, kind: FileKind::File, metadata: None })
+    }
+}
+
+/// What whoever writes the stream says of itself needs no words before it.
+fn plain(error: XbstreamError) -> StageFailure {
+    match error {
+        XbstreamError::Read(error) => error.into(),
+        other => other.into(),
     }
 }
 

@@ -22,6 +22,7 @@ use iostall_engine::files;
 use iostall_measure::clock::utc_now;
 use iostall_model::backup::{FileMetadata, MariadbRecord, SourceKind, SourceRecord, StoredName};
 use iostall_transfer::backup::create::{Inspect, Item, Live, LiveEnd, PagesSeen, PreparedSource, What};
+use iostall_transfer::backup::xbstream::XbstreamReader;
 use iostall_transfer::pipeline::StageFailure;
 
 pub use self::error::MariadbBackupError;
@@ -75,7 +76,8 @@ pub fn prepare(
     let stream = BackupStream::start(&tool, address, password, cancel)?;
     let reader = Arc::new(Reader::new(facts.page_bytes));
     let root = Item::new(StoredName::default(), What::Directory, metadata(DIRECTORY_MODE));
-    let stream = What::Xbstream(Box::new(BufReader::with_capacity(READ_AHEAD_BYTES, stream)));
+    let stream = BufReader::with_capacity(READ_AHEAD_BYTES, stream);
+    let stream = What::Files(Box::new(XbstreamReader::new(stream)));
     let stream = Item::new(StoredName::default(), stream, metadata(FILE_MODE));
     let stream = stream.inspected_by(Arc::clone(&reader) as Arc<dyn Inspect>);
     let page_bytes = facts.page_bytes;

@@ -45,7 +45,7 @@ impl ControlFile {
     }
 
     /// The checksum is behind the last field, and how many there are depends on the version: it is where it fits.
-    fn parse(bytes: Vec<u8>) -> Option<Self> {
+    pub(super) fn parse(bytes: Vec<u8>) -> Option<Self> {
         let used = &bytes[..bytes.len().min(USED_BYTES)];
         let last = used.len().checked_sub(CHECKSUM_BYTES)?;
         let fits = |at: &usize| used[*at..*at + CHECKSUM_BYTES] == crc32c::crc32c(&used[..*at]).to_ne_bytes();

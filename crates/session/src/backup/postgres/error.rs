@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use iostall_connect::SourceError;
-use iostall_connect::postgres::BackupSessionError;
+use iostall_connect::postgres::{BackupSessionError, ReplicationError};
 use thiserror::Error;
 
 /// Why a server could not be backed up.
@@ -27,6 +27,14 @@ pub enum PostgresBackupError {
     NoLog { name: String, directory: PathBuf },
     #[error("{} is a part of a tablespace that iostall cannot name: {reason}", path.display())]
     Tablespace { path: PathBuf, reason: &'static str },
+    #[error(transparent)]
+    Replication(#[from] ReplicationError),
+    #[error("{server} cannot be read through its files ({files}), nor through replication: {replication}")]
+    Neither { server: String, files: String, replication: Box<ReplicationError> },
+    #[error("the server's {name} is {text:?}, which iostall does not know")]
+    Setting { name: &'static str, text: String },
+    #[error("the server has not sent all of the backup: {what} is missing")]
+    NotWhole { what: &'static str },
     #[error("cancelled")]
     Cancelled,
 }
@@ -34,7 +42,22 @@ pub enum PostgresBackupError {
 impl PostgresBackupError {
     /// Whether the user ended it.
     pub fn is_cancelled(&self) -> bool {
-        matches!(self, Self::Cancelled | Self::Session(BackupSessionError::Cancelled))
+        matches!(
+            self,
+            Self::Cancelled
+                | Self::Session(BackupSessionError::Cancelled)
+                | Self::Replication(ReplicationError::Cancelled)
+        )
+    }
+
+    /// Whether the files are not to be had, while the server may still send them.
+    pub(super) fn is_about_files(&self) -> bool {
+        match self {
+            Self::Elsewhere { .. } | Self::Session(BackupSessionError::Denied { .. }) => true,
+            Self::Session(BackupSessionError::Server(error)) => matches!(error, SourceError::Login { .. }),
+            Self::Read { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
+            _ => false,
+        }
     }
 
     pub(super) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + use<'_> {
@@ -46,13 +69,18 @@ impl PostgresBackupError {
         match self {
             Self::Session(error) => error.hint(),
             Self::Elsewhere { .. } => {
-                "run iostall on the server's own host (in its container, if it has one), and name the server that runs there".into()
+                "run iostall on the server's own host (in its container, if it has one), and name the server that runs there; or \
+                 leave out --through files"
+                    .into()
             }
             Self::Read { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 "run iostall under the account of the server, or as root".into()
             }
             Self::Read { .. } | Self::Control { .. } => "see the server's log and the kernel's for errors of this disk".into(),
-            Self::Label { .. } => "please report it, with the server's version".into(),
+            Self::Replication(error) => error.hint(),
+            Self::Neither { replication, .. } => replication.hint(),
+            Self::NotWhole { .. } => "see the server's log, and start again".into(),
+            Self::Label { .. } | Self::Setting { .. } => "please report it, with the server's version".into(),
             Self::NoLog { .. } => {
                 "the server removed it although a slot kept it: raise max_slot_wal_keep_size, and start again".into()
             }

@@ -33,7 +33,8 @@ pub(super) struct Layout {
 
 /// Sees the pages of all relations.
 pub(super) struct PageInspector {
-    data: PathBuf,
+    /// `None`: the files are not here, and the server has read a page that is wrong again before it sent it.
+    data: Option<PathBuf>,
     /// What names begin with if there are other sources.
     prefix: StoredName,
     layout: Layout,
@@ -67,9 +68,9 @@ enum Verdict {
 }
 
 impl PageInspector {
-    pub(super) fn new(data: &Path, prefix: &StoredName, layout: Layout) -> Self {
+    pub(super) fn new(data: Option<&Path>, prefix: &StoredName, layout: Layout) -> Self {
         Self {
-            data: data.to_owned(),
+            data: data.map(Path::to_owned),
             prefix: prefix.clone(),
             layout,
             checked: AtomicU64::new(0),
@@ -94,13 +95,15 @@ impl PageInspector {
         PagesSeen { checked: self.checked.load(Ordering::Relaxed), wrong }
     }
 
-    fn look(&self, name: &StoredName, number: u64, block: u32) {
+    fn look(&self, name: &StoredName, number: u64, block: u32, seen: &[u8]) {
         let page = Page { file: name.clone(), number };
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let tries = if found.bad.len() < WAITED_MAX { TRIES } else { 1 };
         drop(found);
-        let path = self.path_of(name);
-        let verdict = self.again(&path, number, block, tries);
+        let verdict = match self.path_of(name) {
+            Some(path) => self.again(&path, number, block, tries),
+            None => self.by_position(seen),
+        };
         found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         match verdict {
             Verdict::Gone => {}
@@ -110,11 +113,11 @@ impl PageInspector {
     }
 
     /// Where the content of `name` was read from.
-    fn path_of(&self, name: &StoredName) -> PathBuf {
+    fn path_of(&self, name: &StoredName) -> Option<PathBuf> {
         let inside =
             name.as_bytes().strip_prefix(self.prefix.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));
         let name = inside.unwrap_or_else(|| name.as_bytes());
-        self.data.join(path_from_bytes(tablespace::name_in_data_directory(name)))
+        Some(self.data.as_ref()?.join(path_from_bytes(tablespace::name_in_data_directory(name))))
     }
 
     fn again(&self, path: &Path, number: u64, block: u32, tries: u32) -> Verdict {
@@ -130,15 +133,17 @@ impl PageInspector {
                 PageState::Zero => return Verdict::Gone,
                 // It was being written when we read it. If its position is older than the start, we have read it wrong, and
                 // the log does not repair that.
-                PageState::Valid => {
-                    let lsn = lsn_of(&page);
-                    return if lsn >= self.layout.start { Verdict::Changed(lsn) } else { Verdict::Bad };
-                }
+                PageState::Valid => return self.by_position(&page),
                 PageState::Wrong { .. } => {}
             }
             clock.sleep_until(clock.now_ns() + PAUSE_NS);
         }
-        let lsn = lsn_of(&page);
+        self.by_position(&page)
+    }
+
+    /// A page that was changed since the start is written again from the log.
+    fn by_position(&self, page: &[u8]) -> Verdict {
+        let lsn = lsn_of(page);
         if lsn >= self.layout.start { Verdict::Changed(lsn) } else { Verdict::Bad }
     }
 }
@@ -160,7 +165,7 @@ impl Inspect for PageInspector {
             match state_of(page, block) {
                 PageState::Zero => continue,
                 PageState::Valid => {}
-                PageState::Wrong { .. } => self.look(name, number, block),
+                PageState::Wrong { .. } => self.look(name, number, block, page),
             }
             checked += 1;
         }
@@ -214,7 +219,7 @@ mod tests {
         std::fs::write(directory.path().join("base/1/20"), pages.concat()).unwrap();
         std::fs::write(directory.path().join("base/1/20.1"), second).unwrap();
         let layout = Layout { page_bytes: PAGE, pages_per_segment: 3, start: Lsn(1000) };
-        let inspector = PageInspector::new(directory.path(), &"main".into(), layout);
+        let inspector = PageInspector::new(Some(directory.path()), &"main".into(), layout);
         Case { directory, inspector }
     }
 

@@ -4,12 +4,16 @@ use iostall_connect::postgres::Lsn;
 
 use super::error::PostgresBackupError;
 
+/// The file that recovery begins from.
+pub(super) const LABEL_NAME: &str = "backup_label";
+
 /// What the label says that a backup has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label {
     /// Where recovery begins in the log.
     pub(super) start: Lsn,
     pub(super) timeline: u32,
+    pub(super) is_of_standby: bool,
 }
 
 impl Label {
@@ -22,6 +26,7 @@ impl Label {
         Ok(Self {
             start: start.ok_or_else(missing("START WAL LOCATION"))?,
             timeline: timeline.ok_or_else(missing("START TIMELINE"))?,
+            is_of_standby: field("BACKUP FROM:") == Some("standby"),
         })
     }
 }
@@ -36,7 +41,7 @@ mod tests {
                     BACKUP METHOD: streamed\nBACKUP FROM: primary\nSTART TIME: 2026-01-01 00:00:00 UTC\nLABEL: iostall\n\
                     START TIMELINE: 3\n";
         let label = Label::parse(text).unwrap();
-        assert_eq!(label, Label { start: Lsn(0x16_B300_0028), timeline: 3 });
+        assert_eq!(label, Label { start: Lsn(0x16_B300_0028), timeline: 3, is_of_standby: false });
         let error = Label::parse("START TIMELINE: 3\n").unwrap_err().to_string();
         assert!(error.contains("START WAL LOCATION"), "{error}");
     }

@@ -2,28 +2,31 @@
 //!
 //! The server is put into backup mode, its files are read from its data directory on this host while it goes on writing to
 //! them, and the log that makes them consistent is added at the end. What is restored is a data directory that recovers
-//! to the end of the backup when a server is started on it, and that no server starts on without the label.
+//! to the end of the backup when a server is started on it, and that no server starts on without the label. Where the data
+//! directory is not to be had, the server sends its files.
 
+mod base_files;
 mod control;
 mod error;
 mod exclusions;
 mod inspect;
 mod label;
 mod place;
+mod protocol;
+mod request;
 pub(super) mod tablespace;
 mod wal;
 mod walk;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_connect::postgres::{BackupServer, BackupSession, Lsn};
-use iostall_connect::{Address, Secret};
 use iostall_engine::files::{self, path_bytes};
 use iostall_measure::clock::utc_now;
 use iostall_model::backup::{
-    FileMetadata, PostgresRecord, SourceKind, SourceRecord, StoredName, TablespaceRecord,
+    FileMetadata, PostgresRecord, SourceKind, SourceRecord, StoredName, TablespaceRecord, Through,
 };
 use iostall_transfer::backup::create::{
     Inspect, Item, Live, LiveEnd, PagesSeen, PreparedSource, What, metadata_of,
@@ -31,34 +34,56 @@ use iostall_transfer::backup::create::{
 use iostall_transfer::pipeline::StageFailure;
 
 pub use self::error::PostgresBackupError;
+pub use self::request::PostgresRequest;
 
 use self::control::ControlFile;
 use self::inspect::{Layout, PageInspector};
-use self::label::Label;
+use self::label::{LABEL_NAME, Label};
+use self::request::{LABEL, no_checksums, settings_are_in};
 use self::wal::Needed;
 
-/// What the server's functions and its log call the backup.
-const LABEL: &str = "iostall backup";
-/// The file that recovery begins from.
-const LABEL_NAME: &str = "backup_label";
 /// A file that every data directory has, with the owner and mode of all of them.
 const OWNER: &str = "PG_VERSION";
 
-/// Which server to back up, and how.
-#[derive(Clone, Debug)]
-pub struct PostgresRequest {
-    pub address: Address,
-    pub password: Secret,
-    /// How long connecting may take.
-    pub limit: Duration,
-    /// Whether the checkpoint at the beginning is made at once, which costs the server a burst of writes, or spread as the
-    /// server's own, which may take minutes.
-    pub fast_checkpoint: bool,
+/// Puts the server into backup mode, and finds its files or has them sent. The mode ends when the result is dropped. Ends early
+/// once `cancel` is set: the checkpoint may take minutes, and so may the listing.
+///
+/// # Errors
+/// If neither is possible, or not in the way that was asked for.
+pub fn prepare(
+    request: &PostgresRequest,
+    cancel: &Arc<AtomicBool>,
+) -> Result<PreparedSource, PostgresBackupError> {
+    let is_cancelled: &dyn Fn() -> bool = &|| cancel.load(Ordering::Relaxed);
+    match request.through {
+        Some(Through::Files) => prepare_files(request, is_cancelled),
+        Some(Through::Replication) => protocol::prepare(request, cancel),
+        None => match prepare_files(request, is_cancelled) {
+            Err(error) if error.is_about_files() => {
+                protocol::prepare(request, cancel).map_err(|other| neither(request, &error, other))
+            }
+            prepared => prepared,
+        },
+    }
 }
 
-/// Puts the server into backup mode and lists its files. The mode ends when the result is dropped. Ends early once
-/// `is_cancelled`: the checkpoint may take minutes, and so may the listing.
-pub fn prepare(
+fn neither(
+    request: &PostgresRequest,
+    files: &PostgresBackupError,
+    other: PostgresBackupError,
+) -> PostgresBackupError {
+    let is_cancelled = other.is_cancelled();
+    match other {
+        PostgresBackupError::Replication(replication) if !is_cancelled => {
+            let (server, files) = (request.address.to_string(), files.to_string());
+            PostgresBackupError::Neither { server, files, replication: Box::new(replication) }
+        }
+        other => other,
+    }
+}
+
+/// Puts the server into backup mode and lists its files.
+fn prepare_files(
     request: &PostgresRequest,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<PreparedSource, PostgresBackupError> {
@@ -71,8 +96,9 @@ pub fn prepare(
     let prefix = StoredName(
         data.file_name().map_or_else(|| b"postgresql".to_vec(), |name| path_bytes(Path::new(name)).to_vec()),
     );
-    let pages =
-        server.has_checksums.then(|| Arc::new(PageInspector::new(&data, &prefix, layout(&server, start))));
+    let pages = server
+        .has_checksums
+        .then(|| Arc::new(PageInspector::new(Some(&data), &prefix, layout(&server, start))));
     let inspect = pages.clone().map(|pages| pages as Arc<dyn Inspect>);
     let listing = walk::listing(&data, server.version, inspect.as_ref(), is_cancelled)?;
     let owner =
@@ -117,12 +143,7 @@ fn record(server: &BackupServer, start: Lsn, tablespaces: &[TablespaceRecord]) -
 /// A server whose settings are not in its data directory cannot be started from the backup alone.
 fn settings_elsewhere(server: &BackupServer, data: &Path) -> Option<String> {
     let directory = server.config_file.parent().and_then(|parent| std::fs::canonicalize(parent).ok());
-    (directory.as_deref() != Some(data)).then(|| {
-        let path = server.config_file.display();
-        format!(
-            "the settings of the server are in {path}, outside its data directory: back up that directory too"
-        )
-    })
+    (directory.as_deref() != Some(data)).then(|| settings_are_in(&server.config_file.display().to_string()))
 }
 
 /// A server in backup mode.
@@ -165,12 +186,7 @@ impl PostgresLive {
 
     fn all_warnings(&mut self) -> Vec<String> {
         let mut warnings = std::mem::take(&mut self.warnings);
-        if self.pages.is_none() {
-            warnings.push(
-                "the cluster has no page checksums, so damaged pages cannot be found (pg_checksums --enable)"
-                    .into(),
-            );
-        }
+        warnings.extend(self.pages.is_none().then(no_checksums));
         warnings
     }
 }

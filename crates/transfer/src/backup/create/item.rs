@@ -7,6 +7,7 @@ use std::sync::Arc;
 use iostall_engine::files::{self, Attribute, FileStamp};
 use iostall_model::backup::{FileAttribute, FileMetadata, SourceKind, SourceRecord, StoredName};
 
+use crate::backup::streamed_files::StreamedFiles;
 use crate::pipeline::StageFailure;
 
 /// Attributes of one file that are kept at most, as they are spelled in an entry: with the longest name, which may take 24 KiB,
@@ -52,8 +53,8 @@ pub enum What {
     Generated(Vec<u8>),
     /// What is read until its end.
     Stream(Box<dyn Read + Send>),
-    /// A stream of mariadb-backup. Each of its files becomes an entry with the item's metadata, below the item's name.
-    Xbstream(Box<dyn Read + Send>),
+    /// A stream of files, such as that of mariadb-backup. Each becomes an entry below the item's name.
+    Files(Box<dyn StreamedFiles>),
 }
 
 /// What it means that a file changes or vanishes while it is read.
@@ -187,11 +188,8 @@ impl Item {
         match &self.what {
             What::File { size_bytes, .. } | What::BlockDevice { size_bytes, .. } => *size_bytes,
             What::Generated(bytes) => bytes.len() as u64,
-            What::Directory
-            | What::Symlink { .. }
-            | What::HardLink { .. }
-            | What::Stream(_)
-            | What::Xbstream(_) => 0,
+            What::Files(files) => files.estimated_bytes(),
+            What::Directory | What::Symlink { .. } | What::HardLink { .. } | What::Stream(_) => 0,
         }
     }
 }

@@ -228,7 +228,7 @@ impl Backup<'_> {
 
     fn sort(&mut self, source: u32, prefix: &StoredName, item: Item, sorted: &mut Sorted) {
         let name = join(prefix, &item.name);
-        if let What::Xbstream(stream) = item.what {
+        if let What::Files(stream) = item.what {
             let Item { metadata, inspect, .. } = item;
             let base = self.base.clone();
             let files = FileStream { stream, prefix: name, source, metadata, inspect, base };
@@ -243,7 +243,7 @@ impl Backup<'_> {
             What::HardLink { to } => (FileKind::HardLink { to: join(prefix, to) }, &mut self.counts.links),
             What::File { .. } | What::Generated(_) => (FileKind::File, &mut self.counts.files),
             What::BlockDevice { .. } => (FileKind::BlockDevice, &mut self.counts.files),
-            What::Stream(_) | What::Xbstream(_) => (FileKind::Stream, &mut self.counts.files),
+            What::Stream(_) | What::Files(_) => (FileKind::Stream, &mut self.counts.files),
         };
         *count += 1;
         let number =
@@ -255,7 +255,7 @@ impl Backup<'_> {
             SmallFile { number, name: name.clone(), from, size_bytes, inspect, before }
         };
         match item.what {
-            What::Directory | What::Symlink { .. } | What::HardLink { .. } | What::Xbstream(_) => {}
+            What::Directory | What::Symlink { .. } | What::HardLink { .. } | What::Files(_) => {}
             // Nothing to store but the entry.
             What::File { .. } | What::Generated(_) if size_bytes == 0 => self.progress.end_file(),
             What::File { path, .. } if is_small => {
@@ -370,9 +370,10 @@ impl Backup<'_> {
 
     fn file_stream(&mut self, files: FileStream) -> Result<(), CreateError> {
         let (writer, ledger) = (&mut self.writer, &mut self.ledger);
-        let (files, directories) = streamed::store(files, writer, ledger, &self.shape, self.progress)?;
-        self.counts.files += files;
-        self.counts.directories += directories;
+        let stored = streamed::store(files, writer, ledger, &self.shape, self.progress)?;
+        self.counts.files += stored.files;
+        self.counts.directories += stored.directories;
+        self.counts.links += stored.links;
         Ok(())
     }
 

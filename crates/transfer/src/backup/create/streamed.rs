@@ -1,8 +1,7 @@
-//! Files that come in one stream, those of several mixed, as mariadb-backup writes them. They are packed into frames while they are
+//! Files that come in one stream, those of several mixed, as mariadb-backup and PostgreSQL write them. They are packed into frames while they are
 //! read: a large file has frames of its own, and small ones share one.
 
 use std::collections::BTreeSet;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +18,7 @@ use super::packing::{PackedFrame, Packing};
 use super::source::{NO_FILE, StreamFills};
 use super::writer::SetWriter;
 use crate::backup::format::Piece;
-use crate::backup::xbstream::{XbstreamAhead, XbstreamError, XbstreamReader};
+use crate::backup::streamed_files::{Ahead, StreamedEntry, StreamedFiles};
 use crate::pipeline::{Extent, Frame, OrderedStage, StageFailure};
 use crate::progress::Progress;
 
@@ -28,7 +27,7 @@ const DIRECTORY_MODE: u32 = 0o700;
 
 /// A stream of files, and what all of them have.
 pub(super) struct FileStream {
-    pub(super) stream: Box<dyn Read + Send>,
+    pub(super) stream: Box<dyn StreamedFiles>,
     /// What their names begin with in the set.
     pub(super) prefix: StoredName,
     /// Which source they belong to.
@@ -39,20 +38,28 @@ pub(super) struct FileStream {
     pub(super) base: Option<Arc<Base>>,
 }
 
-/// Stores all files of the stream, and the directories that they are in; returns how many files and directories there were.
+/// What a stream held.
+#[derive(Default)]
+pub(super) struct Stored {
+    pub(super) files: u64,
+    pub(super) directories: u64,
+    pub(super) links: u64,
+}
+
+/// Stores all entries of the stream, and the directories that they are in.
 pub(super) fn store(
     input: FileStream,
     writer: &mut SetWriter<'_>,
     ledger: &mut Ledger,
     shape: &Shape,
     progress: &Progress,
-) -> Result<(u64, u64), CreateError> {
+) -> Result<Stored, CreateError> {
     let FileStream { stream, prefix, source, metadata, inspect, base } = input;
     let has_ended = Arc::new(AtomicBool::new(false));
     let packing = Arc::new(Packing::default());
     let mut fills = StreamFills::new(shape.read_bytes, Arc::clone(&has_ended));
     let mut reader = FilesReader {
-        stream: XbstreamReader::new(stream),
+        stream,
         first_number: ledger.next_number(),
         prefix: &prefix,
         base,
@@ -65,32 +72,48 @@ pub(super) fn store(
         progress,
     };
     writer.run(Content::Packed(packing), &mut fills, Some(&mut reader), &[], shape.workers)?;
-    let mut directories = BTreeSet::new();
-    let count = reader.files.len() as u64;
-    let mut add = |name: &StoredName, kind, metadata| {
+    let entries = std::mem::take(&mut reader.files);
+    let mut counts = Stored::default();
+    let mut add = |name: &StoredName, kind: FileKind, metadata| {
+        *match kind {
+            FileKind::Directory => &mut counts.directories,
+            FileKind::Symlink { .. } => &mut counts.links,
+            _ => &mut counts.files,
+        } += 1;
         let attributes = Some(Vec::new());
         ledger.add(join(&prefix, name), kind, source, metadata, attributes, OnChange::Expected)
     };
-    let numbers: Vec<u64> =
-        reader.files.iter().map(|file| add(&file.name, FileKind::File, metadata)).collect();
-    for file in &reader.files {
-        let name = file.name.as_bytes();
+    let of_entry = |file: &StreamedFile| {
+        add(&file.entry.name, file.entry.kind.clone(), file.entry.metadata.unwrap_or(metadata))
+    };
+    let numbers: Vec<u64> = entries.iter().map(of_entry).collect();
+    let of_directory = FileMetadata { mode: DIRECTORY_MODE, ..metadata };
+    for directory in &missing_directories(&entries) {
+        add(directory, FileKind::Directory, of_directory);
+    }
+    for (number, file) in numbers.into_iter().zip(&entries) {
+        ledger.stored(number, file.size_bytes, file.data_bytes, None);
+    }
+    Ok(counts)
+}
+
+/// The directories that entries are in and that are no entries themselves.
+fn missing_directories(files: &[StreamedFile]) -> BTreeSet<StoredName> {
+    let mut directories = BTreeSet::new();
+    for file in files {
+        let name = file.entry.name.as_bytes();
         let ends = name.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         directories.extend(ends.map(|end| StoredName(name[..end].to_vec())));
     }
-    let of_directory = FileMetadata { mode: DIRECTORY_MODE, ..metadata };
-    for directory in &directories {
-        add(directory, FileKind::Directory, of_directory);
+    for file in files {
+        directories.remove(&file.entry.name);
     }
-    for (number, file) in numbers.into_iter().zip(&reader.files) {
-        ledger.stored(number, file.size_bytes, file.data_bytes, None);
-    }
-    Ok((count, directories.len() as u64))
+    directories
 }
 
 /// A file of the stream so far.
 struct StreamedFile {
-    name: StoredName,
+    entry: StreamedEntry,
     size_bytes: u64,
     /// Without holes.
     data_bytes: u64,
@@ -100,7 +123,7 @@ struct StreamedFile {
 
 /// The stage that reads the stream into transfers.
 struct FilesReader<'a> {
-    stream: XbstreamReader<Box<dyn Read + Send>>,
+    stream: Box<dyn StreamedFiles>,
     /// Of the stream's first file in the set.
     first_number: u64,
     prefix: &'a StoredName,
@@ -117,7 +140,7 @@ struct FilesReader<'a> {
 
 impl FilesReader<'_> {
     /// Reads until `room` is full or the stream ends.
-    fn fill(&mut self, room: &mut [u8]) -> Result<Vec<PackedFrame>, XbstreamError> {
+    fn fill(&mut self, room: &mut [u8]) -> Result<Vec<PackedFrame>, StageFailure> {
         let (mut frames, mut at) = (Vec::new(), 0);
         loop {
             match self.stream.ahead()? {
@@ -125,17 +148,18 @@ impl FilesReader<'_> {
                     self.has_ended.store(true, Ordering::Release);
                     return Ok(frames);
                 }
-                Some(XbstreamAhead::Begins) => {
-                    let name = self.stream.name(self.files.len()).cloned().unwrap_or_default();
-                    self.progress.begin_file(Path::new(&name.to_string()), 0, "backing up");
-                    let before = Before::of(self.base.as_ref(), &join(self.prefix, &name));
-                    self.files.push(StreamedFile { name, size_bytes: 0, data_bytes: 0, before });
+                Some(Ahead::Begins) => {
+                    let entry = self.stream.entry(self.files.len());
+                    let entry = entry.ok_or("the stream does not know what has begun")?;
+                    self.progress.begin_file(Path::new(&entry.name.to_string()), 0, "backing up");
+                    let before = Before::of(self.base.as_ref(), &join(self.prefix, &entry.name));
+                    self.files.push(StreamedFile { entry, size_bytes: 0, data_bytes: 0, before });
                 }
-                Some(XbstreamAhead::Ends { file, size_bytes }) => {
+                Some(Ahead::Ends { file, size_bytes }) => {
                     self.files[file].size_bytes = size_bytes;
                     self.progress.end_file();
                 }
-                Some(XbstreamAhead::Content { file, offset, left }) => {
+                Some(Ahead::Content { file, offset, left }) => {
                     let piece = Piece {
                         file: self.first_number + file as u64,
                         offset,
@@ -148,7 +172,7 @@ impl FilesReader<'_> {
                     let length = self.stream.read(into)?;
                     let read = &into[..length];
                     if let Some(inspect) = &self.inspect {
-                        inspect.inspect(&self.files[file].name, offset, read);
+                        inspect.inspect(&self.files[file].entry.name, offset, read);
                     }
                     self.files[file].data_bytes += length as u64;
                     at += length;
@@ -190,10 +214,7 @@ impl OrderedStage for FilesReader<'_> {
         let frames = if self.has_ended.load(Ordering::Acquire) {
             Vec::new()
         } else {
-            self.fill(room).map_err(|error| {
-                self.has_ended.store(true, Ordering::Release);
-                plain(error)
-            })?
+            self.fill(room).inspect_err(|_| self.has_ended.store(true, Ordering::Release))?
         };
         let length = u32::try_from(frames.iter().map(PackedFrame::bytes).sum::<usize>())?;
         frame.set_length(length);
@@ -204,14 +225,6 @@ impl OrderedStage for FilesReader<'_> {
     }
 
     fn hole(&mut self, _length: u64) {}
-}
-
-/// What whoever writes the stream says of itself needs no words before it.
-fn plain(error: XbstreamError) -> StageFailure {
-    match error {
-        XbstreamError::Read(error) => error.into(),
-        other => other.into(),
-    }
 }
 
 #[cfg(test)]
