@@ -15,6 +15,7 @@ mod moto;
 mod object_lock;
 mod objects;
 mod plan;
+mod points;
 mod relations;
 mod restore;
 mod restore_full;

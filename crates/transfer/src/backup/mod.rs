@@ -20,6 +20,7 @@ pub mod restore;
 mod trial;
 mod upload_note;
 pub mod verify;
+pub mod wal_file;
 pub mod xbstream;
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! them, and the log that makes them consistent is added at the end. What is restored is a data directory that recovers
 //! to the end of the backup when a server is started on it, and that no server starts on without the label.
 
-mod control;
+pub(super) mod control;
 mod error;
 mod exclusions;
 mod inspect;
