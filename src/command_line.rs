@@ -25,15 +25,29 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
     };
     // The message repeats words, and a shell may have put a file's name in their place.
     let safe: Vec<OsString> = words.iter().map(|word| shown(&kept(word)).into()).collect();
+    // What PostgreSQL asks for after an update, and this version does not understand, is not the end of its log.
+    let could_not = if is_fetch(&safe) { Status::StopRecovery } else { Status::CouldNot };
     let asks_for_help = found.as_ref().is_err_and(|error| !error.use_stderr());
     if !asks_for_help && let Some(answer) = answer(safe.get(1..).unwrap_or_default()) {
         let said = cli::parsed(&safe).err().map(|error| error.to_string()).unwrap_or_default();
         let what = said.strip_prefix("error: ").and_then(|said| said.lines().next());
         let error = anyhow::anyhow!("{}", what.unwrap_or("some of these words are another tool's"));
         Printer::new(false, ColorChoice::Never).error(&hinted(error, answer.hint()));
-        return Err(Status::CouldNot.into());
+        return Err(could_not.into());
     }
-    Ok(found.unwrap_or_else(|error| cli::parsed(&safe).err().unwrap_or(error).exit()))
+    match found {
+        Err(error) if error.use_stderr() && could_not == Status::StopRecovery => {
+            // If standard error is gone, there is no way to report anything.
+            let _ = error.print();
+            Err(could_not.into())
+        }
+        found => Ok(found.unwrap_or_else(|error| cli::parsed(&safe).err().unwrap_or(error).exit())),
+    }
+}
+
+/// Whether PostgreSQL's restore_command asks.
+fn is_fetch(words: &[OsString]) -> bool {
+    words.windows(3).any(|words| words == ["backup", "wal", "fetch"])
 }
 
 /// The program as stored with a run, without passwords, because others may read the run later.

@@ -29,6 +29,8 @@ pub(crate) enum Status {
     CouldNot,
     /// Interrupted; what was measured so far is kept.
     Interrupted,
+    /// The same as could not, for PostgreSQL's restore_command: up to 125 it goes on with a recovery.
+    StopRecovery,
 }
 
 impl From<Status> for ExitCode {
@@ -38,6 +40,7 @@ impl From<Status> for ExitCode {
             Status::No => 1,
             Status::CouldNot => 2,
             Status::Interrupted => 130,
+            Status::StopRecovery => 200,
         })
     }
 }

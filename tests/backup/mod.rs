@@ -16,6 +16,7 @@ mod moto;
 mod object_lock;
 mod objects;
 mod plan;
+mod points;
 mod relations;
 mod replicated;
 mod restore;

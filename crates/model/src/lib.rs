@@ -46,6 +46,7 @@ pub mod totals;
 pub mod transfer;
 mod unread;
 pub mod verdict;
+pub mod wal_archive;
 pub mod warning;
 pub mod write_data;
 

@@ -14,6 +14,7 @@ mod restore_tune;
 mod run;
 mod tune;
 mod verify;
+mod wal;
 
 use clap::{Args, Subcommand};
 
@@ -27,6 +28,7 @@ pub(crate) use restore_tune::RestoreTuneArgs;
 pub(crate) use run::{BackupRunArgs, FormChoice};
 pub(crate) use tune::TuneArgs;
 pub(crate) use verify::BackupVerifyArgs;
+pub(crate) use wal::{WalArchiveArgs, WalArgs, WalCommand, WalFetchArgs, WalListArgs};
 
 /// Back up, restore, check and keep.
 #[derive(Debug, Args)]
@@ -39,7 +41,8 @@ pub(crate) use verify::BackupVerifyArgs;
     iostall backup list /b1 /b2\n  \
     iostall backup prune --dry-run --keep-daily 7 --keep-weekly 4 /b1 /b2\n  \
     iostall backup plan --size 5T --ratio 5 --keep-daily 7    room and time that backups will take\n  \
-    iostall backup run --sqlserver sqlserver://backup@db1 --database sales --to 'E:\\b\\sales.bak' --dry-run\n\n\
+    iostall backup run --sqlserver sqlserver://backup@db1 --database sales --to 'E:\\b\\sales.bak' --dry-run\n  \
+    iostall backup wal archive %p --to /wal                   archive_command of PostgreSQL\n\n\
     docs/backup.md is the guide.")]
 pub(crate) struct BackupArgs {
     #[command(subcommand)]
@@ -69,4 +72,6 @@ pub(crate) enum BackupCommand {
     Plan(Box<PlanArgs>),
     /// Have SQL Server make its own backup: write the statement, run it, follow it, keep its figures
     Run(Box<BackupRunArgs>),
+    /// Archive PostgreSQL's write-ahead log, and fetch it: what brings a backup to a point in time
+    Wal(WalArgs),
 }

@@ -58,8 +58,8 @@ pub(super) fn answer(words: &[String]) -> Option<Answer> {
         "create" | "tune" | "drill" | "restore" | "verify" | "list" | "prune" | "plan" => {
             of_options(first, &words[1..])
         }
-        // Its options are those of BACKUP.
-        "run" => None,
+        // Their options are those of BACKUP, and of PostgreSQL's commands.
+        "run" | "wal" => None,
         verb if !verb.starts_with('-') => Some(Answer::No(VERB.to_owned())),
         _ => Some(of_options("create", words).unwrap_or_else(|| Answer::No(VERB.to_owned()))),
     }

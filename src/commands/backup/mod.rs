@@ -12,6 +12,7 @@ mod run;
 mod stats;
 mod tune;
 mod verify;
+mod wal;
 
 use crate::cli::{BackupArgs, BackupCommand, GlobalArgs};
 use crate::failure::Status;
@@ -30,5 +31,6 @@ pub(crate) fn run(args: &BackupArgs, global: &GlobalArgs, printer: &Printer) -> 
         BackupCommand::Prune(args) => list::prune(args, global, printer),
         BackupCommand::Plan(args) => plan::run(args, global, printer),
         BackupCommand::Run(args) => run::run(args, global, printer),
+        BackupCommand::Wal(args) => wal::run(args, global, printer),
     }
 }

@@ -108,7 +108,7 @@ fn lock(entry: &BackupEntry) -> String {
 }
 
 /// The beginning of a set's id.
-fn id(set: &str) -> String {
+pub(super) fn id(set: &str) -> String {
     set.chars().take(SET_DIGITS).collect()
 }
 

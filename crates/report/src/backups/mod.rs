@@ -2,6 +2,8 @@
 
 mod catalog;
 mod plan;
+mod wal;
 
 pub use catalog::{list_json, list_sections, prune_json, prune_sections};
 pub use plan::{plan_json, plan_sections, plan_title};
+pub use wal::{wal_json, wal_sections};

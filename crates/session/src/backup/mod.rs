@@ -23,3 +23,4 @@ pub mod tablespaces;
 pub mod tune;
 pub mod tune_restore;
 pub mod verify;
+pub mod wal;

@@ -22,6 +22,7 @@ pub mod tar;
 mod trial;
 mod upload_note;
 pub mod verify;
+pub mod wal_file;
 pub mod xbstream;
 
 #[cfg(test)]

@@ -24,14 +24,14 @@ const PAUSE_NS: u64 = 20_000_000;
 
 /// A control file whose checksum fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ControlFile {
+pub(in crate::backup) struct ControlFile {
     bytes: Vec<u8>,
     checksum_at: usize,
 }
 
 impl ControlFile {
     /// Reads that of the data directory `data`.
-    pub(super) fn read(data: &Path) -> Result<Self, PostgresBackupError> {
+    pub(in crate::backup) fn read(data: &Path) -> Result<Self, PostgresBackupError> {
         let path = data.join(NAME);
         let clock = MonotonicClock::new();
         for _ in 0..TRIES {
@@ -54,7 +54,7 @@ impl ControlFile {
     }
 
     /// Which cluster it is.
-    pub(super) fn system_identifier(&self) -> u64 {
+    pub(in crate::backup) fn system_identifier(&self) -> u64 {
         let mut identifier = [0; 8];
         identifier.copy_from_slice(&self.bytes[..8]);
         u64::from_ne_bytes(identifier)

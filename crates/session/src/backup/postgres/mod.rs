@@ -6,7 +6,7 @@
 //! directory is not to be had, the server sends its files.
 
 mod base_files;
-mod control;
+pub(super) mod control;
 mod error;
 mod exclusions;
 mod inspect;

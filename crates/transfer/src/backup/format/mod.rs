@@ -15,6 +15,7 @@ mod limits;
 mod manifest_file;
 mod place;
 mod stripe_header;
+mod wal_header;
 
 #[cfg(test)]
 mod tests;
@@ -33,3 +34,7 @@ pub use limits::{
 pub use manifest_file::{MANIFEST_HASH_BYTES, MANIFEST_HEADER_BYTES, ManifestHeader};
 pub use place::{frame_block_bytes, set_in_head};
 pub use stripe_header::{CodecKind, STRIPE_HEADER_BYTES_MIN, StripeHeader, WrappedKeys};
+pub use wal_header::{
+    WAL_FRAME_BYTES_MAX, WAL_FRAME_HEADER_BYTES, WAL_HEADER_BYTES, WAL_NAME_BYTES_MAX, WalFacts,
+    WalFrameHeader, WalHeader,
+};

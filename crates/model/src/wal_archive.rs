@@ -1,0 +1,130 @@
+//! An archive of PostgreSQL's write-ahead log as a list shows it.
+//!
+//! Positions are written as PostgreSQL does: `16/B374D848`.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// What is in an archive, and how far it brings backups.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WalListing {
+    pub directory: String,
+    /// Of the cluster; a text, because many readers of JSON round such numbers.
+    pub system_identifier: String,
+    /// Size of a segment, bytes.
+    pub segment_bytes: u64,
+    /// Archived files, and their size, bytes.
+    pub files: u64,
+    pub stored_bytes: u64,
+    /// Segments without a gap between them, by timeline.
+    pub ranges: Vec<WalRange>,
+    /// What is missing between ranges of one timeline.
+    pub gaps: Vec<WalGap>,
+    /// Files that count as missing.
+    pub damaged: Vec<WalDamage>,
+    /// Whether every byte was read, and not only the header of each file.
+    pub is_checked: bool,
+    /// The backups that were named.
+    pub sets: Vec<WalSet>,
+}
+
+/// Segments that follow one another on a timeline.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WalRange {
+    pub timeline: u32,
+    /// Names of the first segment and of the last.
+    pub first: String,
+    pub last: String,
+    pub segments: u64,
+    /// Size of their files, bytes.
+    pub stored_bytes: u64,
+    /// Where the first begins, and where the last record in the last ends.
+    pub from_lsn: String,
+    pub to_lsn: String,
+    /// When the first and the last transaction in them ended; `None` if none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_utc: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_utc: Option<Timestamp>,
+}
+
+/// Segments that are missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WalGap {
+    /// Names of the first and of the last.
+    pub first: String,
+    pub last: String,
+    pub segments: u64,
+}
+
+/// A file of an archive that is of no use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WalDamage {
+    pub file: String,
+    pub wrong: String,
+}
+
+/// A backup, and the points in time that the archive brings it to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WalSet {
+    /// Id of the stripe set, in hexadecimal digits.
+    pub set: String,
+    pub source: String,
+    /// When it ended: it cannot be brought to an earlier time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_utc: Option<Timestamp>,
+    pub timeline: u32,
+    pub start_lsn: String,
+    /// It cannot be brought to an earlier position.
+    pub stop_lsn: String,
+    /// By the timeline at the end, the newest last. None: the archive is of no use to it.
+    pub reaches: Vec<WalReach>,
+    /// Why the archive is of no use to it, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wrong: Option<String>,
+}
+
+/// How far a backup is brought along a timeline.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WalReach {
+    pub timeline: u32,
+    pub to_lsn: String,
+    /// When the last transaction before that ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_utc: Option<Timestamp>,
+    /// What is missing there; `None` if nothing was archived after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<WalGap>,
+}
+
+impl WalListing {
+    /// Whether nothing is wrong: no damage, and no gap after one of the backups, or none at all if there is no backup to be
+    /// asked about.
+    pub fn is_good(&self) -> bool {
+        let has_gap =
+            |set: &WalSet| set.wrong.is_some() || set.reaches.iter().any(|reach| reach.gap.is_some());
+        let is_broken =
+            if self.sets.is_empty() { !self.gaps.is_empty() } else { self.sets.iter().any(has_gap) };
+        self.damaged.is_empty() && !is_broken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_before_every_backup_harms_nobody() {
+        let gap = WalGap { segments: 1, ..WalGap::default() };
+        let set =
+            |gap| WalSet { reaches: vec![WalReach { gap, ..WalReach::default() }], ..WalSet::default() };
+        let alone = WalListing { gaps: vec![gap.clone()], ..WalListing::default() };
+        assert!(!alone.is_good());
+        let before = WalListing { sets: vec![set(None)], ..alone.clone() };
+        assert!(before.is_good());
+        let after = WalListing { sets: vec![set(None), set(Some(gap))], ..alone };
+        assert!(!after.is_good());
+        let damaged = WalListing { damaged: vec![WalDamage::default()], ..before };
+        assert!(!damaged.is_good());
+    }
+}

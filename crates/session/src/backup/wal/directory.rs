@@ -1,0 +1,246 @@
+//! The directory of an archive, and the file in it that says which cluster it is of.
+//!
+//! Without that file it is no archive: an empty directory below which nothing is mounted must not look like one in which a segment
+//! is missing.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use iostall_engine::Input;
+use iostall_engine::files::{self, UnfinishedFile};
+use iostall_measure::ByteCount;
+
+use super::error::WalError;
+use super::name::{CLUSTER_FILE, WalName};
+
+/// What follows the name of a file in an archive.
+const SUFFIX: &str = ".iow";
+const FIRST_LINE: &str = "iostall WAL archive, version 1";
+const IDENTIFIER: &str = "system identifier ";
+const SEGMENT: &str = "segment bytes ";
+const CLUSTER_INPUT: Input = Input { what: "description of the archive", limit: ByteCount(4096) };
+
+/// The cluster that an archive is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cluster {
+    pub(super) system_identifier: u64,
+    pub(super) segment_bytes: u64,
+}
+
+impl Cluster {
+    fn text(self) -> String {
+        let Self { system_identifier, segment_bytes } = self;
+        format!("{FIRST_LINE}\n{IDENTIFIER}{system_identifier}\n{SEGMENT}{segment_bytes}\n")
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut lines = text.lines();
+        let first = lines.next().unwrap_or_default();
+        if first != FIRST_LINE {
+            return Err(format!("its first line is {first:?} instead of {FIRST_LINE:?}"));
+        }
+        let mut number = |name: &str| {
+            let value = lines.next().and_then(|line| line.strip_prefix(name)?.parse::<u64>().ok());
+            value.ok_or_else(|| format!("it has no line {name:?} with a number"))
+        };
+        let (system_identifier, segment_bytes) = (number(IDENTIFIER)?, number(SEGMENT)?);
+        if !segment_bytes.is_power_of_two() || segment_bytes > 1 << 32 {
+            return Err(format!("segments have no {segment_bytes} bytes"));
+        }
+        Ok(Self { system_identifier, segment_bytes })
+    }
+}
+
+/// Where the file `name` of the log is in the archive.
+pub(super) fn path_of(directory: &Path, name: WalName) -> PathBuf {
+    directory.join(format!("{name}{SUFFIX}"))
+}
+
+/// The file of the log that is in the archive as `file_name`.
+pub(super) fn name_of(file_name: &str) -> Option<WalName> {
+    WalName::parse(file_name.strip_suffix(SUFFIX)?)
+}
+
+/// The cluster that `directory` is an archive of; `None` if it is no archive yet.
+///
+/// # Errors
+/// If there is no such directory, or its description cannot be read.
+pub(super) fn cluster(directory: &Path) -> Result<Option<Cluster>, WalError> {
+    let path = directory.join(CLUSTER_FILE);
+    match fs::metadata(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A directory that is missing is another matter.
+            fs::metadata(directory).map_err(WalError::system("look at", directory))?;
+            return Ok(None);
+        }
+        found => found.map_err(WalError::system("look at", &path))?,
+    };
+    let wrong = |reason: String| WalError::ClusterFile { path: path.clone(), reason };
+    let text = CLUSTER_INPUT.text(&path).map_err(|error| wrong(error.to_string()))?;
+    Cluster::parse(&text).map(Some).map_err(wrong)
+}
+
+/// As above for what must be an archive.
+pub(super) fn existing_cluster(directory: &Path) -> Result<Cluster, WalError> {
+    cluster(directory)?.ok_or_else(|| WalError::NoArchive { directory: directory.to_owned() })
+}
+
+/// Makes `directory` the archive of `cluster`, unless it is one already; returns whose archive it is.
+///
+/// # Errors
+/// If it has segments without their description: they may be of another cluster.
+pub(super) fn make_archive(directory: &Path, cluster: Cluster) -> Result<Cluster, WalError> {
+    let entries = fs::read_dir(directory).map_err(WalError::system("list", directory))?;
+    for entry in entries {
+        let name = entry.map_err(WalError::system("list", directory))?.file_name();
+        let is_segment = |name| matches!(name, WalName::Segment(_) | WalName::Partial(_));
+        if name.to_str().and_then(name_of).is_some_and(is_segment) {
+            return Err(WalError::NoCluster { directory: directory.to_owned() });
+        }
+    }
+    let path = directory.join(CLUSTER_FILE);
+    let new = NewFile::begin(&path)?;
+    let written = (&new.file).write_all(cluster.text().as_bytes());
+    written.map_err(WalError::system("write", &path))?;
+    match new.finish() {
+        // Another one was faster.
+        Err(WalError::Exists { .. }) => existing_cluster(directory),
+        other => other.map(|()| cluster),
+    }
+}
+
+/// A file that gets its name when it is whole and durable. What a killed iostall left of it is written anew.
+pub(super) struct NewFile<'a> {
+    pub(super) file: File,
+    target: &'a Path,
+    temporary: PathBuf,
+    unfinished: UnfinishedFile,
+    is_named: bool,
+}
+
+impl<'a> NewFile<'a> {
+    /// For `target`, in the directory of which a hidden file is written.
+    ///
+    /// # Errors
+    /// If somebody else is writing it, or the file cannot be made.
+    pub(super) fn begin(target: &'a Path) -> Result<Self, WalError> {
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = target.with_file_name(format!(".{name}.tmp"));
+        let failed = || WalError::system("make", &temporary);
+        loop {
+            let file = files::open_or_create_private(&temporary).map_err(failed())?;
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) => return Err(WalError::Busy { path: target.to_owned() }),
+                // A file system without locks: two at once are not noticed there.
+                Err(TryLockError::Error(error)) if !files::has_no_locks(&error) => {
+                    return Err(failed()(error));
+                }
+                Ok(()) | Err(TryLockError::Error(_)) => {}
+            }
+            // Whoever had the lock may have given the file its name meanwhile: then it is not ours to write to.
+            let stamp = files::stamp(&file).map_err(failed())?;
+            if files::stamp_of_link(&temporary).is_ok_and(|now| now.is_same_file(&stamp)) {
+                file.set_len(0).map_err(failed())?;
+                let unfinished = UnfinishedFile::at(&temporary);
+                return Ok(Self { file, target, temporary, unfinished, is_named: false });
+            }
+        }
+    }
+
+    /// Makes it durable and gives it its name.
+    ///
+    /// # Errors
+    /// [`WalError::Exists`] if something has the name.
+    pub(super) fn finish(self) -> Result<(), WalError> {
+        self.file.sync_all().map_err(WalError::system("make durable", &self.temporary))?;
+        let parent = parent(self.target);
+        self.name()?;
+        files::sync_directory(parent).map_err(WalError::system("make durable", parent))
+    }
+
+    /// Gives it its name without waiting for the disk.
+    ///
+    /// # Errors
+    /// As above.
+    pub(super) fn name(mut self) -> Result<(), WalError> {
+        let named = files::rename_new(&self.temporary, self.target);
+        named.map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => WalError::Exists { path: self.target.to_owned() },
+            _ => WalError::System { verb: "make", path: self.target.to_owned(), source },
+        })?;
+        self.is_named = true;
+        self.unfinished.finish();
+        Ok(())
+    }
+}
+
+impl Drop for NewFile<'_> {
+    fn drop(&mut self) {
+        if !self.is_named {
+            // An error is reported already, and the next one to write this file begins with what is left.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// The directory that `path` is in.
+pub(super) fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLUSTER: Cluster = Cluster { system_identifier: u64::MAX - 1, segment_bytes: 16 << 20 };
+
+    #[test]
+    fn a_directory_is_an_archive_of_one_cluster_and_stays_it() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(cluster(directory.path()).unwrap(), None);
+        assert!(matches!(existing_cluster(directory.path()), Err(WalError::NoArchive { .. })));
+        assert_eq!(make_archive(directory.path(), CLUSTER).unwrap(), CLUSTER);
+        assert_eq!(cluster(directory.path()).unwrap(), Some(CLUSTER));
+        let other = Cluster { system_identifier: 1, ..CLUSTER };
+        assert_eq!(make_archive(directory.path(), other).unwrap(), CLUSTER, "another one was faster");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        let missing = cluster(&directory.path().join("missing")).unwrap_err();
+        assert!(missing.hint().unwrap().contains("mkdir"), "{missing}");
+    }
+
+    #[test]
+    fn a_description_that_somebody_changed_or_lost_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(CLUSTER_FILE);
+        for text in
+            ["", "iostall WAL archive, version 2\n", &CLUSTER.text().replace("16777216", "3"), "\u{0}"]
+        {
+            fs::write(&path, text).unwrap();
+            assert!(matches!(cluster(directory.path()), Err(WalError::ClusterFile { .. })), "{text:?}");
+        }
+        fs::remove_file(&path).unwrap();
+        fs::write(directory.path().join("00000002.history.iow"), "").unwrap();
+        make_archive(directory.path(), CLUSTER).unwrap();
+        fs::remove_file(&path).unwrap();
+        fs::write(directory.path().join("000000010000000000000003.iow"), "").unwrap();
+        assert!(matches!(make_archive(directory.path(), CLUSTER), Err(WalError::NoCluster { .. })));
+    }
+
+    /// The story: a process was killed while it wrote, and another one was writing the same file.
+    #[test]
+    fn what_was_left_is_written_anew_and_what_is_being_written_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("file");
+        fs::write(directory.path().join(".file.tmp"), "left by a killed process").unwrap();
+        let new = NewFile::begin(&target).unwrap();
+        assert!(matches!(NewFile::begin(&target), Err(WalError::Busy { .. })));
+        (&new.file).write_all(b"new").unwrap();
+        new.finish().unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        let again = NewFile::begin(&target).unwrap();
+        assert!(matches!(again.finish(), Err(WalError::Exists { .. })));
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left");
+    }
+}

@@ -1,0 +1,101 @@
+//! What goes wrong with an archive of the log.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use iostall_measure::foreign::shell_path;
+use iostall_transfer::backup::wal_file::WalFileError;
+use thiserror::Error;
+
+use super::name::CLUSTER_FILE;
+use crate::error::{SessionError, UseCaseError};
+
+/// Why a file was not archived, or not fetched.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WalError {
+    #[error("cannot {verb} {}", path.display())]
+    System { verb: &'static str, path: PathBuf, source: io::Error },
+    #[error("{name:?} is no name of a file in PostgreSQL's log")]
+    Name { name: String },
+    #[error("{} is no segment of PostgreSQL's log: {reason}", path.display())]
+    NoSegment { path: PathBuf, reason: String },
+    #[error("{} is no archive of the log: there is no {CLUSTER_FILE} in it", directory.display())]
+    NoArchive { directory: PathBuf },
+    #[error("{} has segments of an archive, but no {CLUSTER_FILE} that says which cluster they are of", directory.display())]
+    NoCluster { directory: PathBuf },
+    #[error("{} is not what iostall writes: {reason}", path.display())]
+    ClusterFile { path: PathBuf, reason: String },
+    #[error("{} is of the cluster {found}, and {} is the archive of {archive}", path.display(), directory.display())]
+    OtherCluster { path: PathBuf, found: u64, directory: PathBuf, archive: u64 },
+    #[error("{} is archived as {} already, with other content: both are kept", path.display(), archived.display())]
+    OtherContent { path: PathBuf, archived: PathBuf },
+    #[error("{} is damaged", path.display())]
+    Damaged { path: PathBuf, source: WalFileError },
+    #[error("{} is the archived file {found:?} under another name", path.display())]
+    OtherName { path: PathBuf, found: String },
+    #[error("{} is no backup of a PostgreSQL", set.display())]
+    NoPostgres { set: PathBuf },
+    #[error("another iostall is writing {}", path.display())]
+    Busy { path: PathBuf },
+    #[error("{} exists", path.display())]
+    Exists { path: PathBuf },
+}
+
+impl WalError {
+    /// For `map_err`: a system call on `path` failed.
+    pub(super) fn system<'p>(verb: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> Self + use<'p> {
+        move |source| Self::System { verb, path: path.to_owned(), source }
+    }
+
+    /// For `map_err`: the archived file at `path` could not be read.
+    pub(super) fn reading(path: &Path) -> impl FnOnce(WalFileError) -> Self + use<'_> {
+        move |error| match error {
+            WalFileError::System(source) => Self::System { verb: "read", path: path.to_owned(), source },
+            source => Self::Damaged { path: path.to_owned(), source },
+        }
+    }
+
+    /// What to do about it, if that is known.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::System { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                "the server keeps what is not archived, and tries again: make room, or remove what no backup needs with \
+                 `iostall backup prune --wal DIR`"
+                    .into()
+            }
+            Self::System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "the account of the server must be able to use it".into()
+            }
+            Self::System { verb: "look at", path, .. } => {
+                format!("an archive is a directory that exists: `mkdir {}`, or mount it", shell_path(path))
+            }
+            Self::System { .. } => return None,
+            Self::Name { .. } => "let the server name it: archive_command = 'iostall backup wal archive %p --to DIR'".into(),
+            Self::NoSegment { .. } => "see the server's log and the kernel's for errors of this disk".into(),
+            Self::NoArchive { .. } => "is it mounted? The first segment that is archived makes the file".into(),
+            Self::NoCluster { .. } | Self::ClusterFile { .. } => format!(
+                "`iostall backup wal archive` makes it in an empty directory: archive there, and copy {CLUSTER_FILE} from it"
+            ),
+            Self::OtherCluster { .. } => "give each cluster a directory of its own".into(),
+            Self::OtherContent { .. } => "two servers write into one archive, such as a copy that was started with the settings of its original: \
+                 give the copy another directory, or archive_mode = off"
+                .into(),
+            Self::Damaged { path, .. } | Self::OtherName { path, .. } => format!(
+                "`iostall backup wal list --check DIR` names all that is damaged; where the server still has the segment, move {} \
+                 away and let it be archived again",
+                shell_path(path)
+            ),
+            Self::NoPostgres { .. } => "name one that `iostall backup create postgres://…` made".into(),
+            Self::Busy { .. } => "wait for it; the server tries again".into(),
+            Self::Exists { .. } => "name a file that does not exist".into(),
+        })
+    }
+}
+
+impl From<WalError> for SessionError {
+    fn from(error: WalError) -> Self {
+        let hint = error.hint();
+        Self::OfUseCase(UseCaseError::new(error, hint))
+    }
+}

@@ -1,0 +1,70 @@
+//! Gets a file of the log from an archive, for `restore_command`.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+use iostall_engine::files::write_all_at;
+use iostall_transfer::backup::wal_file::{read_content, read_header};
+
+use super::directory::{self, NewFile, path_of};
+use super::error::WalError;
+use super::name::WalName;
+
+/// What is to be fetched.
+#[derive(Clone, Debug)]
+pub struct FetchRequest {
+    /// The name that PostgreSQL gives to the file.
+    pub name: String,
+    /// Where to: nothing has this name.
+    pub path: PathBuf,
+    /// The directory of the archive.
+    pub from: PathBuf,
+}
+
+/// Whether there was such a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fetched {
+    /// It is at its place, whole and checked.
+    There,
+    /// The archive does not have it. PostgreSQL asks for files that were never made, and takes this for the end of the log.
+    NotArchived,
+}
+
+/// Fetches a file.
+///
+/// # Errors
+/// If the archive cannot be read, or the file in it is damaged: a recovery must not take that for the end of the log.
+pub fn fetch(request: &FetchRequest) -> Result<Fetched, WalError> {
+    let FetchRequest { name, path, from } = request;
+    let name = WalName::parse(name).ok_or_else(|| WalError::Name { name: name.clone() })?;
+    directory::existing_cluster(from)?;
+    let archived = path_of(from, name);
+    let file = match File::open(&archived) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Fetched::NotArchived),
+        file => file.map_err(WalError::system("open", &archived))?,
+    };
+    let header = read_header(&file).map_err(WalError::reading(&archived))?;
+    if header.name != name.to_string() {
+        return Err(WalError::OtherName { path: archived, found: header.name });
+    }
+    let new = NewFile::begin(path)?;
+    let mut at = 0;
+    let mut failed = None;
+    let read = read_content(&file, &header, &mut |part| {
+        let written = write_all_at(&new.file, part, at);
+        at += part.len() as u64;
+        written.map_err(|error| {
+            let kind = error.kind();
+            failed = Some(error);
+            kind.into()
+        })
+    });
+    if let Some(source) = failed {
+        return Err(WalError::System { verb: "write", path: path.clone(), source });
+    }
+    read.map_err(WalError::reading(&archived))?;
+    // Not made durable: PostgreSQL does that with what it keeps, and reads the rest once.
+    new.name()?;
+    Ok(Fetched::There)
+}

@@ -1,0 +1,164 @@
+//! What is in an archive.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use iostall_transfer::backup::format::{WalFacts, WalHeader};
+use iostall_transfer::backup::wal_file::{WalFileError, read_content, read_header};
+
+use super::directory::{Cluster, existing_cluster, name_of};
+use super::error::WalError;
+use super::history::{self, Ancestor};
+use super::name::{SegmentName, WalName};
+
+/// A history is a line for each timeline.
+const HISTORY_BYTES_MAX: u64 = 4 << 20;
+
+/// A segment in an archive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Segment {
+    pub(super) facts: WalFacts,
+    /// Size of its file, bytes.
+    pub(super) stored_bytes: u64,
+}
+
+/// A file that is of no use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) path: PathBuf,
+    pub(super) wrong: String,
+}
+
+/// Everything that an archive has, by what it is for.
+#[derive(Clone, Debug)]
+pub(super) struct Inventory {
+    pub(super) cluster: Cluster,
+    /// By timeline and number.
+    pub(super) segments: BTreeMap<(u32, u64), Segment>,
+    /// Ancestors by timeline.
+    pub(super) histories: BTreeMap<u32, Vec<Ancestor>>,
+    /// Damaged files, which count as missing.
+    pub(super) faults: Vec<Fault>,
+    pub(super) files: u64,
+    pub(super) stored_bytes: u64,
+}
+
+impl Inventory {
+    /// Of the archive in `directory`. Reads the header of every file, and all of it with `reads_all`.
+    ///
+    /// # Errors
+    /// If it is no archive, or cannot be read. A damaged file is no error.
+    pub(super) fn read(directory: &Path, reads_all: bool) -> Result<Self, WalError> {
+        let cluster = existing_cluster(directory)?;
+        let mut inventory = Self::empty(cluster);
+        let entries = fs::read_dir(directory).map_err(WalError::system("list", directory))?;
+        for entry in entries {
+            let entry = entry.map_err(WalError::system("list", directory))?;
+            let Some(name) = entry.file_name().to_str().and_then(name_of) else { continue };
+            inventory.take(name, &entry.path(), reads_all)?;
+        }
+        inventory.faults.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(inventory)
+    }
+
+    /// Of nothing yet.
+    pub(super) fn empty(cluster: Cluster) -> Self {
+        Self {
+            cluster,
+            segments: BTreeMap::new(),
+            histories: BTreeMap::new(),
+            faults: Vec::new(),
+            files: 0,
+            stored_bytes: 0,
+        }
+    }
+
+    fn take(&mut self, name: WalName, path: &Path, reads_all: bool) -> Result<(), WalError> {
+        let file = match File::open(path) {
+            // Removed meanwhile.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            file => file.map_err(WalError::system("open", path))?,
+        };
+        let reads_all = reads_all || matches!(name, WalName::History(_));
+        let read =
+            read_header(&file).and_then(|header| Ok((content(&file, &header, name, reads_all)?, header)));
+        let wrong = match read {
+            Err(error @ WalFileError::System(_)) => return Err(WalError::reading(path)(error)),
+            Err(error) => Some(error.to_string()),
+            Ok((content, header)) => self.check(name, content.as_deref(), &header).err(),
+        };
+        self.faults.extend(wrong.map(|wrong| Fault { path: path.to_owned(), wrong }));
+        self.files += 1;
+        self.stored_bytes += file.metadata().map_err(WalError::system("look at", path))?.len();
+        Ok(())
+    }
+
+    /// The error says what is wrong with the file.
+    fn check(&mut self, name: WalName, content: Option<&[u8]>, header: &WalHeader) -> Result<(), String> {
+        if header.name != name.to_string() {
+            return Err(format!("it is the archived file {:?} under another name", header.name));
+        }
+        let of_other = header.system_identifier != self.cluster.system_identifier;
+        if of_other && header.system_identifier != 0 {
+            return Err(format!("it is of the cluster {}", header.system_identifier));
+        }
+        match name {
+            WalName::Segment(segment) => {
+                let Some(number) = segment.number(self.cluster.segment_bytes) else {
+                    return Err("segments of this cluster have another size".to_owned());
+                };
+                let stored_bytes = header.stored_bytes;
+                self.segments
+                    .insert((segment.timeline, number), Segment { facts: header.facts, stored_bytes });
+            }
+            WalName::History(timeline) => {
+                let text = content.and_then(|content| std::str::from_utf8(content).ok());
+                let Some(ancestors) = text.and_then(history::parse) else {
+                    return Err("it is no history of a timeline".to_owned());
+                };
+                self.histories.insert(timeline, ancestors);
+            }
+            WalName::Partial(_) | WalName::BackupLabel(..) => {}
+        }
+        Ok(())
+    }
+
+    /// The name of segment `number` of `timeline`.
+    pub(super) fn name(&self, timeline: u32, number: u64) -> SegmentName {
+        SegmentName::of(timeline, number, self.cluster.segment_bytes)
+    }
+
+    /// All timelines, oldest first.
+    pub(super) fn timelines(&self) -> Vec<u32> {
+        let mut all: Vec<u32> = self
+            .segments
+            .keys()
+            .map(|(timeline, _)| *timeline)
+            .chain(self.histories.keys().copied())
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// The content of a history; of others nothing is kept.
+fn content(
+    file: &File,
+    header: &WalHeader,
+    name: WalName,
+    reads_all: bool,
+) -> Result<Option<Vec<u8>>, WalFileError> {
+    let keeps = matches!(name, WalName::History(_)) && header.plain_bytes <= HISTORY_BYTES_MAX;
+    let mut kept = Vec::new();
+    if reads_all {
+        read_content(file, header, &mut |part| {
+            if keeps {
+                kept.extend_from_slice(part);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(keeps.then_some(kept))
+}

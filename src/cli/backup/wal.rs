@@ -1,0 +1,115 @@
+//! `iostall backup wal`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use iostall_model::backup::Compression;
+use iostall_session::backup::wal::{ArchiveRequest, FetchRequest, WalListRequest};
+use iostall_transfer::backup::codec::Unlock;
+
+use super::keys::UnlockArgs;
+
+/// Keep PostgreSQL's write-ahead log.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    archive_command = 'iostall backup wal archive %p --to /wal'       in postgresql.conf\n  \
+    restore_command = 'iostall backup wal fetch %f %p --from /wal'\n  \
+    iostall backup wal list /wal /b1                                  how far it brings the backups in /b1\n\n\
+    The archive is a directory of one cluster. docs/backup.md, \"Points in time\", is the guide.")]
+pub(crate) struct WalArgs {
+    #[command(subcommand)]
+    pub(crate) command: WalCommand,
+}
+
+/// What is done with the log.
+#[derive(Debug, Subcommand)]
+pub(crate) enum WalCommand {
+    /// Put a file of the log into an archive: PostgreSQL's archive_command
+    Archive(WalArchiveArgs),
+    /// Get a file of the log from an archive: PostgreSQL's restore_command
+    Fetch(WalFetchArgs),
+    /// Show what an archive has, what is missing, and how far it brings backups
+    List(WalListArgs),
+}
+
+/// What to archive.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall backup wal archive pg_wal/0000000100000000000000A7 --to /wal\n  \
+    archive_command = 'iostall backup wal archive %p --to /wal'       in postgresql.conf\n\n\
+    When it ends with 0, the file is in the archive, durably. Archiving the same file again is no error; another content under\n\
+    the same name is, and so is a segment of another cluster. Nothing is ever replaced.")]
+pub(crate) struct WalArchiveArgs {
+    /// The file, as the server names it: %p
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    /// The directory of the archive, which exists; the first segment makes it the archive of its cluster
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    /// zstd, zstd:LEVEL (-7 to 22), lz4 or none
+    #[arg(long, value_name = "HOW", default_value = "zstd:1")]
+    compress: Compression,
+}
+
+impl WalArchiveArgs {
+    pub(crate) fn request(&self) -> ArchiveRequest {
+        ArchiveRequest { path: self.path.clone(), to: self.to.clone(), compression: self.compress }
+    }
+}
+
+/// What to fetch.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall backup wal fetch 0000000100000000000000A7 /tmp/segment --from /wal\n  \
+    restore_command = 'iostall backup wal fetch %f %p --from /wal'    in postgresql.conf\n\n\
+    Exit status 1 if the archive does not have the file, which the server takes for the end of the log; 200, at which it stops\n\
+    the recovery, if the file is damaged or the archive cannot be read.")]
+pub(crate) struct WalFetchArgs {
+    /// The name of the file: %f
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Where to: %p. Nothing has this name yet
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    /// The directory of the archive
+    #[arg(long, value_name = "DIR")]
+    from: PathBuf,
+}
+
+impl WalFetchArgs {
+    pub(crate) fn request(&self) -> FetchRequest {
+        FetchRequest { name: self.name.clone(), path: self.path.clone(), from: self.from.clone() }
+    }
+}
+
+/// What to list.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall backup wal list /wal\n  \
+    iostall backup wal list /wal /b1 /b2                  how far it brings the backups in these directories\n  \
+    iostall backup wal list --check /wal /b1/shop.iob     reads every byte of the archive\n\n\
+    Exit status 1 if a file is damaged, or a segment is missing after a backup (without backups: anywhere).")]
+pub(crate) struct WalListArgs {
+    /// The directory of the archive
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Backups, or directories with backups
+    #[arg(value_name = "SET")]
+    sets: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) unlock: UnlockArgs,
+    /// Read every byte, and not only the header of each file
+    #[arg(long)]
+    check: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl WalListArgs {
+    /// What is to be listed, with these keys.
+    pub(crate) fn request(&self, unlock: Option<Unlock>) -> WalListRequest {
+        let (directory, sets) = (self.directory.clone(), self.sets.clone());
+        WalListRequest { directory, sets, unlock, check: self.check }
+    }
+}

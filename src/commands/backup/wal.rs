@@ -1,0 +1,56 @@
+//! `iostall backup wal`.
+
+use std::panic::catch_unwind;
+
+use iostall_report::backups::{wal_json, wal_sections};
+use iostall_report::forms::write_figures;
+use iostall_session::SessionError;
+use iostall_session::backup::wal::{Fetched, archive as archive_file, fetch as fetch_file, list as listing};
+
+use super::keys::key_error;
+use super::known::known;
+use crate::cli::{GlobalArgs, WalArchiveArgs, WalArgs, WalCommand, WalFetchArgs, WalListArgs};
+use crate::failure::Status;
+use crate::output::{text_of_sections, to_stdout};
+use crate::printer::Printer;
+
+/// Does what the verb says.
+pub(super) fn run(args: &WalArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    match &args.command {
+        WalCommand::Archive(args) => archive(args),
+        WalCommand::Fetch(args) => Ok(fetch(args, printer)),
+        WalCommand::List(args) => list(args, global, printer),
+    }
+}
+
+/// The server's log is where its messages go: a segment that was archived is none.
+fn archive(args: &WalArchiveArgs) -> anyhow::Result<Status> {
+    archive_file(&args.request()).map_err(SessionError::from)?;
+    Ok(Status::Done)
+}
+
+/// PostgreSQL takes every small status for the end of the log. What is not that must not look like it, a panic included.
+fn fetch(args: &WalFetchArgs, printer: &Printer) -> Status {
+    let request = args.request();
+    match catch_unwind(|| fetch_file(&request)) {
+        Ok(Ok(Fetched::There)) => Status::Done,
+        Ok(Ok(Fetched::NotArchived)) => Status::No,
+        Ok(Err(error)) => {
+            printer.error(&SessionError::from(error).into());
+            Status::StopRecovery
+        }
+        Err(_) => Status::StopRecovery,
+    }
+}
+
+/// Lists; exit status 1 where a recovery would not get to the end of the archive.
+fn list(args: &WalListArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let request = args.request(args.unlock.unlock().map_err(key_error)?);
+    let listing = listing(&request, &known(global, printer))?;
+    if args.json {
+        to_stdout(printer, &|out| write_figures(&wal_json(&listing), out))?;
+    } else {
+        printer.result(&text_of_sections("backup wal list", &wal_sections(&listing), printer))?;
+    }
+    Ok(if listing.is_good() { Status::Done } else { Status::No })
+}
