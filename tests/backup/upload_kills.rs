@@ -32,7 +32,7 @@ fn create(directory: &str) -> Vec<String> {
 }
 
 /// 44 MB that do not shrink: parts of 8 MiB for two stripes.
-fn source(here: &Workspace) {
+pub(super) fn source(here: &Workspace) {
     std::fs::create_dir_all(here.path("shop")).unwrap();
     for name in ["one", "two"] {
         std::fs::write(here.path(&format!("shop/{name}")), content(22_000_000)).unwrap();

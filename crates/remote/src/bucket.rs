@@ -15,8 +15,9 @@ use ureq::http::{Method, StatusCode};
 
 use crate::ask::{Ask, Signed};
 use crate::error::{OF_HTTP, OF_LOCK, element, of_answer, of_store, refused};
-use crate::http::Connector;
+use crate::http::{Connector, SERVICE};
 use crate::lock::{CONTENT_MD5, headers_of, md5_of};
+use crate::receiver;
 
 /// A request is tried so often again where the store is busy or the connection breaks, and no longer than this altogether.
 const RETRIES_MAX: usize = 8;
@@ -35,7 +36,7 @@ impl<S: ObjectStore + MultipartStore> Store for S {}
 #[derive(Clone)]
 pub(crate) struct Bucket {
     pub(crate) store: Arc<dyn Store>,
-    /// `None` of one in memory.
+    /// `None` of one in memory and of a receiver, which know neither locks nor versions.
     s3: Option<Arc<S3>>,
 }
 
@@ -73,6 +74,19 @@ impl Bucket {
         Ok(bucket)
     }
 
+    /// What the receiver at `HOST` or `HOST:PORT` keeps. Asks no server.
+    pub(crate) fn of_receiver(place: &str) -> io::Result<Self> {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        // No bucket has such a name.
+        let name = format!("{}{place}", receiver::SCHEME);
+        if let Some(bucket) = open.get(&name) {
+            return Ok(bucket.clone());
+        }
+        let bucket = Self { store: Arc::new(receiver::store(place, retry())?), s3: None };
+        open.insert(name, bucket.clone());
+        Ok(bucket)
+    }
+
     /// Makes `store` the bucket of this name.
     #[cfg(any(test, feature = "memory"))]
     pub(crate) fn install(name: &str, store: Arc<dyn Store>) {
@@ -86,7 +100,7 @@ impl Bucket {
         let plain = || Writers { begins: Arc::clone(&self.store), continues: Arc::clone(&self.store) };
         let Some(s3) = &self.s3 else {
             return match lock {
-                Some(_) => Err(refused("a bucket in memory has no locks", Some(OF_LOCK))),
+                Some(_) => Err(refused("only object stores have locks", Some(OF_LOCK))),
                 None => Ok(plain()),
             };
         };
@@ -178,9 +192,12 @@ fn builder(name: &str) -> io::Result<AmazonS3Builder> {
     {
         return Err(refused(format!("{endpoint} is not encrypted"), Some(OF_HTTP)));
     }
+    Ok(builder.with_bucket_name(name).with_http_connector(Connector(SERVICE.clone())).with_retry(retry()))
+}
+
+fn retry() -> RetryConfig {
     let backoff = BackoffConfig { max_backoff: PAUSE_MAX, ..BackoffConfig::default() };
-    let retry = RetryConfig { backoff, max_retries: RETRIES_MAX, retry_timeout: RETRY_LIMIT };
-    Ok(builder.with_bucket_name(name).with_http_connector(Connector).with_retry(retry))
+    RetryConfig { backoff, max_retries: RETRIES_MAX, retry_timeout: RETRY_LIMIT }
 }
 
 /// Waits for an answer.

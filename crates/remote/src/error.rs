@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 
 use iostall_measure::foreign::said;
+use quick_xml::escape::unescape;
 use thiserror::Error;
 use ureq::http::StatusCode;
 
@@ -25,7 +26,38 @@ pub(crate) const OF_OTHERS: &str =
     "name a store that speaks S3 as s3://BUCKET/NAME, with its address in AWS_ENDPOINT_URL";
 pub(crate) const OF_LOCK: &str = "lock backups in a bucket that has object lock enabled, with an account that has the right s3:PutObjectRetention, \
                        or leave out --lock";
-pub(crate) const OF_ADDRESS: &str = "write s3://BUCKET/NAME";
+pub(crate) const OF_ADDRESS: &str = "write s3://BUCKET/NAME, or iostall://HOST/NAME for another iostall";
+pub(crate) const OF_RECEIVER_ADDRESS: &str =
+    "write iostall://HOST:PORT/PREFIX/NAME, where `iostall backup receive` listens";
+pub(crate) const OF_RECEIVER_KEY: &str = "`iostall backup receive --keys FILE --add-key NAME` on the receiver's host prints a key; set \
+                                           IOSTALL_RECEIVER_KEY to it";
+pub(crate) const OF_CERTIFICATE: &str = "set IOSTALL_RECEIVER_CERTIFICATE to the fingerprint that `iostall backup receive` shows when it starts \
+                                         on that host: sha256: and 64 digits";
+pub(crate) const OF_APPEND_ONLY: &str =
+    "run `iostall backup prune` on the receiver's host, on the directory where the backups lie";
+const OF_PREFIX: &str =
+    "each key has one prefix, which stands in the receiver's file of keys: begin the name with it";
+const OF_RECEIVER: &str = "check that `iostall backup receive` runs there, its port, and the network between";
+const OF_NAME: &str = "write names of ASCII letters, digits and . _ - + = @ , that do not begin with a dot";
+const OF_ROOM: &str =
+    "make room on the receiver's host: `iostall backup prune` there, on the directory where the backups lie";
+const OF_LOST: &str =
+    "the receiver was restarted, or heard nothing of the upload for a day: run the same line again";
+const OF_CLOCK: &str = "set the clock of this machine, or that of the store";
+
+/// Codes of answers that say what to do by themselves. Those without S3's spelling are a receiver's.
+const OF_CODES: [(&str, &str); 7] = [
+    ("RequestTimeTooSkewed", OF_CLOCK),
+    ("UnknownKey", OF_RECEIVER_KEY),
+    ("OtherPrefix", OF_PREFIX),
+    ("AppendOnly", OF_APPEND_ONLY),
+    ("BadName", OF_NAME),
+    ("NoRoom", OF_ROOM),
+    ("LostUpload", OF_LOST),
+];
+
+/// A header of a receiver's answers: code and reason of a refusal.
+pub const REFUSAL: &str = "x-iostall-refusal";
 
 /// What the user can do about an error of this crate.
 pub fn hint(error: &io::Error) -> Option<&'static str> {
@@ -48,6 +80,9 @@ pub(crate) fn again(error: &io::Error) -> io::Error {
 /// In the words of the server, without addresses and keys that may stand around them.
 pub(crate) fn of_store(error: &object_store::Error) -> io::Error {
     use object_store::Error as Store;
+    if let Some(known) = innermost(error).downcast_ref::<RemoteError>() {
+        return io::Error::other(known.clone());
+    }
     let text = chain(error);
     let status = status_of(&text);
     let (kind, hint) = match error {
@@ -68,7 +103,37 @@ pub(crate) fn of_store(error: &object_store::Error) -> io::Error {
         _ if status.is_empty() => (io::ErrorKind::Other, Some(OF_NETWORK)),
         _ => (io::ErrorKind::Other, None),
     };
-    io::Error::new(kind, RemoteError { reason: reason(error, &text, &status, kind), hint })
+    let known = element(&text, "Code").and_then(hint_of_code);
+    io::Error::new(kind, RemoteError { reason: reason(error, &text, &status, kind), hint: known.or(hint) })
+}
+
+fn hint_of_code(code: &str) -> Option<&'static str> {
+    OF_CODES.iter().find(|(known, _)| *known == code).map(|(_, hint)| *hint)
+}
+
+/// Why a receiver refused a request.
+pub(crate) fn of_refusal(code: &str, reason: &str) -> RemoteError {
+    RemoteError { reason: said(reason), hint: hint_of_code(code) }
+}
+
+/// Why a receiver could not be asked.
+pub(crate) fn of_receiver(error: &ureq::Error) -> RemoteError {
+    let of_tls = match error {
+        ureq::Error::Io(error) => error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()),
+        _ => None,
+    };
+    let (reason, hint) = match of_tls {
+        Some(rustls::Error::InvalidCertificate(rustls::CertificateError::Other(other))) => {
+            (other.to_string(), OF_CERTIFICATE)
+        }
+        Some(rustls::Error::InvalidCertificate(_)) => (
+            "no authority that this machine trusts issued the receiver's certificate for this host"
+                .to_owned(),
+            OF_CERTIFICATE,
+        ),
+        _ => (said(error.to_string().trim_start_matches("io: ")), OF_RECEIVER),
+    };
+    RemoteError { reason, hint: Some(hint) }
 }
 
 /// The same of an answer to a request that the library does not know.
@@ -89,24 +154,24 @@ pub(crate) fn of_answer(status: StatusCode, body: &[u8]) -> io::Error {
 
 fn reason(error: &object_store::Error, text: &str, status: &str, kind: io::ErrorKind) -> String {
     let code = element(text, "Code");
-    let message = element(text, "Message");
+    let message = element(text, "Message").map(|message| unescape(message).unwrap_or(message.into()));
     match (code, message) {
         (Some(code), Some(message)) => said(&format!("the store answered {status} {code}: {message}")),
         (Some(code), None) => said(&format!("the store answered {status} {code}")),
         _ if kind == io::ErrorKind::NotFound => "there is no such object".to_owned(),
         _ if kind == io::ErrorKind::AlreadyExists => "it exists".to_owned(),
         _ if !status.is_empty() => format!("the store answered {status}"),
-        _ => said(&innermost(error)),
+        _ => said(&innermost(error).to_string()),
     }
 }
 
 /// What the innermost cause says: those around it repeat it, with the address of the request.
-fn innermost(error: &object_store::Error) -> String {
-    let mut last: &dyn Error = error;
+fn innermost(error: &object_store::Error) -> &(dyn Error + 'static) {
+    let mut last: &(dyn Error + 'static) = error;
     while let Some(next) = last.source() {
         last = next;
     }
-    last.to_string()
+    last
 }
 
 fn chain(error: &object_store::Error) -> String {

@@ -13,12 +13,17 @@ use object_store::client::{
     HttpService,
 };
 use rustls::crypto::aws_lc_rs;
-use ureq::http::header::{HeaderValue, IF_NONE_MATCH};
-use ureq::http::{Method, Request, request};
+use ureq::config::Config;
+use ureq::http::header::{AUTHORIZATION, HeaderValue, IF_NONE_MATCH};
+use ureq::http::{Method, Request, StatusCode, request, response};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{Connector as _, TcpConnector};
 use ureq::{Agent, Body, Error, Proxy};
 
+use crate::error::{REFUSAL, RemoteError, of_receiver, of_refusal};
 use crate::lock::protection_of;
+use crate::tls::{Fingerprint, TlsConnector};
 
 /// The largest answer is a manifest, which is read at once.
 const ANSWER_BYTES_MAX: u64 = 2 << 30;
@@ -31,11 +36,11 @@ const BODY_LIMIT: Duration = Duration::from_secs(600);
 
 /// Makes clients for the library.
 #[derive(Debug)]
-pub(crate) struct Connector;
+pub(crate) struct Connector(pub(crate) Service);
 
 impl HttpConnector for Connector {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(SERVICE.clone()))
+        Ok(HttpClient::new(self.0.clone()))
     }
 }
 
@@ -45,11 +50,23 @@ pub(crate) struct Service {
     encrypted: Agent,
     /// What is not encrypted stays on this network, and needs no proxy.
     plain: Agent,
+    /// What a receiver knows this client by; its requests are not signed.
+    key: Option<HeaderValue>,
+}
+
+impl Service {
+    /// Of a receiver with this certificate, or with one of an authority.
+    pub(crate) fn of_receiver(key: &HeaderValue, certificate: Option<Fingerprint>) -> io::Result<Self> {
+        let tls = TlsConnector::new(certificate).map_err(io::Error::other)?;
+        let connector = ().chain(TcpConnector::default()).chain(tls);
+        let agent = Agent::with_parts(config(None), connector, DefaultResolver::default());
+        Ok(Self { encrypted: agent.clone(), plain: agent, key: Some(key.clone()) })
+    }
 }
 
 /// One for all buckets, so that connections are kept.
 pub(crate) static SERVICE: LazyLock<Service> =
-    LazyLock::new(|| Service { encrypted: agent(Proxy::try_from_env()), plain: agent(None) });
+    LazyLock::new(|| Service { encrypted: agent(Proxy::try_from_env()), plain: agent(None), key: None });
 
 #[async_trait]
 impl HttpService for Service {
@@ -60,6 +77,9 @@ impl HttpService for Service {
             // What has appeared under this name meanwhile is not replaced.
             head.headers.insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
         }
+        if let Some(key) = &self.key {
+            head.headers.insert(AUTHORIZATION, key.clone());
+        }
         let agent = if head.uri.scheme_str() == Some("http") { &self.plain } else { &self.encrypted };
         let has_body = matches!(head.method, Method::PUT | Method::POST);
         let answer = if has_body {
@@ -67,10 +87,15 @@ impl HttpService for Service {
         } else {
             agent.run(Request::from_parts(head, ()))
         };
-        let (mut head, mut body) = answer.map_err(fault)?.into_parts();
+        let (mut head, mut body) = answer.map_err(|error| self.fault(error))?.into_parts();
+        if self.key.is_some()
+            && let Some(refusal) = refusal(&head)
+        {
+            return Err(HttpError::new(HttpErrorKind::Unknown, refusal));
+        }
         // The library knows nothing of locks, and passes on what is attached.
         head.extensions.insert(protection_of(&head.headers));
-        let bytes = read(&mut body).map_err(fault)?;
+        let bytes = read(&mut body).map_err(|error| self.fault(error))?;
         Ok(HttpResponse::from_parts(head, HttpResponseBody::from(bytes)))
     }
 }
@@ -79,14 +104,38 @@ fn read(body: &mut Body) -> Result<Vec<u8>, Error> {
     body.with_config().limit(ANSWER_BYTES_MAX).read_to_vec()
 }
 
+/// What a receiver says of a request that no other try would change. What is missing or there is for the library.
+fn refusal(head: &response::Parts) -> Option<RemoteError> {
+    let says = matches!(
+        head.status,
+        StatusCode::BAD_REQUEST
+            | StatusCode::UNAUTHORIZED
+            | StatusCode::FORBIDDEN
+            | StatusCode::PAYLOAD_TOO_LARGE
+    );
+    let text = head.headers.get(REFUSAL).filter(|_| says)?.to_str().ok()?;
+    let (code, reason) = text.split_once(' ')?;
+    Some(of_refusal(code, reason))
+}
+
 fn completes_an_upload(head: &request::Parts) -> bool {
     let query = head.uri.query().unwrap_or_default();
     head.method == Method::POST && query.split('&').any(|part| part.starts_with("uploadId="))
 }
 
+impl Service {
+    fn fault(&self, error: Error) -> HttpError {
+        let fault = fault(&error);
+        match self.key {
+            Some(_) => HttpError::new(fault, of_receiver(&error)),
+            None => HttpError::new(fault, error),
+        }
+    }
+}
+
 /// The kind decides whether the library tries again.
-fn fault(error: Error) -> HttpError {
-    let kind = match &error {
+fn fault(error: &Error) -> HttpErrorKind {
+    match error {
         Error::Timeout(_) => HttpErrorKind::Timeout,
         Error::HostNotFound | Error::ConnectionFailed => HttpErrorKind::Connect,
         Error::Io(error) => match error.kind() {
@@ -96,11 +145,14 @@ fn fault(error: Error) -> HttpError {
             _ => HttpErrorKind::Interrupted,
         },
         _ => HttpErrorKind::Unknown,
-    };
-    HttpError::new(kind, error)
+    }
 }
 
 fn agent(proxy: Option<Proxy>) -> Agent {
+    config(proxy).new_agent()
+}
+
+fn config(proxy: Option<Proxy>) -> Config {
     let found = rustls_native_certs::load_native_certs().certs;
     let roots = found.iter().map(|certificate| Certificate::from_der(certificate).to_owned());
     let tls = TlsConfig::builder()
@@ -121,7 +173,6 @@ fn agent(proxy: Option<Proxy>) -> Agent {
         .user_agent(concat!("iostall/", env!("CARGO_PKG_VERSION")))
         .tls_config(tls)
         .build()
-        .new_agent()
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 //!               └─ writes ───► Upload ──► parts ──► threads ──► PUT of a part … complete
 //! ```
 //!
-//! Inside it is asynchronous, because the library is; outside it blocks. An address is a path that begins with `s3://`.
+//! Inside it is asynchronous, because the library is; outside it blocks. An address is a path that begins with `s3://`, or with
+//! `iostall://` where another iostall is the store.
 
 mod ask;
 mod bucket;
@@ -17,14 +18,19 @@ mod lock;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod object;
+mod parts;
 mod reads;
+pub mod receiver;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod upload;
 mod uploads;
 
 pub use engine::{EngineFile, RemoteEngine};
 pub use error::{RemoteError, hint};
-pub use object::{Listed, Object, ObjectReader, is_object};
-pub use upload::{UPLOAD_BYTES_MAX, Upload};
+pub use object::{Listed, Object, ObjectReader, is_object, is_of_receiver};
+pub use parts::{PARTS_MAX, UPLOAD_BYTES_MAX, part_begin, part_bytes};
+pub use tls::Fingerprint;
+pub use upload::Upload;
 pub use uploads::{OpenUpload, UploadParts};

@@ -14,8 +14,9 @@ use ureq::http::Method;
 
 use crate::ask::Ask;
 use crate::bucket::{Bucket, wait};
-use crate::error::{OF_ADDRESS, OF_LOCK, OF_OTHERS, refused};
+use crate::error::{OF_ADDRESS, OF_APPEND_ONLY, OF_LOCK, OF_OTHERS, refused};
 use crate::lock::{CONTENT_MD5, md5_of, until_of};
+use crate::receiver;
 use crate::upload::Upload;
 
 const SCHEME: &str = "s3://";
@@ -24,7 +25,15 @@ const OTHERS: [&str; 4] = ["az://", "abfs://", "abfss://", "gs://"];
 
 /// Whether a path is the address of an object.
 pub fn is_object(path: &Path) -> bool {
-    is_of_other_store(path) || path.to_str().is_some_and(|text| text.starts_with(SCHEME))
+    is_of_other_store(path)
+        || is_of_receiver(path)
+        || path.to_str().is_some_and(|text| text.starts_with(SCHEME))
+}
+
+/// Whether a path is the address of an object that another iostall keeps, which deletes nothing for its clients and cleans up
+/// after them.
+pub fn is_of_receiver(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.starts_with(receiver::SCHEME))
 }
 
 fn is_of_other_store(path: &Path) -> bool {
@@ -62,19 +71,25 @@ impl fmt::Debug for Object {
 }
 
 impl Object {
-    /// The object at an address such as `s3://bucket/directory/name`. Asks no server.
+    /// The object at an address such as `s3://bucket/directory/name` or `iostall://host/directory/name`. Asks no server.
     pub fn at(path: &Path) -> io::Result<Self> {
         if is_of_other_store(path) {
             return Err(refused("iostall does not speak the language of this store", Some(OF_OTHERS)));
         }
         let wrong = || refused(format!("{} is no address of an object", path.display()), Some(OF_ADDRESS));
-        let rest = path.to_str().and_then(|text| text.strip_prefix(SCHEME)).ok_or_else(wrong)?;
-        let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
-        if bucket.is_empty() {
+        let text = path.to_str().ok_or_else(wrong)?;
+        let (scheme, rest) = [SCHEME, receiver::SCHEME]
+            .into_iter()
+            .find_map(|scheme| text.strip_prefix(scheme).map(|rest| (scheme, rest)))
+            .ok_or_else(wrong)?;
+        let (place, key) = rest.split_once('/').unwrap_or((rest, ""));
+        if place.is_empty() {
             return Err(wrong());
         }
         let key = Key::parse(key).map_err(|_| wrong())?;
-        Ok(Self { bucket: Bucket::open(bucket)?, key, root: format!("{SCHEME}{bucket}/") })
+        let is_receiver = scheme == receiver::SCHEME;
+        let bucket = if is_receiver { Bucket::of_receiver(place)? } else { Bucket::open(place)? };
+        Ok(Self { bucket, key, root: format!("{scheme}{place}/") })
     }
 
     /// Its length, or `NotFound`.
@@ -158,8 +173,20 @@ impl Object {
         Err(refused("the store took the object and does not lock it", Some(OF_LOCK)))
     }
 
+    /// Fails if no client can delete it.
+    ///
+    /// # Errors
+    /// With what to do instead.
+    pub fn check_deletable(&self) -> io::Result<()> {
+        if self.root.starts_with(receiver::SCHEME) {
+            return Err(refused("a receiver deletes nothing for its clients", Some(OF_APPEND_ONLY)));
+        }
+        Ok(())
+    }
+
     /// Deletes it. One that is not there is no error.
     pub fn delete(&self) -> io::Result<()> {
+        self.check_deletable()?;
         let facts = match self.facts() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             facts => facts?,

@@ -14,20 +14,10 @@ use object_store::path::Path as Key;
 
 use crate::bucket::{Bucket, Store, wait};
 use crate::error::again;
+use crate::parts::{UPLOAD_BYTES_MAX, part_bytes};
 
-/// The first parts have this length, and each following group of [`PARTS_OF_A_SIZE`] has so much more: a store takes 10,000
-/// parts of at least 5 MiB, and nobody knows beforehand how long a stripe becomes.
-const PART_BYTES: usize = 8 << 20;
-const PARTS_OF_A_SIZE: usize = 500;
-const PARTS_MAX: usize = 10_000;
 /// Parts of one upload that are on their way at the same time, beside the one that is being filled.
 const PARTS_AT_ONCE: usize = 3;
-
-/// The longest object that can be uploaded: 820 GiB.
-pub const UPLOAD_BYTES_MAX: u64 = {
-    let groups = (PARTS_MAX / PARTS_OF_A_SIZE) as u64;
-    (PART_BYTES * PARTS_OF_A_SIZE) as u64 * (groups * (groups + 1) / 2)
-};
 
 /// An object that is being written. Unless it is completed, its parts are removed when it is dropped.
 pub struct Upload {
@@ -68,10 +58,6 @@ struct State {
     failure: Option<io::Error>,
     /// The upload was given up, so that parts that wait need not go.
     is_over: bool,
-}
-
-fn part_bytes(index: usize) -> usize {
-    PART_BYTES * (1 + index / PARTS_OF_A_SIZE)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -231,19 +217,5 @@ fn put_parts(store: &dyn Store, key: &Key, id: &String, shared: &Shared) {
                 state.failure.get_or_insert(error);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A store takes 10,000 parts of 5 MiB and more.
-    #[test]
-    fn parts_grow_so_that_all_of_them_hold_the_longest_upload() {
-        let all: u64 = (0..PARTS_MAX).map(|index| part_bytes(index) as u64).sum();
-        assert_eq!(all, UPLOAD_BYTES_MAX);
-        assert_eq!(all >> 30, 820);
-        assert!(part_bytes(0) >= 5 << 20);
     }
 }

@@ -13,6 +13,8 @@ use thiserror::Error;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
+use crate::listen::listen_hint;
+
 /// Shown to a person who opens the address in a browser.
 const INDEX: &str = include_str!("index.html");
 
@@ -30,12 +32,7 @@ impl WebError {
     /// What to do; `None` if the message says it.
     pub fn hint(&self) -> Option<&'static str> {
         let Self::Listen { source, .. } = self else { return None };
-        Some(match source.kind() {
-            io::ErrorKind::AddrInUse => "another program listens there: choose another port",
-            io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege: choose a higher one",
-            io::ErrorKind::AddrNotAvailable => "this machine does not have that address",
-            _ => "write HOST:PORT, such as 127.0.0.1:9497",
-        })
+        Some(listen_hint(source))
     }
 }
 

@@ -34,6 +34,12 @@ impl OpenDirectory {
         Ok(File::from(rustix::fs::openat(&self.0, name, flags, Mode::empty())?))
     }
 
+    /// Opens an existing file for reading. It fails if the name is a link, and does not wait for the other end of a pipe.
+    pub fn read_file(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        Ok(File::from(rustix::fs::openat(&self.0, name, flags, Mode::empty())?))
+    }
+
     /// Makes a symbolic link that leads to `to`.
     pub fn make_symlink(&self, name: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::symlinkat(to, &self.0, name)?)
@@ -79,6 +85,7 @@ mod tests {
         let root = OpenDirectory::open(&path("root")).unwrap();
         for name in ["link", "dangling"].map(OsStr::new) {
             assert!(root.make_file(name).is_err() && root.open_file(name).is_err());
+            assert!(root.read_file(name).is_err());
             assert!(root.make_directory(name).is_err() && root.make_symlink(name, name).is_err());
         }
         assert!(!path("nowhere").exists());

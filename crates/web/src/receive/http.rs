@@ -1,0 +1,353 @@
+//! A connection: requests with bodies of a known length, and answers. Nothing else of HTTP is understood.
+
+use std::io::{self, Read as _, Write as _};
+
+use iostall_engine::files::read_at;
+use percent_encoding::percent_decode_str;
+use rustls::{ServerConnection, StreamOwned};
+
+use super::answer::{Answer, Body, Refusal, phrase};
+use super::socket::TimedSocket;
+
+/// A request without its body is longer only by mistake, or on purpose.
+const HEAD_BYTES_MAX: usize = 16 << 10;
+const HEADERS_MAX: usize = 48;
+/// Until the first request is there, from the moment the client connects, nanoseconds. Clients wait a little longer than this for their
+/// turn.
+const FIRST_NS: u64 = 10_000_000_000;
+/// Until the next one is there.
+const NEXT_NS: u64 = 60_000_000_000;
+/// For what has a length: this, and the time that it takes at the slowest rate, bytes a second.
+const BASE_NS: u64 = 30_000_000_000;
+const RATE_MIN: u64 = 32 << 10;
+const NS_PER_S: u64 = 1_000_000_000;
+/// Bytes of a file that are read at once.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// What a client wants done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    Get,
+    Head,
+    Put,
+    Post,
+    Delete,
+}
+
+/// A request without its body.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) method: Method,
+    /// Decoded, without the slash that it begins with.
+    pub(super) path: String,
+    query: Vec<(String, String)>,
+    pub(super) body_bytes: u64,
+    /// What follows `Bearer`.
+    pub(super) key: Option<String>,
+    /// First and last byte.
+    pub(super) range: Option<(u64, u64)>,
+    expects_go_ahead: bool,
+    is_last: bool,
+}
+
+impl Head {
+    pub(super) fn query(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+
+    /// `None` if there is more to come.
+    fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Refusal> {
+        let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+        let mut request = httparse::Request::new(&mut headers);
+        let length = match request.parse(bytes) {
+            Ok(httparse::Status::Complete(length)) => length,
+            Ok(httparse::Status::Partial) if bytes.len() < HEAD_BYTES_MAX => return Ok(None),
+            Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
+                return Err(Refusal::new(431, "TooLong", "the head of the request is too long"));
+            }
+            Err(_) => return Err(Refusal::not_understood()),
+        };
+        let method = match request.method {
+            Some("GET") => Method::Get,
+            Some("HEAD") => Method::Head,
+            Some("PUT") => Method::Put,
+            Some("POST") => Method::Post,
+            Some("DELETE") => Method::Delete,
+            _ => return Err(Refusal::not_understood()),
+        };
+        let (path, query) = target(request.path.unwrap_or_default()).ok_or_else(Refusal::not_understood)?;
+        let mut head = Self {
+            method,
+            path,
+            query,
+            body_bytes: 0,
+            key: None,
+            range: None,
+            expects_go_ahead: false,
+            is_last: request.version != Some(1),
+        };
+        let mut has_length = false;
+        for header in request.headers.iter() {
+            let value = std::str::from_utf8(header.value).map_err(|_| Refusal::not_understood())?.trim();
+            let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+            if is("content-length") {
+                // Two of them would be two requests for somebody between.
+                let digits = value.bytes().all(|byte| byte.is_ascii_digit());
+                let bytes = value.parse().ok().filter(|_| digits && !has_length);
+                head.body_bytes = bytes.ok_or_else(Refusal::not_understood)?;
+                has_length = true;
+            } else if is("transfer-encoding") {
+                return Err(Refusal::new(411, "LengthRequired", "the request does not say its length"));
+            } else if is("authorization") {
+                head.key = value.strip_prefix("Bearer ").map(|key| key.trim().to_owned());
+            } else if is("range") {
+                head.range = Some(range(value).ok_or_else(Refusal::not_understood)?);
+            } else if is("expect") {
+                head.expects_go_ahead = value.eq_ignore_ascii_case("100-continue");
+            } else if is("connection") {
+                head.is_last |= value.eq_ignore_ascii_case("close");
+            }
+        }
+        Ok(Some((head, length)))
+    }
+}
+
+/// Path and query of a request, decoded.
+fn target(text: &str) -> Option<(String, Vec<(String, String)>)> {
+    let (path, query) = text.split_once('?').unwrap_or((text, ""));
+    let path = percent_decode_str(path.strip_prefix('/')?).decode_utf8().ok()?.into_owned();
+    let decoded = |text: &str| {
+        percent_decode_str(&text.replace('+', " ")).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+    };
+    let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        Some((decoded(name)?, decoded(value)?))
+    });
+    Some((path, pairs.collect::<Option<_>>()?))
+}
+
+/// `bytes=A-B`, both of which our clients always name.
+fn range(text: &str) -> Option<(u64, u64)> {
+    let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
+    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+    (first <= last).then_some((first, last))
+}
+
+/// See the module.
+pub(super) struct Connection {
+    stream: StreamOwned<ServerConnection, TimedSocket>,
+    /// What was read and not used yet.
+    read: Vec<u8>,
+    /// Of the body of the request that is being answered.
+    left: u64,
+    owes_go_ahead: bool,
+    is_first: bool,
+    is_last: bool,
+    /// The request asks for no more than the head of its answer.
+    wants_head: bool,
+}
+
+impl Connection {
+    pub(super) fn new(tls: ServerConnection, socket: TimedSocket) -> Self {
+        let stream = StreamOwned::new(tls, socket);
+        let read = Vec::with_capacity(HEAD_BYTES_MAX);
+        Self {
+            stream,
+            read,
+            left: 0,
+            owes_go_ahead: false,
+            is_first: true,
+            is_last: false,
+            wants_head: false,
+        }
+    }
+
+    /// The next request; `None` at the end. A refusal is to be answered, and then nothing more can be understood.
+    pub(super) fn next(&mut self) -> io::Result<Option<Result<Head, Refusal>>> {
+        if self.is_last {
+            return Ok(None);
+        }
+        if self.is_first {
+            self.stream.sock.allow(FIRST_NS);
+            self.is_first = false;
+        } else {
+            self.stream.sock.allow_silence(NEXT_NS);
+        }
+        self.wants_head = false;
+        loop {
+            match Head::parse(&self.read) {
+                Ok(Some((head, length))) => {
+                    self.read.drain(..length);
+                    self.left = head.body_bytes;
+                    self.owes_go_ahead = head.expects_go_ahead;
+                    self.is_last = head.is_last;
+                    self.wants_head = head.method == Method::Head;
+                    self.stream.sock.allow(time_ns(head.body_bytes));
+                    return Ok(Some(Ok(head)));
+                }
+                Ok(None) => {}
+                Err(refusal) => {
+                    self.is_last = true;
+                    return Ok(Some(Err(refusal)));
+                }
+            }
+            let mut more = [0; 4096];
+            match self.stream.read(&mut more)? {
+                0 => return Ok(None),
+                read => self.read.extend_from_slice(&more[..read]),
+            }
+        }
+    }
+
+    /// The next bytes of the body, 0 at its end.
+    pub(super) fn body(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if std::mem::take(&mut self.owes_go_ahead) {
+            self.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+            self.stream.flush()?;
+        }
+        let most = into.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        if most == 0 {
+            return Ok(0);
+        }
+        let length = if self.read.is_empty() {
+            self.stream.read(&mut into[..most])?
+        } else {
+            let length = most.min(self.read.len());
+            into[..length].copy_from_slice(&self.read[..length]);
+            self.read.drain(..length);
+            length
+        };
+        if length == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.left -= length as u64;
+        Ok(length)
+    }
+
+    /// The whole body; `None` if it is longer than `most` bytes.
+    pub(super) fn whole_body(&mut self, most: usize) -> io::Result<Option<Vec<u8>>> {
+        if self.left > most as u64 {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; usize::try_from(self.left).unwrap_or(0)];
+        let mut at = 0;
+        while at < bytes.len() {
+            at += self.body(&mut bytes[at..])?;
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Reads what is left of the body, so that the client reads the answer: it writes all of the request before. A longer rest than
+    /// `most` bytes is not worth it.
+    pub(super) fn skip_body(&mut self, most: u64) -> io::Result<()> {
+        // A client that waits for leave sends nothing.
+        if std::mem::take(&mut self.owes_go_ahead) || self.left > most {
+            self.is_last |= self.left > 0;
+            self.left = 0;
+            return Ok(());
+        }
+        let mut piece = [0; 16 << 10];
+        while self.body(&mut piece)? > 0 {}
+        Ok(())
+    }
+
+    /// Sends an answer.
+    pub(super) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+        let bytes = match &answer.body {
+            Body::Bytes(bytes) => bytes.len() as u64,
+            Body::Part { bytes, .. } => *bytes,
+        };
+        self.stream.sock.allow(time_ns(bytes));
+        let mut head = format!("HTTP/1.1 {} {}\r\n", answer.status, phrase(answer.status));
+        for (name, value) in &answer.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if self.is_last {
+            head.push_str("Connection: close\r\n");
+        }
+        head.push_str(&format!("Content-Length: {bytes}\r\n\r\n"));
+        self.stream.write_all(head.as_bytes())?;
+        match &answer.body {
+            _ if self.wants_head => {}
+            Body::Bytes(bytes) => self.stream.write_all(bytes)?,
+            Body::Part { file, offset, bytes } => self.part(file, *offset, *bytes)?,
+        }
+        self.stream.flush()
+    }
+
+    fn part(&mut self, file: &std::fs::File, offset: u64, bytes: u64) -> io::Result<()> {
+        let mut piece = vec![0; PIECE_BYTES];
+        let mut sent = 0;
+        while sent < bytes {
+            let most = usize::try_from(bytes - sent).unwrap_or(usize::MAX).min(piece.len());
+            match read_at(file, &mut piece[..most], offset + sent)? {
+                // Somebody made the file shorter.
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                read => {
+                    self.stream.write_all(&piece[..read])?;
+                    sent += read as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the client that nothing more follows.
+    pub(super) fn close(&mut self) {
+        self.stream.conn.send_close_notify();
+        // The client may be gone.
+        let _ = self.stream.flush();
+    }
+}
+
+/// The longest time for so many bytes, nanoseconds.
+fn time_ns(bytes: u64) -> u64 {
+    BASE_NS.saturating_add((bytes / RATE_MIN).saturating_mul(NS_PER_S))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Option<(Head, usize)>, Refusal> {
+        Head::parse(text.as_bytes())
+    }
+
+    #[test]
+    fn a_request_is_understood_when_all_of_it_is_there() {
+        let text = "PUT /v1/db1/a%2Biob?partNumber=3&uploadId=a%20b HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\
+                    Authorization: Bearer db1.00\r\nRange: bytes=3-9\r\n\r\n12345";
+        let (head, length) = parse(text).unwrap().unwrap();
+        assert_eq!((head.method, head.path.as_str(), head.body_bytes), (Method::Put, "v1/db1/a+iob", 5));
+        assert_eq!((head.query("partNumber"), head.query("uploadId")), (Some("3"), Some("a b")));
+        assert_eq!((head.key.as_deref(), head.range), (Some("db1.00"), Some((3, 9))));
+        assert_eq!(&text[length..], "12345");
+        for end in 0..length {
+            assert!(parse(&text[..end]).unwrap().is_none(), "{end}");
+        }
+    }
+
+    #[test]
+    fn what_two_readers_could_understand_differently_is_refused() {
+        for (lines, status) in [
+            ("Content-Length: 5\r\nContent-Length: 5\r\n", 400),
+            ("Content-Length: +5\r\n", 400),
+            ("Content-Length: -1\r\n", 400),
+            ("Content-Length: 99999999999999999999\r\n", 400),
+            ("Transfer-Encoding: chunked\r\n", 411),
+            ("Range: bytes=-5\r\n", 400),
+            ("Range: bytes=9-3\r\n", 400),
+            (" folded: x\r\n", 400),
+        ] {
+            let refused = parse(&format!("PUT /a HTTP/1.1\r\n{lines}\r\n")).unwrap_err();
+            assert_eq!(refused.status, status, "{lines}");
+        }
+        assert_eq!(parse("BREW /a HTTP/1.1\r\n\r\n").unwrap_err().status, 400);
+        assert_eq!(parse("GET http://h/a HTTP/1.1\r\n\r\n").unwrap_err().status, 400);
+        assert_eq!(parse("GET /%ff HTTP/1.1\r\n\r\n").unwrap_err().status, 400);
+        assert_eq!(
+            parse(&format!("GET /{} HTTP/1.1\r\n", "a".repeat(HEAD_BYTES_MAX))).unwrap_err().status,
+            431
+        );
+    }
+}

@@ -1,0 +1,72 @@
+//! A socket on which nothing takes longer than it may.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use iostall_measure::{Clock as _, MonotonicClock};
+
+/// A client that is silent for so long is cut, nanoseconds.
+const SILENT_NS: u64 = 30_000_000_000;
+
+/// See the module. Every read and write ends by the deadline.
+#[derive(Debug)]
+pub(super) struct TimedSocket {
+    socket: TcpStream,
+    clock: MonotonicClock,
+    deadline_ns: u64,
+    silent_ns: u64,
+}
+
+impl TimedSocket {
+    pub(super) fn new(socket: TcpStream) -> Self {
+        Self { socket, clock: MonotonicClock::new(), deadline_ns: 0, silent_ns: SILENT_NS }
+    }
+
+    /// What comes next takes so long at most, nanoseconds.
+    pub(super) fn allow(&mut self, limit_ns: u64) {
+        self.deadline_ns = self.clock.now_ns().saturating_add(limit_ns);
+        self.silent_ns = SILENT_NS;
+    }
+
+    /// The client may think for so long before anything comes, nanoseconds.
+    pub(super) fn allow_silence(&mut self, limit_ns: u64) {
+        self.allow(limit_ns);
+        self.silent_ns = limit_ns;
+    }
+
+    fn limit(&self) -> io::Result<Option<Duration>> {
+        let left_ns = self.deadline_ns.saturating_sub(self.clock.now_ns()).min(self.silent_ns);
+        if left_ns == 0 {
+            Err(io::ErrorKind::TimedOut.into())
+        } else {
+            Ok(Some(Duration::from_nanos(left_ns)))
+        }
+    }
+}
+
+/// The system says that a socket would block when its time is over.
+fn timed<T>(result: io::Result<T>) -> io::Result<T> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(io::ErrorKind::TimedOut.into()),
+        other => other,
+    }
+}
+
+impl Read for TimedSocket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.set_read_timeout(self.limit()?)?;
+        timed(self.socket.read(buffer))
+    }
+}
+
+impl Write for TimedSocket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.set_write_timeout(self.limit()?)?;
+        timed(self.socket.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
+}

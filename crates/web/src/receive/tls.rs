@@ -1,0 +1,47 @@
+//! The receiver's certificate.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use iostall_engine::{Input, InputError};
+use iostall_measure::ByteCount;
+use iostall_remote::Fingerprint;
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use thiserror::Error;
+
+const CERTIFICATES: Input = Input { what: "certificate", limit: ByteCount(1 << 20) };
+const PRIVATE_KEY: Input = Input { what: "private key", limit: ByteCount(1 << 20) };
+
+/// Why there is no TLS.
+#[derive(Debug, Error)]
+pub enum TlsError {
+    #[error(transparent)]
+    Read(#[from] InputError),
+    #[error("{path}: {reason}")]
+    Content { path: String, reason: String },
+}
+
+/// The configuration of a server with the certificates and the key in these files, and which certificate clients see.
+pub(super) fn config(certificates: &Path, key: &Path) -> Result<(Arc<ServerConfig>, Fingerprint), TlsError> {
+    let wrong = |path: &Path, reason: &str| TlsError::Content {
+        path: path.display().to_string(),
+        reason: reason.to_owned(),
+    };
+    let text = CERTIFICATES.read(certificates)?;
+    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&text)
+        .collect::<Result<_, _>>()
+        .map_err(|_| wrong(certificates, "a certificate in it is damaged"))?;
+    let first =
+        chain.first().ok_or_else(|| wrong(certificates, "there is no certificate in PEM form in it"))?;
+    let fingerprint = Fingerprint::of(first);
+    let secret = PrivateKeyDer::from_pem_slice(PRIVATE_KEY.secret(key)?.as_bytes())
+        .map_err(|_| wrong(key, "there is no private key in PEM form in it"))?;
+    let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))
+        .map_err(|error| wrong(key, &error.to_string()))?;
+    Ok((Arc::new(config), fingerprint))
+}
