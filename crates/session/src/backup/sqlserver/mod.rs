@@ -6,6 +6,7 @@ mod follow;
 mod forms;
 mod run;
 mod server;
+mod trace;
 mod tsql;
 mod tune;
 mod verify;
