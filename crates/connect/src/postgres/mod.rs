@@ -7,6 +7,6 @@ mod lsn;
 mod messages;
 
 pub use backup::{BackupServer, BackupSession, BackupSessionError, BackupStop};
-pub use drill::{COPY_PORT, CopyDatabase, CopyError, CopyFacts, CopyRelation, CopyServer, CopySession};
+pub use drill::{COPY_PORT, CopyDatabase, CopyFacts, CopyRelation, CopyServer, CopySession};
 pub use login::{Login, explain};
 pub use lsn::{Lsn, LsnError};
