@@ -69,3 +69,30 @@ fn prune_keeps_the_last_and_touches_nothing_else() {
     let found = document(&here, &["backup", "list", "--json", "b1", "b2"]);
     assert_eq!(found[0]["state"], "whole");
 }
+
+/// The story: the disk with the second stripe was not mounted for one night. The check of that night said "damaged", and the next
+/// clean-up let the only good backup go for a newer one that nobody had checked.
+#[test]
+fn a_set_of_which_a_stripe_was_away_for_a_while_is_not_taken_for_damaged() {
+    let here = Workspace::new();
+    three(&here);
+    here.run(&["backup", "verify", "b1/c.iob"]).expect_status(0);
+    fs::rename(here.path("b2"), here.path("away")).unwrap();
+    let ran = here.run(&["backup", "verify", "--json", "v.json", "b1/c.iob"]).expect_status(1);
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("NOT WHOLE HERE: 1 stripe is missing"), "{said}");
+    let damage = here.json("v.json")["backup-verify"]["damage"].clone();
+    assert!(damage.as_array().unwrap().iter().all(|one| one["is_missing"] == true), "{damage}");
+    fs::rename(here.path("away"), here.path("b2")).unwrap();
+    let found = document(&here, &["backup", "list", "--json", "b1", "b2"]);
+    assert_eq!((&found[2]["state"], &found[2]["proof"]), (&"whole".into(), &"verified".into()), "{found}");
+    // What is damaged is still found to be.
+    let mut stripe = fs::read(here.path("b2/c.iob")).unwrap();
+    let at = stripe.len() / 2;
+    stripe[at] ^= 1;
+    fs::write(here.path("b2/c.iob"), stripe).unwrap();
+    here.run(&["backup", "verify", "b1/c.iob"]).expect_status(1);
+    let listed = here.run(&["backup", "list", "--json", "b1", "b2"]).expect_status(1);
+    let found: Value = serde_json::from_str(&listed.stdout).unwrap();
+    assert_eq!(found[2]["proof"], "damaged", "{found}");
+}

@@ -27,6 +27,7 @@ mod restore_full;
 mod restore_tune;
 mod sqlserver;
 mod sqlserver_drill;
+mod sqlserver_trace;
 mod sqlserver_tune;
 mod sqlserver_verify;
 mod store_proxy;

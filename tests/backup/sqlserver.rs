@@ -43,11 +43,11 @@ pub(super) fn rows(tsv: &str) -> Answer {
 }
 
 /// That answer to the BACKUP, once its progress was asked for `times` times.
-fn after_looks(times: usize, then: Answer) -> Answer {
+pub(super) fn after_looks(times: usize, then: Answer) -> Answer {
     Answer::After { tag: "iostall:backup_progress", times, then: Box::new(then) }
 }
 
-fn done() -> Answer {
+pub(super) fn done() -> Answer {
     let messages = [
         "10 percent processed.",
         "BACKUP DATABASE successfully processed 131072 pages in 2.000 seconds (512.000 MB/sec).",
@@ -55,7 +55,7 @@ fn done() -> Answer {
     Answer::Messages(messages.map(|text| (3014, text.to_owned())).to_vec())
 }
 
-fn command(workspace: &Workspace, port: u16, more: &[&str]) -> Command {
+pub(super) fn command(workspace: &Workspace, port: u16, more: &[&str]) -> Command {
     let url = format!("sqlserver://{USER}@127.0.0.1:{port}?password-env=MOCK_PASSWORD");
     let [one, two] = STRIPES;
     let fixed = ["backup", "run", "--sqlserver", &url, "--database", "sales"];
@@ -65,11 +65,11 @@ fn command(workspace: &Workspace, port: u16, more: &[&str]) -> Command {
     command
 }
 
-fn run(workspace: &Workspace, server: &Server, more: &[&str]) -> Ran {
+pub(super) fn run(workspace: &Workspace, server: &Server, more: &[&str]) -> Ran {
     command(workspace, server.port, more).output().expect("the binary runs").into()
 }
 
-fn outcome(workspace: &Workspace) -> Value {
+pub(super) fn outcome(workspace: &Workspace) -> Value {
     workspace.json("run.json")["sql-server-backup"].clone()
 }
 

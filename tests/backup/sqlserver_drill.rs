@@ -10,10 +10,26 @@ use crate::support::{Ran, Workspace};
 
 use super::sqlserver::{AT_43, rows, server, server_row};
 
-const HEADERS: &str = "\nPosition\tDatabaseName\tServerName\tBackupType\tBackupSize\tCompressedBackupSize\tBackupStartDate\tTimeZone\t\
-                       HasBackupChecksums\tBackupSetGUID\n\
-                       1\tsales\tDB1\t1\t1073741824\t268435456\t2026-05-24T03:00:00\t8\t1\t0F1E2D3C-0000-4B5A-8697-A8B9CADBECFD\n\
-                       2\tsales\tDB1\t5\t104857600\t52428800\t2026-05-28T03:00:00\t8\t0\t1F1E2D3C-0000-4B5A-8697-A8B9CADBECFD";
+const HEADS: &str = "\nPosition\tDatabaseName\tServerName\tBackupType\tBackupSize\tCompressedBackupSize\tBackupStartDate\t\
+                     BackupFinishDate\tTimeZone\tHasBackupChecksums\tBackupSetGUID\tDifferentialBaseGUID\tFirstLSN\tLastLSN";
+const FULL: &str = "1\tsales\tDB1\t1\t1073741824\t268435456\t2026-05-24T03:00:00\t2026-05-24T03:05:00\t8\t1\t\
+                    0F1E2D3C-0000-4B5A-8697-A8B9CADBECFD\t\\N\t100\t110";
+const DIFFERENTIAL: &str = "2\tsales\tDB1\t5\t104857600\t52428800\t2026-05-28T03:00:00\t2026-05-28T03:01:00\t8\t0\t\
+                            1F1E2D3C-0000-4B5A-8697-A8B9CADBECFD\t0F1E2D3C-0000-4B5A-8697-A8B9CADBECFD\t190\t200";
+
+fn headers() -> String {
+    [HEADS, FULL, DIFFERENTIAL].join("\n")
+}
+
+/// The log backup in this place of its files: its hour of that day, and its LSNs.
+fn log(place: u32, hour: u32, lsns: [u32; 2]) -> String {
+    format!(
+        "{place}\tsales\tDB1\t2\t1048576\t524288\t2026-05-28T{hour:02}:00:00\t2026-05-28T{hour:02}:00:09\t8\t1\t\
+         2F1E2D3C-0000-4B5A-8697-A8B9CADBEC{place:02}\t\\N\t{}\t{}",
+        lsns[0], lsns[1]
+    )
+}
+
 const FILES: &str = "\nLogicalName\tPhysicalName\tType\tSize\nsales\tE:\\data\\sales.mdf\tD\t3221225472\nsales_log\tL:\\log\\sales.ldf\tL\t536870912";
 const ROOM: &str = "\nvolume\tavailable_bytes\nF:\\\t8589934592";
 const NONE: &str = "\ndatabase_id\tcreated\tstate\tphysical_name";
@@ -61,7 +77,7 @@ fn playing(restored: &Answer, rename: bool) -> (Server, Asked) {
         "iostall:backup_server",
         &server_row(16, 0, "\\N", 0).replace("\t0\t\\N\t", "\t\\N\t\\N\t"),
     );
-    server.answer_with("iostall:restore_headeronly", HEADERS);
+    server.answer_with("iostall:restore_headeronly", &headers());
     server.answer_with("iostall:restore_filelistonly", FILES);
     server.answer_with("iostall:drill_room", ROOM);
     let asked = Asked::default();
@@ -157,12 +173,105 @@ fn what_would_touch_another_database_or_does_not_fit_is_refused_before_it_begins
         let ran = drill(&workspace, &server, more).expect_status(2);
         assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
     };
-    refused(&["--file", "2"], "is a differential one");
+    let baseless = headers().replace("\t0F1E2D3C-0000-4B5A-8697-A8B9CADBECFD\t190", "\t\\N\t190");
+    server.answer_with("iostall:restore_headeronly", &baseless);
+    refused(&["--file", "2"], "is based on a full backup that is in none of the files");
+    server.answer_with("iostall:restore_headeronly", &headers());
     refused(&["--file", "7"], "none of them is number 7");
     server.answer_with("iostall:drill_room", "\nvolume\tavailable_bytes\nF:\\\t1073741824");
     refused(&[], "has 1 GiB left");
     server.answer_with("iostall:backup_server", &server_row(16, 1, "ONLINE", 0));
     refused(&[], "there is a database of that name (ONLINE)");
+    assert_eq!(server.count("iostall:drill_restore"), 0);
+}
+
+/// The log backups in `E:\\b\\log.trn`, and the others in the first files.
+fn with_logs(server: &Server, logs: &[String]) {
+    let logs = [&[HEADS.to_owned()], logs].concat().join("\n");
+    let of_file = move |text: &str| if text.contains("log.trn") { rows(&logs) } else { rows(&headers()) };
+    server.answer("iostall:restore_headeronly", Answer::Computed(Compute(Arc::new(of_file))));
+}
+
+/// The story: the full backup had been drilled every week. When the database was lost, no log backup could be restored on it, because one
+/// had gone to another place a month ago.
+#[test]
+fn the_last_differential_and_the_log_are_restored_on_the_full_backup() {
+    let workspace = Workspace::new();
+    let (server, asked) = playing(&DONE, false);
+    with_logs(&server, &[log(1, 4, [200, 300]), log(2, 5, [300, 400]), log(3, 6, [400, 500])]);
+    let chain = ["--then", r"E:\b\log.trn", "--json", "d.json"];
+    let ran = drill(&workspace, &server, &chain).expect_status(0);
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("3 log backups, until the log backup of 2026-05-28T06:00:00"), "{said}");
+    assert!(
+        said.contains("the differential of 2026-05-28T03:00:00 (number 2 of its files): all of it"),
+        "{said}"
+    );
+    let texts = std::mem::take(&mut *asked.lock().unwrap());
+    let [full, differential, logs @ .., dropped] = &texts[..] else { panic!("{texts:?}") };
+    assert!(full.contains("FILE = 1,") && full.contains("MOVE N'sales'"), "{full}");
+    assert!(
+        differential.contains("RESTORE DATABASE") && differential.contains("FILE = 2,"),
+        "{differential}"
+    );
+    assert_eq!(logs.len(), 3);
+    for (place, log) in (1..).zip(logs) {
+        assert!(log.contains("RESTORE LOG [sales_drill]") && log.contains(r"N'E:\b\log.trn'"), "{log}");
+        assert!(log.contains(&format!("FILE = {place},")) && !log.contains("STOPAT"), "{log}");
+    }
+    for text in &texts[..5] {
+        assert!(text.contains("NORECOVERY") && !text.contains("REPLACE"), "{text}");
+    }
+    assert!(!differential.contains("MOVE"), "its files are there: {differential}");
+    assert!(dropped.contains("DROP DATABASE"), "{dropped}");
+    let outcome = &workspace.json("d.json")["backup-drill"];
+    assert_eq!(outcome["made_utc"], "2026-05-28T04:00:00Z", "{outcome}");
+    assert_eq!(outcome["from"], r"E:\b\1.bak, E:\b\log.trn", "{outcome}");
+
+    // A point in time: within the second log backup or the third, which the server says.
+    let stop_at = ["--then", r"E:\b\log.trn", "--stop-at", "2026-05-28T05:00:04"];
+    let beyond = error(
+        4305,
+        "The log in this backup set begins at LSN 400, which is too recent to apply to the database.",
+    );
+    let of_log = {
+        let asked = Arc::clone(&asked);
+        move |text: &str| {
+            asked.lock().unwrap().push(text.to_owned());
+            if text.contains("FILE = 3,") { beyond.clone() } else { DONE }
+        }
+    };
+    server.answer("iostall:drill_restore", Answer::Computed(Compute(Arc::new(of_log))));
+    let ran = drill(&workspace, &server, &stop_at).expect_status(0);
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("2 log backups, until 2026-05-28T05:00:04"), "{said}");
+    let texts = std::mem::take(&mut *asked.lock().unwrap());
+    let stops = texts.iter().filter(|text| text.contains("STOPAT = N'2026-05-28T05:00:04'")).count();
+    assert_eq!(stops, 3, "{texts:?}");
+    // Where nothing says that the point was reached, that is no answer but a fault.
+    drill(&workspace, &server, &["--then", r"E:\b\log.trn"]).expect_status(1);
+}
+
+#[test]
+fn a_chain_with_a_gap_or_a_point_beyond_its_end_is_refused_before_anything_is_restored() {
+    let workspace = Workspace::new();
+    let (server, _) = playing(&DONE, false);
+    with_logs(&server, &[log(1, 4, [200, 300]), log(2, 6, [400, 500])]);
+    let then = ["--then", r"E:\b\log.trn"];
+    let ran = drill(&workspace, &server, &then).expect_status(2);
+    assert!(
+        ran.stderr.contains("goes on from LSN 300") && ran.stderr.contains("begins at LSN 400"),
+        "{}",
+        ran.stderr
+    );
+    with_logs(&server, &[log(1, 4, [200, 300])]);
+    let late = [&then[..], &["--stop-at", "2026-05-28T09:00:00"]].concat();
+    let ran = drill(&workspace, &server, &late).expect_status(2);
+    assert!(ran.stderr.contains("and not at 2026-05-28T09:00:00"), "{}", ran.stderr);
+    for wrong in ["yesterday", "2026-05-28T03:00:00.5", "2026-05-28T03:00:00Z"] {
+        let ran = drill(&workspace, &server, &["--stop-at", wrong]).expect_status(2);
+        assert!(ran.stderr.contains("a local time such as"), "{wrong}: {}", ran.stderr);
+    }
     assert_eq!(server.count("iostall:drill_restore"), 0);
 }
 

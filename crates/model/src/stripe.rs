@@ -69,6 +69,9 @@ pub struct BackupDamage {
     /// How much of the file it is.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub file_bytes: u64,
+    /// It is not there, and nothing says that it is damaged: a stripe in another place, and what is in no other stripe.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_missing: bool,
     /// What is wrong, in words.
     pub message: String,
 }

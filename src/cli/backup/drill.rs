@@ -7,7 +7,7 @@ use iostall_collect::{Address, Secret};
 use iostall_measure::Nanos;
 use iostall_model::sqlserver_backup::BackupDevice;
 use iostall_session::backup::drill::DrillRequest;
-use iostall_session::backup::sqlserver::SqlServerDrillRequest;
+use iostall_session::backup::sqlserver::{DrillTarget, SqlServerDrillRequest};
 use iostall_transfer::backup::codec::Unlock;
 
 use super::base::BasePlaces;
@@ -110,9 +110,15 @@ pub(crate) struct ServerDrillArgs {
     /// A file or URL as the server sees it; repeat it for each stripe
     #[arg(long = "from", value_name = "PATH", requires = "sqlserver")]
     pub(crate) disks: Vec<String>,
-    /// Which backup of the files, from 1 [default: the last full one]
+    /// Further files with differential and log backups, to be restored on it; stripes of one backup with | between; may be repeated
+    #[arg(long, value_name = "PATHS", requires = "sqlserver")]
+    pub(crate) then: Vec<String>,
+    /// Which backup of the files, from 1, with what it needs [default: the last full one]
     #[arg(long, value_name = "N", requires = "sqlserver")]
     pub(crate) file: Option<u64>,
+    /// STOPAT: a second in the local time of the server that made the backups, such as 2026-05-28T03:00:00, or `end`
+    #[arg(long, value_name = "TIME", value_parser = drill_target, conflicts_with = "file", requires = "sqlserver")]
+    pub(crate) stop_at: Option<DrillTarget>,
     /// The name of the database that is made, and dropped again: there must be none of it
     #[arg(long = "as", value_name = "NAME", requires = "sqlserver")]
     pub(crate) name: Option<String>,
@@ -149,17 +155,33 @@ impl DrillArgs {
     /// The drill on the server at `address`.
     pub(crate) fn server_request(&self, address: Address, password: Secret) -> SqlServerDrillRequest {
         let server = &self.server;
+        let devices = |texts: &mut dyn Iterator<Item = &str>| texts.map(BackupDevice::of).collect();
+        let first = devices(&mut server.disks.iter().map(String::as_str));
+        let others = server.then.iter().map(|texts| devices(&mut texts.split('|')));
+        let usual = if server.then.is_empty() { DrillTarget::LastFull } else { DrillTarget::End };
+        let file = server.file.map(DrillTarget::Position);
         SqlServerDrillRequest {
             address,
             password,
-            devices: server.disks.iter().map(|text| BackupDevice::of(text)).collect(),
-            position: server.file,
+            media: std::iter::once(first).chain(others).collect(),
+            target: file.or_else(|| server.stop_at.clone()).unwrap_or(usual),
             name: server.name.clone().unwrap_or_default(),
             directory: server.move_to.clone().unwrap_or_default(),
             statements: self.check.clone(),
             keep: self.keep,
         }
     }
+}
+
+fn drill_target(text: &str) -> Result<DrillTarget, String> {
+    if text == "end" {
+        return Ok(DrillTarget::End);
+    }
+    let time: Option<jiff::civil::DateTime> = text.trim().parse().ok();
+    // The headers of backups have whole seconds.
+    let time = time.filter(|time| time.subsec_nanosecond() == 0 && !text.trim().ends_with(['Z', 'z']));
+    time.map(DrillTarget::Time)
+        .ok_or_else(|| "write `end`, or a local time such as 2026-05-28T03:00:00".to_owned())
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

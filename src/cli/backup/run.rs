@@ -47,6 +47,9 @@ pub(crate) struct BackupRunArgs {
     /// Read the backup back afterwards: RESTORE VERIFYONLY, HEADERONLY and FILELISTONLY
     #[arg(long, help_heading = "What")]
     pub(crate) verify: bool,
+    /// Show the buffers and steps of the server: trace flags 3605, 3004, 3014, 3212, 3213 of this session only (sysadmin; for tests)
+    #[arg(long, conflicts_with = "form", help_heading = "What")]
+    pub(crate) trace_flags: bool,
     #[command(flatten)]
     pub(crate) speed: SpeedArgs,
     #[command(flatten)]

@@ -28,13 +28,14 @@ pub(super) fn run(args: &BackupRunArgs, global: &GlobalArgs, printer: &Printer) 
         return Err(SqlServerBackupError::Refused { refusals }.into());
     }
     if let Some(form) = args.printed() {
-        printer.result(&printed(form, &statement, args.verify)?)?;
+        printer.result(&printed(form, &statement, args)?)?;
         return Ok(Status::Done);
     }
     let outputs = output::check(&args.output, &taken(global))?;
     let mut writer = run_writer(global, args.no_store, printer)?;
     let transfer = begin_transfer(None, printer)?;
-    let request = SqlServerBackupRequest { address, password, statement, read_back: args.verify };
+    let (read_back, trace_flags) = (args.verify, args.trace_flags);
+    let request = SqlServerBackupRequest { address, password, statement, read_back, trace_flags };
     let percent = Stats::new(args.set.stats, printer);
     let mut made = back_up(&request, transfer, &percent)?;
     let ended = made.ended.take();
@@ -56,10 +57,11 @@ pub(super) fn run(args: &BackupRunArgs, global: &GlobalArgs, printer: &Printer) 
     Ok(delivery.give(&mut run, &mut writer, status))
 }
 
-fn printed(form: FormChoice, statement: &BackupStatement, read_back: bool) -> anyhow::Result<String> {
+fn printed(form: FormChoice, statement: &BackupStatement, args: &BackupRunArgs) -> anyhow::Result<String> {
+    let read_back = args.verify;
     let refused = |error: FormError| hinted(error.clone(), error.hint);
     match form {
-        FormChoice::Tsql => Ok(script(statement, read_back)),
+        FormChoice::Tsql => Ok(script(statement, read_back, args.trace_flags)),
         FormChoice::MaintenanceScript => maintenance_script(statement, read_back).map_err(refused),
         FormChoice::AgentJob => agent_job(statement, read_back).map_err(refused),
     }

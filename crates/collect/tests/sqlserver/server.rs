@@ -65,8 +65,12 @@ pub(crate) enum Cell {
 }
 
 /// Columns that hold text; all others are numbers.
-const TEXTS: [&str; 24] = [
+const TEXTS: [&str; 28] = [
     "BackupSetGUID",
+    "DifferentialBaseGUID",
+    "since",
+    "logged",
+    "said",
     "Type",
     "created",
     "physical_name",

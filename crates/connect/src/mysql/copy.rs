@@ -4,47 +4,22 @@
 //! hours, so every wait looks now and then whether it is still wanted.
 
 use std::path::Path;
-use std::time::Duration;
 
 use iostall_measure::foreign;
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, Row, Value};
-use thiserror::Error;
 use tokio::runtime::Runtime;
 
 use super::login::Login;
 use crate::address::{Address, Auth, Engine, PasswordFrom, Tls};
-use crate::error::SourceError;
 use crate::remote::runtime;
+use crate::restored::{CopyError, wanted};
 use crate::secret::Secret;
 
 const FACTS: &str = include_str!("sql/copy_facts.sql");
 const TABLES: &str = include_str!("sql/copy_tables.sql");
-/// How often a wait looks whether it is still wanted.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// What CHECK TABLE says of a table that is as it should be.
 const GOOD: [&str; 2] = ["OK", "Table is already up to date"];
-
-/// Why a session could not answer.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum MariadbCopyError {
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// The server's own words.
-    #[error("{0}")]
-    Said(String),
-    /// Nobody wants the answer any more.
-    #[error("stopped")]
-    Over,
-}
-
-impl MariadbCopyError {
-    /// Whether it may be gone a little later: the server is still recovering, or nothing listens yet.
-    pub fn is_not_up_yet(&self) -> bool {
-        matches!(self, Self::Source(SourceError::Connect { .. } | SourceError::Full { .. }))
-    }
-}
 
 /// A table of the copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,12 +40,8 @@ impl<'a> MariadbCopy<'a> {
     /// Connects to the server at `socket`, in `database` unless that is empty. Waits end early once `is_over`.
     ///
     /// # Errors
-    /// If the server does not let us in. [`MariadbCopyError::is_not_up_yet`] tells whether to try again.
-    pub fn open(
-        socket: &Path,
-        database: &str,
-        is_over: &'a dyn Fn() -> bool,
-    ) -> Result<Self, MariadbCopyError> {
+    /// If the server does not let us in. [`CopyError::is_not_up_yet`] tells whether to try again.
+    pub fn open(socket: &Path, database: &str, is_over: &'a dyn Fn() -> bool) -> Result<Self, CopyError> {
         let address = Address {
             engine: Engine::Mysql,
             host: socket.display().to_string(),
@@ -92,7 +63,7 @@ impl<'a> MariadbCopy<'a> {
     ///
     /// # Errors
     /// If it does not say.
-    pub fn version(&mut self) -> Result<String, MariadbCopyError> {
+    pub fn version(&mut self) -> Result<String, CopyError> {
         let rows = self.rows(FACTS)?;
         Ok(rows.first().map(|row| text(row, 0)).unwrap_or_default())
     }
@@ -101,7 +72,7 @@ impl<'a> MariadbCopy<'a> {
     ///
     /// # Errors
     /// If the server refuses to list them.
-    pub fn tables(&mut self) -> Result<Vec<MariadbTable>, MariadbCopyError> {
+    pub fn tables(&mut self) -> Result<Vec<MariadbTable>, CopyError> {
         let rows = self.rows(TABLES)?;
         Ok(rows.iter().map(|row| MariadbTable { database: text(row, 0), name: text(row, 1) }).collect())
     }
@@ -110,7 +81,7 @@ impl<'a> MariadbCopy<'a> {
     ///
     /// # Errors
     /// If the server could not answer, or has ended.
-    pub fn check(&mut self, table: &MariadbTable) -> Result<Vec<String>, MariadbCopyError> {
+    pub fn check(&mut self, table: &MariadbTable) -> Result<Vec<String>, CopyError> {
         let MariadbTable { database, name } = table;
         let statement = format!("CHECK TABLE {}.{} EXTENDED", identifier(database), identifier(name));
         let rows = self.rows(&statement)?;
@@ -127,7 +98,7 @@ impl<'a> MariadbCopy<'a> {
     ///
     /// # Errors
     /// If the statement fails.
-    pub fn holds(&mut self, statement: &str) -> Result<bool, MariadbCopyError> {
+    pub fn holds(&mut self, statement: &str) -> Result<bool, CopyError> {
         let Self { connection, runtime, is_over } = self;
         let asked = wanted(runtime, *is_over, async {
             let mut result = connection.query_iter(statement).await?;
@@ -139,33 +110,14 @@ impl<'a> MariadbCopy<'a> {
         Ok(!has_columns || (!rows.is_empty() && rows.iter().all(is_true)))
     }
 
-    fn rows(&mut self, statement: &str) -> Result<Vec<Row>, MariadbCopyError> {
+    fn rows(&mut self, statement: &str) -> Result<Vec<Row>, CopyError> {
         let Self { connection, runtime, is_over } = self;
         wanted(runtime, *is_over, connection.query(statement))?.map_err(|error| said(&error))
     }
 }
 
-/// Runs `work` to its end, or until nobody wants it any more.
-fn wanted<T>(
-    runtime: &Runtime,
-    is_over: &dyn Fn() -> bool,
-    work: impl Future<Output = T>,
-) -> Result<T, MariadbCopyError> {
-    runtime.block_on(async {
-        let mut work = std::pin::pin!(work);
-        loop {
-            if let Ok(answer) = tokio::time::timeout(LOOK_EVERY, &mut work).await {
-                return Ok(answer);
-            }
-            if is_over() {
-                return Err(MariadbCopyError::Over);
-            }
-        }
-    })
-}
-
-fn said(error: &mysql_async::Error) -> MariadbCopyError {
-    MariadbCopyError::Said(match error {
+fn said(error: &mysql_async::Error) -> CopyError {
+    CopyError::Said(match error {
         mysql_async::Error::Server(said) => format!("{} (error {})", foreign::said(&said.message), said.code),
         other => foreign::said(&other.to_string()),
     })

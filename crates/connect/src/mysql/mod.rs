@@ -5,7 +5,7 @@ mod login;
 mod options;
 mod server;
 
-pub use self::copy::{MariadbCopy, MariadbCopyError, MariadbTable};
+pub use self::copy::{MariadbCopy, MariadbTable};
 pub use self::login::Login;
 pub use self::options::client_options;
 pub use self::server::{BackupFacts, backup_facts};

@@ -163,9 +163,7 @@ fn columns(row: tiberius::Row) -> Columns {
                 ColumnData::I32(Some(number)) => whole(&name, number.into()),
                 ColumnData::Guid(Some(id)) => Value::Text(id.to_string()),
                 ColumnData::Bit(Some(bit)) => Value::Number(bit.into()),
-                ColumnData::Numeric(Some(number)) if number.scale() == 0 => {
-                    u64::try_from(number.value()).map_or(Value::Missing, Value::Number)
-                }
+                ColumnData::Numeric(Some(number)) if number.scale() == 0 => large(number.value()),
                 ColumnData::DateTime(Some(at)) => {
                     date_time(at.days(), at.seconds_fragments()).map_or(Value::Missing, Value::Text)
                 }
@@ -174,6 +172,15 @@ fn columns(row: tiberius::Row) -> Columns {
             (name, value)
         })
         .collect()
+}
+
+/// A position in a log has up to 25 digits: what is too large for a number is a text.
+fn large(number: i128) -> Value {
+    match (u64::try_from(number), number >= 0) {
+        (Ok(number), _) => Value::Number(number),
+        (Err(_), true) => Value::Text(number.to_string()),
+        (Err(_), false) => Value::Missing,
+    }
 }
 
 /// A `datetime`, in the server's own time and whole seconds: days since 1900 and parts of 1/300 s.
@@ -199,6 +206,14 @@ pub fn whole(name: &str, number: i64) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_position_in_a_log_is_not_lost_for_its_digits() {
+        assert!(matches!(large(41_000_000_012_800_037), Value::Number(41_000_000_012_800_037)));
+        let Value::Text(digits) = large(9_999_900_000_012_800_037_i128 * 10) else { panic!("a number") };
+        assert_eq!(digits, "99999000000128000370");
+        assert!(matches!(large(-1), Value::Missing));
+    }
 
     /// RESTORE HEADERONLY says when a backup was made in a type of its own, and each was shown as of no time.
     #[test]

@@ -8,7 +8,7 @@ use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
 use crate::profile::Profile;
-use crate::sqlserver_backup::{BackupKind, ServerVersion};
+use crate::sqlserver_backup::{BackupKind, BackupTrace, ServerVersion};
 use crate::summary::Summary;
 
 /// A page of SQL Server.
@@ -39,6 +39,9 @@ pub struct SqlServerBackupOutcome {
     /// What reading it back found, if it was read back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_back: Option<ReadBack>,
+    /// What the server said of its work, if trace flags were on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<BackupTrace>,
 }
 
 /// How it ended.

@@ -5,6 +5,7 @@ mod refusal;
 mod rules;
 mod server;
 mod statement;
+mod trace;
 mod version;
 mod versions;
 
@@ -16,6 +17,7 @@ pub use statement::{
     CompressionAlgorithm, CompressionLevel, EncryptionAlgorithm, Encryptor, ErrorOptions, Expiry, LogOptions,
     MediaOptions, Overwrite, StatementCompression, Tail, TapeOptions, TransferOptions,
 };
+pub use trace::{BackupTrace, TraceSetting, TraceStep};
 pub use version::{ServerVersion, ServerVersionError};
 pub use versions::{Need, needs, oldest_version};
 

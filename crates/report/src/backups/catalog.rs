@@ -163,7 +163,8 @@ fn result(pruned: &[Pruned], is_dry_run: bool) -> Note {
         _ => backup.stored_bytes,
     };
     let freed = bytes(of(PruneAction::Delete).map(|one| size(&one.backup)).sum());
-    let deleted = number(of(PruneAction::Delete).count());
+    let uploads = of(PruneAction::Delete).filter(|one| one.backup.state == BackupState::NotCompleted).count();
+    let deleted = deleted(of(PruneAction::Delete).count() - uploads, uploads);
     let kept = of(PruneAction::Keep).count() + of(PruneAction::Leave).count();
     let failed = of(PruneAction::Failed).count();
     if failed > 0 {
@@ -175,6 +176,17 @@ fn result(pruned: &[Pruned], is_dry_run: bool) -> Note {
     let verb = if is_dry_run { "would be deleted" } else { "deleted" };
     let room = if is_dry_run { "would be freed" } else { "freed" };
     Note::strong(format!("{deleted} {verb}, {freed} {room}; {kept} kept"))
+}
+
+/// What was never completed is no backup.
+fn deleted(backups: usize, uploads: usize) -> String {
+    let killed =
+        if uploads == 1 { "1 killed upload".to_owned() } else { format!("{uploads} killed uploads") };
+    match (backups, uploads) {
+        (_, 0) => number(backups),
+        (0, _) => killed,
+        _ => format!("{} and {killed}", number(backups)),
+    }
 }
 
 fn number(count: usize) -> String {
@@ -203,4 +215,18 @@ fn reason(reason: &Reason) -> String {
 /// What is kept and deleted for scripts.
 pub fn prune_json(pruned: &[Pruned], rules: &Rules, is_dry_run: bool) -> Value {
     json!({"dry_run": is_dry_run, "rules": rules, "backups": pruned})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: a clean-up said "1 backup deleted" of an upload that had been killed, and somebody looked for that backup.
+    #[test]
+    fn a_killed_upload_is_no_backup() {
+        assert_eq!(deleted(2, 0), "2 backups");
+        assert_eq!(deleted(0, 1), "1 killed upload");
+        assert_eq!(deleted(1, 3), "1 backup and 3 killed uploads");
+        assert_eq!(deleted(0, 0), "0 backups");
+    }
 }

@@ -68,6 +68,7 @@ fn answer(run: &Run, verify: &BackupVerifyOutcome) -> String {
             "complete by its headers: every frame is there, but what is in them was not read".to_owned()
         }
         0 => "the backup is whole: every byte of it was read and is as it was written".to_owned(),
+        _ if verify.damage.iter().all(|one| one.is_missing) => missing(verify),
         1 => "THE BACKUP IS DAMAGED in 1 place".to_owned(),
         _ => format!("THE BACKUP IS DAMAGED in {} places", count(damaged)),
     };
@@ -85,6 +86,18 @@ fn answer(run: &Run, verify: &BackupVerifyOutcome) -> String {
         Newest::Older { .. } => "it is NOT the newest one of its source",
     };
     [line(verify), state, newest.to_owned()].join("; ")
+}
+
+/// Stripes that are not here may be somewhere else.
+fn missing(verify: &BackupVerifyOutcome) -> String {
+    let stripes = verify.damage.iter().filter(|one| one.stripe.is_some()).count();
+    let stripes = if stripes == 1 {
+        "1 stripe is missing".to_owned()
+    } else {
+        format!("{stripes} stripes are missing")
+    };
+    let others = if verify.headers_only { "" } else { "; what is there is not damaged" };
+    format!("THE BACKUP IS NOT WHOLE HERE: {stripes}{others}")
 }
 
 fn bases(verify: &BackupVerifyOutcome) -> String {
@@ -183,6 +196,8 @@ fn notes(verify: &BackupVerifyOutcome) -> Vec<Note> {
 
 #[cfg(test)]
 mod tests {
+    use iostall_model::stripe::BackupDamage;
+
     use super::*;
     use crate::fixture;
 
@@ -200,6 +215,19 @@ mod tests {
         assert!(notes(&verify).iter().any(|note| note.text.contains("nothing about the data")));
         let all = BackupVerifyOutcome { headers_only: false, ..verify };
         assert!(answer(&run, &all).contains("every byte of it was read"), "{}", answer(&run, &all));
+    }
+
+    #[test]
+    fn a_stripe_that_is_not_there_is_not_called_damage() {
+        let run = fixture::judged();
+        let missing = BackupDamage { stripe: Some(2), is_missing: true, ..BackupDamage::default() };
+        let lost = BackupDamage { is_missing: true, ..BackupDamage::default() };
+        let mut verify =
+            BackupVerifyOutcome { damage: vec![missing, lost], ..BackupVerifyOutcome::default() };
+        let said = answer(&run, &verify);
+        assert!(said.contains("NOT WHOLE HERE: 1 stripe is missing; what is there is not damaged"), "{said}");
+        verify.damage.push(BackupDamage::default());
+        assert!(answer(&run, &verify).contains("DAMAGED in 3 places"));
     }
 
     /// The story: last month's set was put in the place of yesterday's, and it was whole.

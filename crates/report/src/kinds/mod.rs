@@ -14,6 +14,7 @@ mod moved;
 mod points;
 mod restore;
 mod sqlserver_backup;
+mod sqlserver_trace;
 mod sqlserver_verify;
 mod striped;
 mod sweep;

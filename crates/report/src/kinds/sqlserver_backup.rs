@@ -5,6 +5,7 @@ use iostall_model::sqlserver_backup::BackupKind;
 use iostall_model::{BackupEnd, ProgressPoint, ReadBack, Run, SqlServerBackupOutcome};
 
 use super::moved::NoSpans;
+use super::sqlserver_trace;
 use super::sqlserver_verify::files;
 use super::striped::processed;
 use crate::fact::Fact;
@@ -125,13 +126,14 @@ fn card(backup: &SqlServerBackupOutcome) -> Vec<Tile> {
 fn section(backup: &SqlServerBackupOutcome) -> Section {
     let listed = backup.read_back.as_ref().map(|found| found.files.as_slice()).unwrap_or_default();
     let files = (!listed.is_empty()).then(|| files(listed));
+    let traced = backup.trace.iter().flat_map(sqlserver_trace::tables);
     Section {
         title: "Result".to_owned(),
         subtitle: line(backup),
         layout: Layout::Facts,
         notes: notes(backup),
         facts: facts(backup),
-        tables: files.into_iter().collect(),
+        tables: files.into_iter().chain(traced).collect(),
         ..Section::default()
     }
 }
@@ -143,6 +145,7 @@ fn facts(backup: &SqlServerBackupOutcome) -> Vec<Fact> {
     let statement: Vec<&str> = backup.statement.split_whitespace().collect();
     facts.push(Fact::new("statement", shown(&statement.join(" "))));
     facts.push(Fact::new("time", duration(backup.elapsed_ns as f64)));
+    facts.extend(backup.trace.as_ref().and_then(sqlserver_trace::buffers));
     let Some(entry) = &backup.history else { return facts };
     let stored = entry.stored_bytes.map_or_else(|| NONE.to_owned(), bytes);
     facts.push(Fact::new("size", format!("{}, stored as {stored}", bytes(entry.bytes))));

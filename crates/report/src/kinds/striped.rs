@@ -197,6 +197,7 @@ mod tests {
             file: Some("base/16384/2619".into()),
             file_offset: Some(1 << 20),
             file_bytes: 8192,
+            is_missing: false,
             message: "the stored bytes have another checksum".into(),
         };
         assert_eq!(

@@ -18,6 +18,7 @@ fn of(damage: &Damage) -> BackupDamage {
         file: damage.file.clone(),
         file_offset: damage.file_offset,
         file_bytes: damage.file_bytes,
+        is_missing: damage.is_missing,
         message: damage.message.clone(),
     }
 }

@@ -104,9 +104,10 @@ impl KnownSets {
         self.sets.entry(set).or_default().made = Some((number, Made { source, entry }));
     }
 
-    /// What is missing or wrong in a set that it is based on proves nothing, and is no damage of its own.
+    /// What is missing or wrong in a set that it is based on proves nothing, and is no damage of its own. Nor is a stripe that was
+    /// not there: it may be on a disk that was not mounted.
     fn prove(&mut self, set: &str, all: bool, damage: &[BackupDamage]) {
-        let is_damaged = damage.iter().any(|one| one.base.is_none());
+        let is_damaged = damage.iter().any(|one| one.base.is_none() && !one.is_missing);
         let all = all && damage.is_empty();
         let known = self.sets.entry(set.to_owned()).or_default();
         match (is_damaged, all) {
@@ -211,6 +212,11 @@ mod tests {
         assert_eq!(proofs(vec![drilled(None)]), Proof::Verified, "no engine was started");
         let of_base = BackupDamage { base: Some("b".into()), ..BackupDamage::default() };
         assert_eq!(proofs(vec![verified(vec![of_base])]), Proof::Unproven, "its base was not there");
+        // The story: the disk with the second stripe was not mounted for one night, and the next clean-up took the set for damaged.
+        let missing = BackupDamage { is_missing: true, ..BackupDamage::default() };
+        let drilled_and = |damage| proofs(vec![drilled(Some("PostgreSQL 15.8")), verified(damage)]);
+        assert_eq!(drilled_and(vec![missing.clone()]), Proof::Drilled);
+        assert_eq!(drilled_and(vec![missing, BackupDamage::default()]), Proof::Damaged);
         let damaged = verified(vec![BackupDamage::default()]);
         assert_eq!(proofs(vec![drilled(Some("PostgreSQL 15.8")), damaged]), Proof::Damaged);
         let failed = DrillOutcome { is_complete: false, ..drill(Some("PostgreSQL 15.8")) };

@@ -28,6 +28,9 @@ pub(super) fn not_newest(newest: &Newest) -> Option<String> {
 pub(super) fn damaged(damage: &[BackupDamage]) -> Option<String> {
     match damage {
         [] => None,
+        [first, ..] if damage.iter().all(|one| one.is_missing) => {
+            Some(format!("the backup is not whole: {}", first.message))
+        }
         [one] => Some(format!("the backup is damaged: {}", one.message)),
         [first, ..] => {
             Some(format!("the backup is damaged in {} places, the first: {}", damage.len(), first.message))

@@ -3,8 +3,6 @@
 //! The server listens on a Unix socket in a private directory, and nobody else uses it. A check of a large database takes
 //! hours, so every wait looks now and then whether it is still wanted.
 
-mod error;
-
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,11 +10,11 @@ use tokio::runtime::Runtime;
 use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Client, Error, Row, Statement};
 
-pub use self::error::CopyError;
 use super::login::{Login, explain};
 use crate::address::{Address, Auth, Engine, PasswordFrom, Tls};
 use crate::error::SourceError;
 use crate::remote::runtime;
+use crate::restored::{CopyError, wanted};
 use crate::secret::Secret;
 
 const SERVER: &str = include_str!("sql/server.sql");
@@ -32,8 +30,6 @@ const CHECK_HEAP: &str = include_str!("sql/check_heap.sql");
 
 /// The port whose number is in the name of the socket.
 pub const COPY_PORT: u16 = 5432;
-/// How often a wait looks whether it is still wanted.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The server's own limit on a statement. Whoever waits has an earlier one.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -186,25 +182,6 @@ impl<'a> CopySession<'a> {
     }
 }
 
-/// Runs `work` to its end, or until nobody wants it any more.
-fn wanted<T>(
-    runtime: &Runtime,
-    is_over: &dyn Fn() -> bool,
-    work: impl Future<Output = T>,
-) -> Result<T, CopyError> {
-    runtime.block_on(async {
-        let mut work = std::pin::pin!(work);
-        loop {
-            if let Ok(answer) = tokio::time::timeout(LOOK_EVERY, &mut work).await {
-                return Ok(answer);
-            }
-            if is_over() {
-                return Err(CopyError::Over);
-            }
-        }
-    })
-}
-
 fn said(error: &Error) -> CopyError {
     CopyError::Said(explain(error))
 }
@@ -245,15 +222,6 @@ mod tests {
             CHECK_HEAP,
         ];
         assert!(all.iter().all(|text| text.starts_with("/* iostall:drill_")), "{all:?}");
-    }
-
-    /// Ctrl-C had no effect until a check of many hours was through.
-    #[test]
-    fn a_wait_that_nobody_wants_any_more_ends() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let never = std::future::pending::<()>();
-        assert!(matches!(wanted(&runtime, &|| true, never), Err(CopyError::Over)));
-        assert!(matches!(wanted(&runtime, &|| true, async { 7 }), Ok(7)));
     }
 
     #[test]

@@ -7,7 +7,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use iostall_connect::mysql::{MariadbCopy, MariadbCopyError, MariadbTable};
+use iostall_connect::CopyError;
+use iostall_connect::mysql::{MariadbCopy, MariadbTable};
 use iostall_engine::files::path_bytes;
 use iostall_host::{Account, Program};
 use iostall_model::backup::{MariadbRecord, StoredName};
@@ -183,8 +184,8 @@ impl MariadbCopyFiles<'_> {
                     Ok(found) => {
                         problems.extend(found.iter().map(|found| format!("{}: {found}", table.name)));
                     }
-                    Err(MariadbCopyError::Over) if self.limits.is_cancelled() => return,
-                    Err(MariadbCopyError::Over) => {
+                    Err(CopyError::Over) if self.limits.is_cancelled() => return,
+                    Err(CopyError::Over) => {
                         problems.push(self.limits.reason());
                         break;
                     }
@@ -210,7 +211,7 @@ impl MariadbCopyFiles<'_> {
             Ok(true) => (CheckState::Passed, "it holds".to_owned()),
             Ok(false) => (CheckState::Failed, "it is not true".to_owned()),
             Err(_) if self.limits.is_cancelled() => return,
-            Err(MariadbCopyError::Over) => (CheckState::Failed, self.limits.reason()),
+            Err(CopyError::Over) => (CheckState::Failed, self.limits.reason()),
             Err(error) => (CheckState::Failed, error.to_string()),
         };
         findings.add(format!("--check {statement:?}"), state, detail, took_ns);

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use iostall_connect::postgres::{CopyDatabase, CopyError, CopyFacts, CopyServer, CopySession};
+use iostall_connect::CopyError;
+use iostall_connect::postgres::{CopyDatabase, CopyFacts, CopyServer, CopySession};
 use iostall_host::{Account, Program};
 use iostall_model::drill::{CheckState, DrillCheck};
 

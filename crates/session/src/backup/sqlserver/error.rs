@@ -5,6 +5,8 @@ use iostall_measure::{ByteCount, Nanos};
 use iostall_model::sqlserver_backup::Refusal;
 use thiserror::Error;
 
+use super::chain_error::ChainError;
+
 /// Why there is no backup.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -47,10 +49,8 @@ pub enum SqlServerBackupError {
     /// Found before anything was restored.
     #[error("{name:?} cannot be the name of a drill's database: {reason}")]
     DrillName { name: String, reason: String },
-    #[error("the backup in place {position} is a {kind} one, and a drill restores a full one")]
-    NotWhole { position: u64, kind: String },
-    #[error("the files hold {backups} backups, and none of them is a full one")]
-    NoFullBackup { backups: usize },
+    #[error(transparent)]
+    Chain(#[from] ChainError),
     #[error(
         "the files of the database take {}, and {directory} has {} left",
         ByteCount(*wanted_bytes),
@@ -136,9 +136,7 @@ impl SqlServerBackupError {
                     .to_owned()
             }
             Self::DrillName { .. } => "name one that does not exist on the server with --as: it is made, checked and dropped".to_owned(),
-            Self::NotWhole { .. } | Self::NoFullBackup { .. } => {
-                "--file names another backup of the files; iostall backup verify --sqlserver URL --from PATH --headers lists them".to_owned()
-            }
+            Self::Chain(error) => error.hint().to_owned(),
             Self::DrillRoom { .. } => "name a directory on another volume with --move-to".to_owned(),
             Self::Drill { error, .. } => error.hint(),
             Self::ReadingStopped { .. } => "nothing was changed, and nothing is known of the backup".to_owned(),

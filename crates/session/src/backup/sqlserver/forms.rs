@@ -7,6 +7,7 @@ use iostall_model::sqlserver_backup::{
 };
 use thiserror::Error;
 
+use super::trace;
 use super::tsql::{self, RestoreCheck, literal};
 
 /// Finds the place of the newest backup.
@@ -28,7 +29,7 @@ impl FormError {
 }
 
 /// The statements, with a comment that says what they need.
-pub fn script(statement: &BackupStatement, read_back: bool) -> String {
+pub fn script(statement: &BackupStatement, read_back: bool, trace_flags: bool) -> String {
     let oldest = oldest_version(statement);
     let mut text = format!("-- Needs SQL Server {oldest} or later.");
     if let Some(bytes) = buffer_bytes(statement) {
@@ -40,7 +41,12 @@ pub fn script(statement: &BackupStatement, read_back: bool) -> String {
         });
     }
     text.push('\n');
-    text.push_str(&body(statement, read_back));
+    if !trace_flags {
+        text.push_str(&body(statement, read_back));
+        return text;
+    }
+    let [on, off] = trace::around();
+    text.push_str(&format!("{on}\n{}{off}\n", body(statement, read_back)));
     text
 }
 

@@ -1,16 +1,19 @@
 //! SQL Server's own BACKUP: written, run, followed and read back. The server reads the database and writes the files; iostall asks.
 
+mod chain_error;
 mod drill;
 mod error;
 mod follow;
 mod forms;
 mod run;
 mod server;
+mod trace;
 mod tsql;
 mod tune;
 mod verify;
 
-pub use drill::{SqlServerDrillRequest, drill, drill_script};
+pub use chain_error::ChainError;
+pub use drill::{DrillTarget, SqlServerDrillRequest, drill, drill_script};
 pub use error::SqlServerBackupError;
 pub use forms::{FormError, agent_job, maintenance_script, script};
 pub use run::{SqlServerBackup, SqlServerBackupRequest, run};

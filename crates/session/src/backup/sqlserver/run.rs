@@ -10,6 +10,7 @@ use iostall_model::{
 use super::error::SqlServerBackupError;
 use super::follow::{Answered, Follower};
 use super::server::{Server, files, history, lists, newest};
+use super::trace::{self, Flags};
 use super::tsql::{self, RestoreCheck};
 use crate::event::Observer;
 use crate::transfer::Transfer;
@@ -24,6 +25,8 @@ pub struct SqlServerBackupRequest {
     pub statement: BackupStatement,
     /// VERIFYONLY, HEADERONLY and FILELISTONLY afterwards.
     pub read_back: bool,
+    /// Have the server say what it does, by trace flags of its session.
+    pub trace_flags: bool,
 }
 
 /// The result of a backup that has begun.
@@ -62,6 +65,7 @@ pub fn run(
         return Err(SqlServerBackupError::Refused { refusals });
     }
     let newest = newest(&mut monitor);
+    let flags = request.trace_flags.then(|| Flags::on(&mut main, before.session_id));
     let text = tsql::backup(statement);
     let mut outcome = SqlServerBackupOutcome {
         server: server.name(),
@@ -91,7 +95,14 @@ pub fn run(
         warnings.push(blind());
     }
     let mut found = Found { follower, newest, statement };
-    let (main, ended) = found.complete(answered, &mut outcome, &mut warnings);
+    let (mut main, ended) = found.complete(answered, &mut outcome, &mut warnings);
+    // Who stopped it does not wait for the error log.
+    let was_stopped = matches!(ended, Some(SqlServerBackupError::Stopped { .. }));
+    match flags.filter(|_| !was_stopped).map(|flags| trace::found(flags, main.as_mut(), &server)) {
+        Some(Ok(found)) => outcome.trace = Some(found),
+        Some(Err(warning)) => warnings.push(warning),
+        None => {}
+    }
     if let (Some(main), true) = (main, request.read_back && !statement.is_to_nul()) {
         outcome.read_back = found.read_back(main, outcome.history.as_ref());
     }

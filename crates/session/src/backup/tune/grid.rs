@@ -1,6 +1,9 @@
 //! The settings among which a search finds the best, whatever they are settings of.
 
+use iostall_measure::Nanos;
 use iostall_stats::halving::neighbours;
+
+use crate::event::TunePlan;
 
 /// The settings that can be tried.
 #[derive(Clone, Debug)]
@@ -63,6 +66,24 @@ impl<S> Grid<S> {
     /// How many settings take too much memory.
     pub(in crate::backup) fn over_memory(&self) -> u64 {
         self.over_memory.len() as u64
+    }
+
+    /// What is about to be done: a trial writes at most so many bytes.
+    pub(in crate::backup) fn plan(
+        &self,
+        budget: Nanos,
+        memory_bytes_max: u64,
+        trial_bytes_max: u64,
+    ) -> TunePlan {
+        TunePlan {
+            settings: self.settings.len() as u64,
+            over_memory: self.over_memory(),
+            budget,
+            memory_bytes_max,
+            trial_bytes_max,
+            whole: None,
+            is_restore: false,
+        }
     }
 
     /// Whether a setting that differs in one respect only takes too much memory.

@@ -5,6 +5,7 @@ use iostall_stats::halving::{Halving, Trial as Look, Tried};
 
 use super::grid::Grid;
 use crate::event::{Event, Observer, RunProgress};
+use crate::transfer::Transfer;
 
 /// A shorter look at a setting says nothing.
 pub(in crate::backup) const LOOK_S_MIN: f64 = 0.1;
@@ -54,6 +55,21 @@ impl Searched {
 /// A search of `grid` whose looks are as long as they are to be.
 pub(in crate::backup) fn halving<S>(grid: &Grid<S>, budget_s: f64) -> Halving {
     Halving::new(grid.neighbours.clone(), grid.default, budget_s, LOOK_S_MIN)
+}
+
+/// Searches `grid` for what is left of `budget`, and shows how far it is; the rest is as with [`search`].
+pub(in crate::backup) fn search_within<S, E>(
+    grid: &Grid<S>,
+    budget: Nanos,
+    transfer: &Transfer,
+    observer: &dyn Observer,
+    measure: &mut dyn FnMut(&S, f64) -> Result<Seen, E>,
+) -> (Searched, Result<(), E>) {
+    let now_s = || Nanos(transfer.elapsed_ns()).seconds();
+    let left_s = budget.seconds() - now_s();
+    let mut measure = |number: usize, seconds: f64| measure(&grid.settings[number], seconds);
+    let mut on = |searched: &Searched| searched.show(transfer.elapsed_ns(), budget, observer);
+    search(halving(grid, left_s), left_s, &now_s, &mut measure, &mut on)
 }
 
 /// Searches for `budget_s` seconds of the clock `now_s`. `measure` looks at a setting for so many seconds; its error ends the

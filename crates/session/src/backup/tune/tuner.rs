@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 
 use iostall_engine::files;
 use iostall_host::memory_available_bytes;
-use iostall_measure::Nanos;
 use iostall_measure::foreign::without_passwords;
 use iostall_model::backup::BackupSettings;
 use iostall_remote::is_object;
@@ -17,7 +16,7 @@ use iostall_transfer::backup::create::{
 use super::axes::{Axes, Given, Setting};
 use super::grid::Grid;
 use super::request::TuneRequest;
-use super::search::{Searched, Seen, halving, search};
+use super::search::{Searched, Seen, search_within};
 use crate::backup::database::DatabaseSource;
 use crate::error::SessionError;
 use crate::event::{Observer, TunePlan};
@@ -136,15 +135,8 @@ impl<'r> Tuner<'r> {
 
     /// What is about to be done.
     pub(super) fn plan(&self, grid: &Grid<Setting>, memory_bytes_max: u64) -> TunePlan {
-        TunePlan {
-            settings: grid.settings.len() as u64,
-            over_memory: grid.over_memory(),
-            budget: self.request.budget,
-            memory_bytes_max,
-            trial_bytes_max: if self.request.targets.is_empty() { 0 } else { self.trial_bytes },
-            whole: None,
-            is_restore: false,
-        }
+        let trial_bytes_max = if self.request.targets.is_empty() { 0 } else { self.trial_bytes };
+        grid.plan(self.request.budget, memory_bytes_max, trial_bytes_max)
     }
 
     pub(super) fn search(
@@ -154,14 +146,8 @@ impl<'r> Tuner<'r> {
         observer: &dyn Observer,
     ) -> (Searched, Result<(), CreateError>) {
         let budget = self.request.budget;
-        let now_s = || Nanos(transfer.elapsed_ns()).seconds();
-        let left_s = budget.seconds() - now_s();
-        let mut measure = |number: usize, seconds: f64| {
-            let options = self.options(&grid.settings[number]);
-            self.trial(&options, None, seconds)
-        };
-        let mut on = |searched: &Searched| searched.show(transfer.elapsed_ns(), budget, observer);
-        search(halving(grid, left_s), left_s, &now_s, &mut measure, &mut on)
+        let mut measure = |setting: &Setting, seconds: f64| self.trial(&self.options(setting), None, seconds);
+        search_within(grid, budget, transfer, observer, &mut measure)
     }
 
     /// Moves data for so many seconds: from memory, or from the next place of the source.

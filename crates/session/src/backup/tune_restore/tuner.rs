@@ -4,7 +4,6 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use iostall_measure::Nanos;
 use iostall_transfer::backup::create::{Trial, TrialLimit};
 use iostall_transfer::backup::read::{OpenSet, ReadChoice};
 use iostall_transfer::backup::restore::{RestoreError, RestoreSample};
@@ -12,7 +11,7 @@ use iostall_transfer::backup::restore::{RestoreError, RestoreSample};
 use super::axes::{Axes, Setting};
 use super::request::RestoreTuneRequest;
 use crate::backup::tune::grid::Grid;
-use crate::backup::tune::search::{Searched, Seen, halving, search};
+use crate::backup::tune::search::{Searched, Seen, search_within};
 use crate::backup::tune::tuner::{memory_max, place_of, trial_bytes};
 use crate::error::{SessionError, UseCaseError};
 use crate::event::{Observer, TunePlan};
@@ -71,15 +70,8 @@ impl<'r> Tuner<'r> {
 
     /// What is about to be done.
     pub(super) fn plan(&self, grid: &Grid<Setting>, memory_bytes_max: u64) -> TunePlan {
-        TunePlan {
-            settings: grid.settings.len() as u64,
-            over_memory: grid.over_memory(),
-            budget: self.request.budget,
-            memory_bytes_max,
-            trial_bytes_max: self.trial_bytes,
-            whole: None,
-            is_restore: true,
-        }
+        let plan = grid.plan(self.request.budget, memory_bytes_max, self.trial_bytes);
+        TunePlan { is_restore: true, ..plan }
     }
 
     pub(super) fn search(
@@ -89,11 +81,8 @@ impl<'r> Tuner<'r> {
         observer: &dyn Observer,
     ) -> (Searched, Result<(), RestoreError>) {
         let budget = self.request.budget;
-        let now_s = || Nanos(transfer.elapsed_ns()).seconds();
-        let left_s = budget.seconds() - now_s();
-        let mut measure = |number: usize, seconds: f64| self.trial(grid.settings[number].choice(), seconds);
-        let mut on = |searched: &Searched| searched.show(transfer.elapsed_ns(), budget, observer);
-        search(halving(grid, left_s), left_s, &now_s, &mut measure, &mut on)
+        let mut measure = |setting: &Setting, seconds: f64| self.trial(setting.choice(), seconds);
+        search_within(grid, budget, transfer, observer, &mut measure)
     }
 
     /// The share of the set at which the next trial begins.

@@ -26,6 +26,8 @@ pub struct Damage {
     pub file_offset: Option<u64>,
     /// How much of the file it is.
     pub file_bytes: u64,
+    /// It is not there, and nothing says that it is damaged: a stripe in another place, and what is in no other stripe.
+    pub is_missing: bool,
     pub message: String,
 }
 

@@ -211,7 +211,7 @@ pub(super) fn stripes(manifest: &Manifest, named: &Named) -> BTreeMap<u16, Resul
         let missing = || {
             let looked: Vec<_> = looked.iter().map(|path| path.display().to_string()).collect();
             let message = format!("the stripe is missing: it is not in {}", looked.join(", "));
-            Box::new(Damage::of_file(Some(record.number), &name, message))
+            Box::new(Damage { is_missing: true, ..Damage::of_file(Some(record.number), &name, message) })
         };
         found.insert(record.number, first_problem.unwrap_or_else(|| Err(missing())));
     }

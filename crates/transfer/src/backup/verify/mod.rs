@@ -198,6 +198,8 @@ impl Verifying<'_> {
         // What a base that is not there would have had is no damage of this set.
         let base = set.chain.damage.iter().find_map(|damage| damage.base);
         let base = base.filter(|_| found.damage.iter().all(|damage| damage.base.is_some()));
+        // With a stripe, what was on it is missing. Without that, somebody has taken content out of the set.
+        let is_missing = set.damage.iter().any(|damage| damage.is_missing);
         let mut not_listed = 0u64;
         let mut listed = 0;
         for entry in &set.manifest.files {
@@ -220,13 +222,14 @@ impl Verifying<'_> {
             found.damage.push(Damage {
                 file: Some(entry.name.to_string()),
                 file_bytes: entry.data_bytes.saturating_sub(there),
+                is_missing: is_missing && there < entry.data_bytes,
                 base,
                 ..Damage::of_file(None, path, message)
             });
         }
         if not_listed > 0 {
             let message = format!("{not_listed} more files are not whole");
-            found.damage.push(Damage { base, ..Damage::of_file(None, path, message) });
+            found.damage.push(Damage { base, is_missing, ..Damage::of_file(None, path, message) });
         }
         if let Some(number) = covered.keys().find(|number| entry_of(&set.manifest, **number).is_none()) {
             let message = format!("the stripes have a file {number} that the manifest does not name");

@@ -9,7 +9,7 @@ use super::super::error::SqlServerBackupError;
 use super::super::follow::{Answered, Follower};
 use super::super::run::cause;
 use super::clean_up::{CleanUp, Made};
-use super::plan;
+use super::plan::{self, Part};
 use super::prepared::Plan;
 use super::request::SqlServerDrillRequest;
 
@@ -29,6 +29,13 @@ const NOT_THE_BACKUP: [&str; 12] = [
     "(error 3119)",
     "(error 1105)",
 ];
+
+/// Errors of RESTORE LOG that say that the log before it went to the point already.
+const BEYOND: [&str; 2] = ["(error 4305)", "(error 4326)"];
+
+fn is_beyond(reason: &str) -> bool {
+    BEYOND.iter().any(|number| reason.contains(number))
+}
 
 /// How a step ended.
 enum Step {
@@ -55,21 +62,11 @@ impl Hold<'_> {
     /// # Errors
     /// If the server could not restore here, or the connection broke.
     pub(super) fn hold(&mut self, main: BlockingConnection) -> Result<(), SqlServerBackupError> {
-        let (request, plan) = (self.request, self.plan);
-        let has_checksums = plan.backup.has_checksums;
-        let text =
-            plan::restore(&plan.statement, plan.backup.position, &request.name, &plan.files, has_checksums);
+        let request = self.request;
         let begun_ns = self.now_ns();
-        let restored = self.step(main, "iostall:drill_restore", &text)?;
+        let restored = self.restore(main);
         self.outcome.restore_ns = self.now_ns() - begun_ns;
-        let read = if has_checksums {
-            "all of it was read, and its checksums fit"
-        } else {
-            "all of it was read; it has no checksums"
-        };
-        let Some(main) = self.decide("restore", restored, read, self.outcome.restore_ns)? else {
-            return Ok(());
-        };
+        let Some(main) = restored? else { return Ok(()) };
         self.made = self.clean_up().made();
         let begun_ns = self.now_ns();
         let recovered = self.step(main, "iostall:drill_recover", &plan::recover(&request.name))?;
@@ -82,6 +79,61 @@ impl Hold<'_> {
         self.outcome.checks_ns = self.now_ns() - begun_ns;
         self.outcome.is_complete = is_complete?;
         Ok(())
+    }
+
+    /// Restores every part. Gives the connection if the database can be recovered.
+    fn restore(
+        &mut self,
+        main: BlockingConnection,
+    ) -> Result<Option<BlockingConnection>, SqlServerBackupError> {
+        let plan = self.plan;
+        let mut main = main;
+        let (mut logs, mut logs_ns) = (0_u64, 0);
+        for part in &plan.parts {
+            let begun_ns = self.now_ns();
+            let text = plan::restore(part, &self.request.name, plan.stop_at);
+            let step = self.step(main, "iostall:drill_restore", &text)?;
+            let elapsed_ns = self.now_ns() - begun_ns;
+            let is_log = part.backup.kind == "log";
+            main = match step {
+                Step::Failed(reason) if part.may_be_beyond && is_beyond(&reason) => self.connect()?,
+                Step::Done(connection, _) if is_log => {
+                    logs += 1;
+                    logs_ns += elapsed_ns;
+                    *connection
+                }
+                Step::Failed(reason) if is_log => {
+                    let step = Step::Failed(format!("{}: {reason}", part.named));
+                    return self.decide("logs", step, "", logs_ns + elapsed_ns);
+                }
+                step => {
+                    let name = if part.backup.kind == "full" { "restore" } else { "differential" };
+                    let passed = self.read(part);
+                    match self.decide(name, step, &passed, elapsed_ns)? {
+                        Some(connection) => connection,
+                        None => return Ok(None),
+                    }
+                }
+            };
+        }
+        if let Some(last) = plan.parts.last().filter(|_| logs > 0) {
+            let backups = if logs == 1 { "1 log backup".to_owned() } else { format!("{logs} log backups") };
+            let until = plan.stop_at.map_or_else(|| last.named.clone(), |time| time.to_string());
+            let detail = format!("{backups}, until {until}");
+            let (name, state) = ("logs".to_owned(), CheckState::Passed);
+            self.outcome.checks.push(DrillCheck { name, state, detail, elapsed_ns: logs_ns });
+        }
+        Ok(Some(main))
+    }
+
+    /// What it proves that a part was restored.
+    fn read(&self, part: &Part) -> String {
+        let read = if part.backup.has_checksums {
+            "all of it was read, and its checksums fit"
+        } else {
+            "all of it was read; it has no checksums"
+        };
+        if self.plan.parts.len() == 1 { read.to_owned() } else { format!("{}: {read}", part.named) }
     }
 
     /// Every check of the database that is online now. Whether all were made.

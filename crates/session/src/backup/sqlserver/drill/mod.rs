@@ -1,5 +1,6 @@
 //! A drill of a server's own backup: it is restored under another name on a server, checked there, and dropped again.
 
+mod chain;
 mod clean_up;
 mod hold;
 mod plan;
@@ -8,21 +9,23 @@ mod request;
 
 use iostall_connect::sqlserver::{BlockingConnection, Columns};
 use iostall_engine::random_bytes;
+#[cfg(test)]
+use iostall_model::BackupHeader;
 use iostall_model::sqlserver_backup::{BackupDevice, BackupStatement};
-use iostall_model::{BackupHeader, DrillOutcome, Run, RunBody, Warning, WarningCode};
+use iostall_model::{DrillOutcome, Run, RunBody, Warning, WarningCode};
 
-pub use self::request::SqlServerDrillRequest;
+pub use self::request::{DrillTarget, SqlServerDrillRequest};
 
+use self::chain::Listed;
 use self::clean_up::CleanUp;
 use self::hold::Hold;
-use self::plan::MovedFile;
+use self::plan::{MovedFile, Part};
 use self::prepared::Plan;
 use super::error::SqlServerBackupError;
 use super::follow::{Answered, Follower};
 use super::run::cause;
-use super::server::{Server, text};
+use super::server::Server;
 use super::tsql::{self, RestoreCheck};
-use super::verify::header;
 use crate::event::Observer;
 use crate::transfer::Transfer;
 
@@ -78,8 +81,9 @@ pub fn drill_script(
 ) -> Result<String, SqlServerBackupError> {
     let server = Server::new(&request.address, &request.password)?;
     let (plan, _, _) = prepare(request, &server, transfer, observer)?;
-    let (name, has_checksums) = (&request.name, plan.backup.has_checksums);
-    let mut text = plan::restore(&plan.statement, plan.backup.position, name, &plan.files, has_checksums);
+    let name = &request.name;
+    let restores = plan.parts.iter().map(|part| plan::restore(part, name, plan.stop_at));
+    let mut text: String = restores.collect();
     text.push_str(&plan::recover(name));
     text.push_str(&plan::check_database(name));
     for statement in &request.statements {
@@ -116,19 +120,39 @@ fn prepare<'a>(
         points: Vec::new(),
         blind_looks: 0,
     };
-    let statement = BackupStatement { devices: request.devices.clone(), ..BackupStatement::default() };
-    let (main, rows) = ask(&mut follower, main, RestoreCheck::Header, &statement, None)?;
-    let (place, backup) = choose(&rows, request.position)?;
-    let position = backup.position.to_string();
-    let (mut main, listed) = ask(&mut follower, main, RestoreCheck::FileList, &statement, Some(&position))?;
-    let files = plan::moved(&listed, &request.name, &request.directory, &token()?);
+    let media: Vec<BackupStatement> = request
+        .media
+        .iter()
+        .map(|devices| BackupStatement { devices: devices.clone(), ..BackupStatement::default() })
+        .collect();
+    let mut all = Vec::new();
+    for (number, statement) in media.iter().enumerate() {
+        let (connection, rows) = ask(&mut follower, main, RestoreCheck::Header, statement, None)?;
+        main = connection;
+        all.extend(rows.iter().map(|row| Listed::of(number, row)));
+    }
+    let links = chain::chain(&all, &request.target)?;
+    let token = token()?;
+    let (mut files, mut parts) = (Vec::new(), Vec::new());
+    for link in &links {
+        let listed = &all[link.index];
+        let statement = media[listed.media].clone();
+        let position = listed.backup.position.to_string();
+        let (connection, rows) =
+            ask(&mut follower, main, RestoreCheck::FileList, &statement, Some(&position))?;
+        main = connection;
+        let new_files = plan::moved(&rows, &files, &request.name, &request.directory, &token);
+        files.extend(new_files.iter().cloned());
+        let (backup, may_be_beyond) = (listed.backup.clone(), link.may_be_beyond);
+        parts.push(Part { statement, backup, new_files, named: listed.named(), may_be_beyond });
+    }
     let warnings = check_room(&mut main, request, &files)?;
-    let row = &rows[place];
+    let last = links.last().map(|link| &all[link.index]);
     let plan = Plan {
-        set: text(row, "BackupSetGUID").replace('-', "").to_lowercase(),
-        made_utc: super::server::made_utc(row),
-        statement,
-        backup,
+        parts,
+        stop_at: request.target.time(),
+        set: last.map(|last| last.set.replace('-', "")).unwrap_or_default(),
+        made_utc: last.and_then(|last| last.made_utc),
         files,
         engine: format!("SQL Server {} ({})", before.facts.version, before.facts.edition),
         warnings,
@@ -149,28 +173,9 @@ fn check_request(request: &SqlServerDrillRequest) -> Result<(), SqlServerBackupE
     if directory.trim().is_empty() || directory.contains('\0') {
         return refused("--move-to names no directory for its files");
     }
-    match request.devices.iter().find(|device| **device == BackupDevice::Nul) {
+    match request.media.iter().flatten().find(|device| **device == BackupDevice::Nul) {
         Some(device) => Err(SqlServerBackupError::NothingThere { device: device.name().to_owned() }),
         None => Ok(()),
-    }
-}
-
-/// The backup to restore, and its row: the one in that place, or the last full one.
-fn choose(rows: &[Columns], position: Option<u64>) -> Result<(usize, BackupHeader), SqlServerBackupError> {
-    let backups: Vec<BackupHeader> = rows.iter().map(header).collect();
-    let count = backups.len();
-    let is_it = |backup: &BackupHeader| match position {
-        Some(position) => backup.position == position,
-        None => backup.kind == "full",
-    };
-    let found = backups.into_iter().enumerate().rfind(|(_, backup)| is_it(backup));
-    match (found, position) {
-        (Some((_, backup)), _) if backup.kind != "full" => {
-            Err(SqlServerBackupError::NotWhole { position: backup.position, kind: backup.kind })
-        }
-        (Some(found), _) => Ok(found),
-        (None, Some(position)) => Err(SqlServerBackupError::NoSuchBackup { position, backups: count }),
-        (None, None) => Err(SqlServerBackupError::NoFullBackup { backups: count }),
     }
 }
 
@@ -227,17 +232,24 @@ fn token() -> Result<String, SqlServerBackupError> {
 }
 
 fn outcome(request: &SqlServerDrillRequest, plan: &Plan, server: &Server) -> DrillOutcome {
-    let devices: Vec<&str> = request.devices.iter().map(BackupDevice::name).collect();
+    let mut devices: Vec<&str> = Vec::new();
+    for device in plan.parts.iter().flat_map(|part| &part.statement.devices) {
+        if !devices.contains(&device.name()) {
+            devices.push(device.name());
+        }
+    }
+    let source = plan.parts.first().map(|part| format!("{}: {}", part.backup.server, part.backup.database));
+    let (bytes, stored_bytes) = plan.bytes();
     DrillOutcome {
         set: plan.set.clone(),
         from: devices.join(", "),
-        source: format!("{}: {}", plan.backup.server, plan.backup.database),
+        source: source.unwrap_or_default(),
         made_utc: plan.made_utc,
         scratch: format!("database {} on {}, files in {}", request.name, server.name(), request.directory),
         engines: vec![plan.engine.clone()],
         files: plan.files.len() as u64,
-        bytes: plan.backup.bytes,
-        stored_bytes: plan.backup.stored_bytes.unwrap_or(plan.backup.bytes),
+        bytes,
+        stored_bytes,
         ..DrillOutcome::default()
     }
 }
@@ -251,8 +263,24 @@ pub(super) fn drill_statements(statement: &BackupStatement, name: &str) -> Vec<S
         bytes: 0,
     };
     let files = [file("it's data", r"F:\it's drill\1.mdf"), file("log]", r"F:\it's drill\2.ldf")];
+    let part = |kind: &str, new_files: &[MovedFile]| Part {
+        statement: statement.clone(),
+        backup: BackupHeader {
+            position: 2,
+            kind: kind.into(),
+            has_checksums: true,
+            ..BackupHeader::default()
+        },
+        new_files: new_files.to_vec(),
+        named: String::new(),
+        may_be_beyond: false,
+    };
+    let stop_at = Some(jiff::civil::date(2026, 5, 28).at(3, 0, 0, 0));
     vec![
-        plan::restore(statement, 2, name, &files, true),
+        plan::restore(&part("full", &files), name, stop_at),
+        plan::restore(&part("differential", &[]), name, stop_at),
+        plan::restore(&part("log", &files[..1]), name, None),
+        plan::restore(&part("log", &[]), name, stop_at),
         plan::recover(name),
         plan::check_database(name),
         plan::in_database(name, "EXECUTE dbo.check_orders;"),

@@ -5,7 +5,9 @@ use iostall_connect::sqlserver::Columns;
 use super::super::server::{number, text};
 use super::super::tsql::{identifier, literal};
 use crate::backup::sqlserver::tsql;
+use iostall_model::BackupHeader;
 use iostall_model::sqlserver_backup::BackupStatement;
+use jiff::civil::DateTime;
 
 /// A file of the database in the backup, and where it is restored to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,9 +20,15 @@ pub(super) struct MovedFile {
 /// Characters that a file of Windows cannot have in its name.
 const NOT_IN_NAMES: [char; 9] = ['<', '>', ':', '"', '/', '\\', '|', '?', '*'];
 
-/// The files that FILELISTONLY lists, each with a place in `directory`. `token` makes names that nothing else has: by them the database
-/// is known again.
-pub(super) fn moved(rows: &[Columns], name: &str, directory: &str, token: &str) -> Vec<MovedFile> {
+/// The files that FILELISTONLY lists and that are not `known`, each with a place in `directory`. `token` makes names that nothing else has:
+/// by them the database is known again.
+pub(super) fn moved(
+    rows: &[Columns],
+    known: &[MovedFile],
+    name: &str,
+    directory: &str,
+    token: &str,
+) -> Vec<MovedFile> {
     let is_windows = directory.contains('\\') || directory.get(1..2) == Some(":");
     let separator = if is_windows { '\\' } else { '/' };
     let plain: String = name
@@ -29,7 +37,8 @@ pub(super) fn moved(rows: &[Columns], name: &str, directory: &str, token: &str) 
         .take(60)
         .collect();
     let directory = directory.trim_end_matches(['/', '\\']);
-    let mut has_data = false;
+    let mut has_data = !known.is_empty();
+    let is_new = |row: &&Columns| !known.iter().any(|file| file.logical_name == text(row, "LogicalName"));
     let file = |(place, row): (usize, &Columns)| {
         let kind = text(row, "Type");
         let end = match kind.as_str() {
@@ -41,36 +50,48 @@ pub(super) fn moved(rows: &[Columns], name: &str, directory: &str, token: &str) 
         };
         MovedFile {
             logical_name: text(row, "LogicalName"),
-            to: format!("{directory}{separator}{plain}_{token}_{}{end}", place + 1),
+            to: format!("{directory}{separator}{plain}_{token}_{place}{end}"),
             bytes: number(row, "Size").unwrap_or(0),
         }
     };
-    rows.iter().enumerate().map(file).collect()
+    (known.len() + 1..).zip(rows.iter().filter(is_new)).map(file).collect()
+}
+
+/// One backup to restore, and what is new in it.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// The devices.
+    pub(super) statement: BackupStatement,
+    pub(super) backup: BackupHeader,
+    /// Files of the database that the backups before it do not have.
+    pub(super) new_files: Vec<MovedFile>,
+    /// In words, with its place.
+    pub(super) named: String,
+    /// The point may be in the log backup before it, and then the server refuses this one.
+    pub(super) may_be_beyond: bool,
 }
 
 /// RESTORE under `name`, which does not overwrite anything: there is no REPLACE in it. The database is left as it is before recovery, so
-/// that the two are timed apart.
-pub(super) fn restore(
-    statement: &BackupStatement,
-    position: u64,
-    name: &str,
-    files: &[MovedFile],
-    has_checksums: bool,
-) -> String {
+/// that the two are timed apart, and more can be restored. Of the log, nothing after `stop_at` is restored.
+pub(super) fn restore(part: &Part, name: &str, stop_at: Option<DateTime>) -> String {
+    let Part { statement, backup, new_files, .. } = part;
     let mut words = Vec::new();
     // A blob holds one backup, and RESTORE refuses to be told which.
     if !statement.is_to_url() {
-        words.push(format!("FILE = {position}"));
+        words.push(format!("FILE = {}", backup.position));
     }
     words.extend(
-        files.iter().map(|file| format!("MOVE {} TO {}", literal(&file.logical_name), literal(&file.to))),
+        new_files.iter().map(|file| format!("MOVE {} TO {}", literal(&file.logical_name), literal(&file.to))),
     );
-    if has_checksums {
+    if backup.has_checksums {
         words.push("CHECKSUM".to_owned());
     }
+    let is_log = backup.kind == "log";
+    words.extend(stop_at.filter(|_| is_log).map(|at| format!("STOPAT = {}", literal(&at.to_string()))));
     words.push("NORECOVERY".to_owned());
     let from = tsql::devices(&statement.devices);
-    tsql::ended(format!("RESTORE DATABASE {}\nFROM {from}", identifier(name)), &words)
+    let what = if is_log { "LOG" } else { "DATABASE" };
+    tsql::ended(format!("RESTORE {what} {}\nFROM {from}", identifier(name)), &words)
 }
 
 /// Recovery: the rest of what a server does before a database can be used.
@@ -154,7 +175,7 @@ mod tests {
     fn every_file_has_a_name_of_its_own_whatever_the_database_is_called() {
         let rows = [listed("data", "D"), listed("more", "D"), listed("log", "L"), listed("fs", "S")];
         let places = |name: &str, directory: &str| -> Vec<String> {
-            moved(&rows, name, directory, "0f1e").into_iter().map(|file| file.to).collect()
+            moved(&rows, &[], name, directory, "0f1e").into_iter().map(|file| file.to).collect()
         };
         assert_eq!(
             places("dr:ill\n", r"E:\drill\"),
@@ -166,6 +187,11 @@ mod tests {
             ]
         );
         assert_eq!(places("x", "/var/opt/drill")[0], "/var/opt/drill/x_0f1e_1.mdf");
+        // One that came after the full backup.
+        let known = moved(&rows[..3], &[], "x", "/drill", "0f1e");
+        let rows = [listed("log", "L"), listed("data", "D"), listed("new", "D")];
+        let new = moved(&rows, &known, "x", "/drill", "0f1e");
+        assert_eq!(new.iter().map(|file| file.to.as_str()).collect::<Vec<_>>(), ["/drill/x_0f1e_4.ndf"]);
     }
 
     /// The story: a script restored WITH REPLACE under the name of a database that somebody had made since.
@@ -173,13 +199,23 @@ mod tests {
     fn nothing_is_replaced_and_only_its_own_database_is_dropped() {
         let devices = vec![BackupDevice::of(r"E:\b\1.bak"), BackupDevice::of(r"F:\it's 2.bak")];
         let statement = BackupStatement { devices, ..BackupStatement::default() };
-        let files = moved(&[listed("it's data", "D")], "a]b", r"E:\drill", "0f1e");
-        let text = restore(&statement, 2, "a]b", &files, true);
+        let files = moved(&[listed("it's data", "D")], &[], "a]b", r"E:\drill", "0f1e");
+        let backup =
+            BackupHeader { position: 2, kind: "full".into(), has_checksums: true, ..BackupHeader::default() };
+        let named = String::new();
+        let mut part = Part { statement, backup, new_files: files.clone(), named, may_be_beyond: false };
+        let text = restore(&part, "a]b", None);
         assert_eq!(
             text,
             "RESTORE DATABASE [a]]b]\nFROM DISK = N'E:\\b\\1.bak',\n   DISK = N'F:\\it''s 2.bak'\nWITH FILE = 2,\n     \
              MOVE N'it''s data' TO N'E:\\drill\\a]b_0f1e_1.mdf',\n     CHECKSUM,\n     NORECOVERY;\n"
         );
+        part.backup.kind = "log".into();
+        part.new_files.clear();
+        let stop_at = Some(jiff::civil::date(2026, 5, 28).at(3, 0, 0, 0));
+        assert!(restore(&part, "a]b", stop_at).ends_with(
+            "WITH FILE = 2,\n     CHECKSUM,\n     STOPAT = N'2026-05-28T03:00:00',\n     NORECOVERY;\n"
+        ));
         let dropped = drop("a]b", Some((9, "2026-11-23T04:00:00")), &files);
         for part in [
             "d.database_id = 9",

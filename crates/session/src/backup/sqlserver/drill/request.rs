@@ -2,15 +2,29 @@
 
 use iostall_connect::{Address, Secret};
 use iostall_model::sqlserver_backup::BackupDevice;
+use jiff::civil::DateTime;
+
+/// Up to where a drill restores.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DrillTarget {
+    /// The last full backup of the files, and nothing on it.
+    #[default]
+    LastFull,
+    /// The backup in this place of the first media set, with everything that it needs.
+    Position(u64),
+    /// Everything that there is.
+    End,
+    /// STOPAT: this second, in the local time of the server that made the backups.
+    Time(DateTime),
+}
 
 /// What to restore, under which name, and what to ask of it.
 pub struct SqlServerDrillRequest {
     pub address: Address,
     pub password: Secret,
-    /// All stripes of the media set.
-    pub devices: Vec<BackupDevice>,
-    /// Which backup of the media set; `None` for the last full one.
-    pub position: Option<u64>,
+    /// The media sets, each with all of its stripes. The first has the full backup, the others what goes on it.
+    pub media: Vec<Vec<BackupDevice>>,
+    pub target: DrillTarget,
     /// The name of the database that is made. There must be none of it.
     pub name: String,
     /// The directory for its files, as the server sees it.
@@ -19,4 +33,14 @@ pub struct SqlServerDrillRequest {
     pub statements: Vec<String>,
     /// Leaves the database there.
     pub keep: bool,
+}
+
+impl DrillTarget {
+    /// Where the log is to end, if that is said as a time.
+    pub(super) fn time(&self) -> Option<DateTime> {
+        match self {
+            Self::Time(time) => Some(*time),
+            Self::LastFull | Self::Position(_) | Self::End => None,
+        }
+    }
 }

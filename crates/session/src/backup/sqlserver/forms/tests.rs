@@ -14,7 +14,7 @@ fn to(devices: &[&str]) -> BackupStatement {
 fn a_script_says_which_version_it_needs_and_what_its_buffers_take() {
     let mut statement = to(&[r"E:\b\1.bak"]);
     assert!(
-        script(&statement, false)
+        script(&statement, false, false)
             .starts_with("-- Needs SQL Server 2008 R2 or later.\nBACKUP DATABASE [sales]\n")
     );
     statement.transfer = TransferOptions {
@@ -23,14 +23,14 @@ fn a_script_says_which_version_it_needs_and_what_its_buffers_take() {
         ..TransferOptions::default()
     };
     statement.compression = Some(StatementCompression::On);
-    let text = script(&statement, false);
+    let text = script(&statement, false, false);
     assert!(text.contains("256 MiB of the server's memory, and compression up to three times"), "{text}");
 }
 
 /// The story: a backup was appended to a file, and the VERIFYONLY behind it read the first backup in the file, of last week.
 #[test]
 fn an_appended_backup_is_verified_in_its_own_place() {
-    let text = script(&to(&[r"E:\b\1.bak"]), true);
+    let text = script(&to(&[r"E:\b\1.bak"]), true, false);
     assert!(text.contains("DECLARE @database sysname = N'sales';"), "{text}");
     assert!(
         text.contains("RESTORE VERIFYONLY\nFROM DISK = N'E:\\b\\1.bak'\nWITH FILE = @position;"),

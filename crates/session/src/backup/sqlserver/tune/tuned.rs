@@ -57,15 +57,9 @@ impl Tuned {
 
     pub(super) fn plan(&self, request: &ServerTuneRequest, figures: &Figures) -> TunePlan {
         let bytes = figures.past_bytes.or(figures.database_bytes).unwrap_or_default();
-        TunePlan {
-            settings: self.grid.settings.len() as u64,
-            over_memory: self.grid.over_memory(),
-            budget: request.budget,
-            memory_bytes_max: self.memory_max,
-            trial_bytes_max: if request.statement.is_to_nul() { 0 } else { bytes },
-            is_restore: false,
-            whole: Some(WholeBackup { bytes, seconds: figures.past_s }),
-        }
+        let trial_bytes_max = if request.statement.is_to_nul() { 0 } else { bytes };
+        let whole = Some(WholeBackup { bytes, seconds: figures.past_s });
+        TunePlan { whole, ..self.grid.plan(request.budget, self.memory_max, trial_bytes_max) }
     }
 
     pub(super) fn search(
