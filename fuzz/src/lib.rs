@@ -20,7 +20,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self { name: "alerts", check: readers::toml::alerts, seeds: &["docs/alerts.toml"] },
         Self {
             name: "backup-content",
@@ -45,6 +45,11 @@ impl Reader {
         Self { name: "diskspd-line", check: readers::diskspd::line, seeds: &["fuzz/corpus/diskspd-line"] },
         Self { name: "diskspd-xml", check: readers::diskspd::xml, seeds: &["fuzz/corpus/diskspd-xml"] },
         Self { name: "fio", check: readers::fio::jobs, seeds: &["fuzz/corpus/fio"] },
+        Self {
+            name: "incremental-file",
+            check: iostall_transfer::backup::fuzzing::incremental_file,
+            seeds: &["fuzz/corpus/incremental-file"],
+        },
         Self { name: "journal", check: readers::transfer::journal, seeds: &["fuzz/corpus/journal"] },
         Self { name: "manifest", check: readers::transfer::manifest, seeds: &["fuzz/corpus/manifest"] },
         Self { name: "postgres", check: readers::postgres::config, seeds: &["fuzz/corpus/postgres"] },

@@ -9,7 +9,7 @@ use super::entry::FileEntry;
 use super::object_lock::ObjectLock;
 use super::set_id::SetId;
 use super::settings::BackupSettings;
-use super::source::SourceRecord;
+use super::source::{PostgresRecord, SourceKind, SourceRecord};
 
 /// What makes stripes a backup: it names every stripe and every file. It is written last, so a set without
 /// one was not completed.
@@ -39,6 +39,21 @@ pub struct Manifest {
     pub warnings: Vec<String>,
     /// By number.
     pub files: Vec<FileEntry>,
+}
+
+impl Manifest {
+    /// The clusters of PostgreSQL in it.
+    pub fn postgres(&self) -> impl Iterator<Item = &PostgresRecord> {
+        self.sources.iter().filter_map(|source| match &source.kind {
+            SourceKind::Postgresql(record) => Some(record),
+            _ => None,
+        })
+    }
+
+    /// Whether a server has made it as an increment: files of it are put together with those of its base.
+    pub fn is_server_increment(&self) -> bool {
+        self.postgres().any(|record| record.increment_from.is_some())
+    }
 }
 
 /// One stripe of a set.

@@ -52,6 +52,10 @@ pub struct PostgresRecord {
     pub from_standby: bool,
     #[serde(default, skip_serializing_if = "Through::is_files")]
     pub through: Through,
+    /// Of an increment that the server has made: where the backup began that it continues. Files of relations have only the blocks that
+    /// changed since, and are called `INCREMENTAL.NAME`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub increment_from: Option<String>,
     /// Its tablespaces besides the two that every cluster has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tablespaces: Vec<TablespaceRecord>,

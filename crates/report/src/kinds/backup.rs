@@ -155,8 +155,12 @@ fn facts(backup: &BackupOutcome) -> Vec<Fact> {
             1 => ", which is based on another one".to_owned(),
             more => format!(", which is based on {more} others"),
         };
-        let same = bytes(backup.base_bytes);
-        facts.push(Fact::new("base", format!("{}{more}; {same} are as they were there", shown(base))));
+        // An increment that the server has made was not compared.
+        let same = match backup.base_bytes {
+            0 => String::new(),
+            same => format!("; {} are as they were there", bytes(same)),
+        };
+        facts.push(Fact::new("base", format!("{}{more}{same}", shown(base))));
     }
     facts.push(Fact::new("moved", moved_by(&backup.shape)));
     facts.extend(backup.shape.caching_reasons.iter().map(|reason| Fact::new("buffered", shown(reason))));

@@ -7,7 +7,7 @@ use iostall_host::System;
 use iostall_transfer::backup::catalog::{FoundSet, Place, ScanError, SetState, scan};
 use iostall_transfer::backup::codec::Unlock;
 use iostall_transfer::backup::create::{Base, CreateError};
-use iostall_transfer::backup::read::open;
+use iostall_transfer::backup::read::{OpenSet, open};
 
 use super::known::source_name;
 
@@ -22,10 +22,11 @@ pub struct BaseRequest {
 
 impl BaseRequest {
     /// Reads what is needed of the set. `sources` are those of the backup, as they are named.
-    pub(super) fn open(&self, sources: &[String]) -> Result<Arc<Base>, CreateError> {
+    pub(super) fn open(&self, sources: &[String]) -> Result<(Arc<OpenSet>, Arc<Base>), CreateError> {
         let from = self.files(sources)?;
         let set = open(&from, self.unlock.as_ref()).map_err(CreateError::Base)?;
-        Ok(Arc::new(Base::of(&set)?))
+        let base = Base::of(&set)?;
+        Ok((Arc::new(set), Arc::new(base)))
     }
 
     fn are_directories(&self) -> Result<bool, CreateError> {

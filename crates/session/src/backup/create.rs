@@ -15,11 +15,13 @@ use iostall_transfer::backup::codec::Lock;
 use iostall_transfer::backup::create::{
     self, CreateError, CreateOptions, Made, PagesSeen, PreparedSource, SourceRequest,
 };
+use iostall_transfer::backup::read::OpenSet;
 use iostall_transfer::rate::RateLimit;
 
 use super::base::BaseRequest;
 use super::database::{DatabaseSourceError, ReadyDatabase};
 use super::lock_for::LockFor;
+use super::postgres::PostgresBackupError;
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
 use crate::transfer::{Transfer, target};
@@ -113,12 +115,13 @@ pub fn create(
         BackupSource::Path(path) => Some(path.clone()),
         BackupSource::StandardInput | BackupSource::Database(_) | BackupSource::Prepared(_) => None,
     });
-    let base = request.base.as_ref().map(|base| base.open(&sources)).transpose()?;
+    let (base_set, base) = request.base.as_ref().map(|base| base.open(&sources)).transpose()?.unzip();
     let options = CreateOptions { base, ..options(&request, transfer.rate())? };
     // Before a server is put into backup mode, or an hour is spent on a list of files.
     create::check(&options)?;
     let done = transfer.work(observer, |progress| -> Result<Made, SessionError> {
-        let requests = request.sources.into_iter().map(|source| requested(source, progress));
+        let requests = request.sources.into_iter();
+        let requests = requests.map(|source| requested(source, base_set.as_ref(), progress));
         let requests = requests.collect::<Result<Vec<_>, SessionError>>()?;
         let prepared = create::prepare(requests, &options.targets, progress)?;
         if options.compression != Compression::None {
@@ -126,7 +129,17 @@ pub fn create(
                 observer.on(&Event::MayNotFit { message: &format!("this backup may not fit: {shortage}") });
             }
         }
-        Ok(create::create(&options, prepared, progress)?)
+        if prepared.len() > 1 && prepared.iter().any(is_server_increment) {
+            // Its files would have other names than those of its base.
+            let why = "it must be the only source".to_owned();
+            return Err(DatabaseSourceError::from(PostgresBackupError::NoIncrement { why }).into());
+        }
+        // What a server has not sent again cannot be compared.
+        let base = match &options.base {
+            Some(base) if prepared.iter().any(is_server_increment) => Some(Arc::new(base.without_content())),
+            base => base.clone(),
+        };
+        Ok(create::create(&CreateOptions { base, ..options.clone() }, prepared, progress)?)
     });
     let has_begun = transfer.progress().now().bytes_done > 0;
     let (made, ended) = match done {
@@ -165,10 +178,18 @@ fn options(
     })
 }
 
-fn requested(source: BackupSource, progress: &Progress) -> Result<SourceRequest, SessionError> {
+fn is_server_increment(source: &PreparedSource) -> bool {
+    matches!(&source.record.kind, SourceKind::Postgresql(record) if record.increment_from.is_some())
+}
+
+fn requested(
+    source: BackupSource,
+    base: Option<&Arc<OpenSet>>,
+    progress: &Progress,
+) -> Result<SourceRequest, SessionError> {
     Ok(match source {
         BackupSource::Database(database) => {
-            let prepared = database.prepare(&progress.cancel_flag());
+            let prepared = database.prepare(base, &progress.cancel_flag());
             let failed = |error: DatabaseSourceError| {
                 if error.is_cancelled() { CreateError::Cancelled.into() } else { SessionError::from(error) }
             };

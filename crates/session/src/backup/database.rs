@@ -10,6 +10,7 @@ use std::time::Duration;
 use iostall_connect::{Address, AddressError, Engine, Secret, SourceError};
 use iostall_model::backup::Through;
 use iostall_transfer::backup::create::PreparedSource;
+use iostall_transfer::backup::read::OpenSet;
 use thiserror::Error;
 
 use super::mariadb::{self, MariadbBackupError, MariadbRequest};
@@ -167,8 +168,12 @@ impl ReadyDatabase {
     }
 
     /// Begins to back it up: a server is put into backup mode, and a file is copied. Both end when the result is dropped. Ends
-    /// early once `cancel` is set.
-    pub fn prepare(self, cancel: &Arc<AtomicBool>) -> Result<PreparedSource, DatabaseSourceError> {
+    /// early once `cancel` is set. A server that makes increments itself makes one on `base`.
+    pub fn prepare(
+        self,
+        base: Option<&Arc<OpenSet>>,
+        cancel: &Arc<AtomicBool>,
+    ) -> Result<PreparedSource, DatabaseSourceError> {
         let is_cancelled: &dyn Fn() -> bool = &|| cancel.load(Ordering::Relaxed);
         match self.0 {
             Ready::Mariadb(request) => Ok(mariadb::prepare(&request, cancel)?),
@@ -178,7 +183,8 @@ impl ReadyDatabase {
             }
             Ready::Postgres { address, password, through } => {
                 let (address, fast_checkpoint) = (*address, true);
-                let request = PostgresRequest { address, password, limit: LIMIT, fast_checkpoint, through };
+                let (limit, base) = (LIMIT, base.cloned());
+                let request = PostgresRequest { address, password, limit, fast_checkpoint, through, base };
                 Ok(postgres::prepare(&request, cancel)?)
             }
         }
@@ -246,7 +252,7 @@ mod tests {
         let ask = |_: &str| Ok(None);
         let ready = DatabaseSource::Sqlite(path.clone()).ready(directory.path(), None, None, &ask).unwrap();
         assert_eq!(ready.named(), format!("sqlite:{}", path.display()));
-        let error = ready.prepare(&Arc::default()).err().unwrap();
+        let error = ready.prepare(None, &Arc::default()).err().unwrap();
         assert!(!error.is_cancelled());
         assert!(error.to_string().contains("is not a database of SQLite"), "{error}");
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "the copy was left behind");

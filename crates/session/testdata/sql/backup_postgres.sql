@@ -116,6 +116,9 @@ SELECT pg_switch_wal()
 -- name: promote
 SELECT pg_promote(false)
 
+-- name: summarize
+ALTER SYSTEM SET summarize_wal = on
+
 -- name: reload
 SELECT pg_reload_conf()
 

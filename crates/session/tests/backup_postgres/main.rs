@@ -6,6 +6,7 @@ mod made;
 mod protocol;
 mod replication;
 mod restored;
+mod server_increments;
 #[path = "."]
 mod servers {
     #[path = "../../../collect/tests/watch/servers/postgres.rs"]
@@ -48,6 +49,7 @@ fn request(port: u16) -> PostgresRequest {
         limit: Duration::from_secs(600),
         fast_checkpoint: true,
         through: Some(Through::Files),
+        base: None,
     }
 }
 

@@ -209,6 +209,7 @@ fn base_backup(version: u32) {
         fast_checkpoint: true,
         with_log: true,
         has_manifest: true,
+        is_increment: false,
     };
     let mut backup = session(&server).base_backup(&options).unwrap();
     let (start, timeline) = backup.start();

@@ -11,6 +11,7 @@ use super::format::{
     put_index,
 };
 use super::manifest_file;
+use super::pages::IncrementalFile;
 use super::tar::TarReader;
 use super::xbstream::{XbstreamPiece, XbstreamReader};
 
@@ -118,6 +119,16 @@ pub fn manifest(input: &[u8]) {
     match again {
         Ok(again) => assert_eq!(again.manifest, opened.manifest),
         Err(error) => panic!("its own file is refused: {error}"),
+    }
+}
+
+/// The header of a part of a relation: what is accepted has as many blocks as the file has room for, each once.
+pub fn incremental_file(input: &[u8]) {
+    let length = input.len() as u64;
+    if let Ok(file) = IncrementalFile::parse(input, length, BLOCK) {
+        assert_eq!(file.data_at + file.blocks.len() as u64 * u64::from(BLOCK), length);
+        assert!(file.blocks.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(file.blocks.last().is_none_or(|last| *last < file.length_blocks()));
     }
 }
 

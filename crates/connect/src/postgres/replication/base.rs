@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
 use postgres_protocol::message::backend::Message;
+use postgres_protocol::message::frontend::{self, CopyData};
 
 use super::error::ReplicationError;
 use super::session::ReplicationSession;
@@ -12,6 +13,9 @@ use super::wire::{Incoming, Row, row, said};
 use crate::postgres::lsn::Lsn;
 
 const ACTION: &str = "make a base backup";
+const UPLOAD: &str = "take the manifest of a backup";
+/// Bytes of a manifest in one message.
+const UPLOAD_BYTES: usize = 64 << 10;
 /// The first version whose options stand in brackets, and whose archives come in one stream.
 const NEW_SYNTAX: u32 = 15;
 /// The first version with manifests.
@@ -37,6 +41,8 @@ pub struct BaseBackupOptions {
     pub with_log: bool,
     /// Whether a manifest follows, from version 13.
     pub has_manifest: bool,
+    /// Whether only what changed since the backup is sent whose manifest the server has been given, from version 17.
+    pub is_increment: bool,
 }
 
 /// A part of the server's files.
@@ -72,9 +78,10 @@ impl BaseBackupOptions {
         let checkpoint = if self.fast_checkpoint { "fast" } else { "spread" };
         if version >= NEW_SYNTAX {
             let manifest = if has_manifest { "yes" } else { "no" };
-            let log = self.with_log;
+            let (log, increment) = (self.with_log, if self.is_increment { ", INCREMENTAL" } else { "" });
             return format!(
-                "BASE_BACKUP (LABEL '{label}', PROGRESS, CHECKPOINT '{checkpoint}', WAL {log}, WAIT false, MANIFEST '{manifest}')"
+                "BASE_BACKUP (LABEL '{label}', PROGRESS, CHECKPOINT '{checkpoint}', WAL {log}, WAIT false, MANIFEST '{manifest}'\
+                 {increment})"
             );
         }
         let mut command = format!("BASE_BACKUP LABEL '{label}' PROGRESS NOWAIT");
@@ -102,6 +109,37 @@ pub struct BaseBackup {
 }
 
 impl ReplicationSession {
+    /// Gives the server the manifest of the backup on which an increment is to be made.
+    ///
+    /// # Errors
+    /// If the server does not take it, because it is older than 17, or the manifest is not of its cluster or cannot be read.
+    pub fn upload_manifest(&mut self, manifest: &mut dyn Read) -> Result<(), ReplicationError> {
+        let link = &mut self.link;
+        let limit = Some(link.limit);
+        link.command("UPLOAD_MANIFEST")?;
+        match link.next(limit)? {
+            Incoming::CopyIn => {}
+            Incoming::Message(Message::ErrorResponse(body)) => return Err(link.failed(UPLOAD, said(&body))),
+            Incoming::Message(_) | Incoming::CopyBoth => return Err(link.unexpected(UPLOAD)),
+        }
+        let mut room = vec![0; UPLOAD_BYTES];
+        loop {
+            let read = manifest.read(&mut room).map_err(|error| link.lost(&error))?;
+            if read == 0 {
+                break;
+            }
+            link.send(|output| {
+                CopyData::new(&room[..read])?.write(output);
+                Ok(())
+            })?;
+        }
+        link.send(|output| {
+            frontend::copy_done(output);
+            Ok(())
+        })?;
+        link.rest(UPLOAD, limit).map(drop)
+    }
+
     /// Begins a base backup, and waits for the checkpoint that belongs to it.
     pub fn base_backup(mut self, options: &BaseBackupOptions) -> Result<BaseBackup, ReplicationError> {
         self.link.command(&options.command(self.version))?;
@@ -349,6 +387,7 @@ mod tests {
             fast_checkpoint: true,
             with_log: true,
             has_manifest: true,
+            is_increment: false,
         };
         assert_eq!(options.command(12), "BASE_BACKUP LABEL 'it''s' PROGRESS NOWAIT FAST WAL");
         assert_eq!(options.command(14), "BASE_BACKUP LABEL 'it''s' PROGRESS NOWAIT FAST WAL MANIFEST 'yes'");

@@ -31,6 +31,8 @@ pub enum PostgresBackupError {
     Replication(#[from] ReplicationError),
     #[error("{server} cannot be read through its files ({files}), nor through replication: {replication}")]
     Neither { server: String, files: String, replication: Box<ReplicationError> },
+    #[error("the server can make no increment: {why}")]
+    NoIncrement { why: String },
     #[error("the server's {name} is {text:?}, which iostall does not know")]
     Setting { name: &'static str, text: String },
     #[error("the server has not sent all of the backup: {what} is missing")]
@@ -79,6 +81,11 @@ impl PostgresBackupError {
             Self::Read { .. } | Self::Control { .. } => "see the server's log and the kernel's for errors of this disk".into(),
             Self::Replication(error) => error.hint(),
             Self::Neither { replication, .. } => replication.hint(),
+            Self::NoIncrement { .. } => {
+                "an increment through replication needs PostgreSQL 17 or later with summarize_wal = on (no restart needed), and a base that was \
+                 made through replication: make a whole backup without --base; where its files are here, --through files compares them"
+                    .into()
+            }
             Self::NotWhole { .. } => "see the server's log, and start again".into(),
             Self::Label { .. } | Self::Setting { .. } => "please report it, with the server's version".into(),
             Self::NoLog { .. } => {

@@ -14,6 +14,8 @@ pub(super) struct Label {
     pub(super) start: Lsn,
     pub(super) timeline: u32,
     pub(super) is_of_standby: bool,
+    /// Of an increment that the server has made: where the backup began that it continues.
+    pub(super) increment_from: Option<Lsn>,
 }
 
 impl Label {
@@ -27,6 +29,7 @@ impl Label {
             start: start.ok_or_else(missing("START WAL LOCATION"))?,
             timeline: timeline.ok_or_else(missing("START TIMELINE"))?,
             is_of_standby: field("BACKUP FROM:") == Some("standby"),
+            increment_from: field("INCREMENTAL FROM LSN:").and_then(|value| value.parse().ok()),
         })
     }
 }
@@ -41,7 +44,10 @@ mod tests {
                     BACKUP METHOD: streamed\nBACKUP FROM: primary\nSTART TIME: 2026-01-01 00:00:00 UTC\nLABEL: iostall\n\
                     START TIMELINE: 3\n";
         let label = Label::parse(text).unwrap();
-        assert_eq!(label, Label { start: Lsn(0x16_B300_0028), timeline: 3, is_of_standby: false });
+        assert_eq!(
+            label,
+            Label { start: Lsn(0x16_B300_0028), timeline: 3, is_of_standby: false, increment_from: None }
+        );
         let error = Label::parse("START TIMELINE: 3\n").unwrap_err().to_string();
         assert!(error.contains("START WAL LOCATION"), "{error}");
     }

@@ -9,6 +9,7 @@ mod base_files;
 pub(super) mod control;
 mod error;
 mod exclusions;
+mod increment;
 mod inspect;
 mod label;
 mod place;

@@ -11,11 +11,13 @@ use iostall_measure::ByteCount;
 use iostall_measure::clock::utc_now;
 use iostall_model::backup::{FileMetadata, PostgresRecord, SourceKind, SourceRecord, StoredName, Through};
 use iostall_transfer::backup::create::{Item, Live, LiveEnd, PagesSeen, PreparedSource, What};
+use iostall_transfer::backup::read::OpenSet;
 use iostall_transfer::pipeline::StageFailure;
 
 use super::base_files::{BaseFiles, Received, tablespaces_of};
 use super::control::{self, ControlFile};
 use super::error::PostgresBackupError;
+use super::increment;
 use super::inspect::{Layout, PageInspector};
 use super::label::{LABEL_NAME, Label};
 use super::request::{LABEL, PostgresRequest, no_checksums, settings_are_in};
@@ -23,8 +25,6 @@ use super::request::{LABEL, PostgresRequest, no_checksums, settings_are_in};
 /// What entries begin with beside other sources: where the files are on the server, nobody may know.
 const PREFIX: &str = "postgresql";
 const SLOT_PREFIX: &str = "iostall_backup";
-/// The first version whose manifests are of use: the server makes increments from them.
-const INCREMENTS: u32 = 17;
 /// Of what the server does not say of its own: the files' permissions are in their archive.
 const FILE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
@@ -48,30 +48,46 @@ pub(super) fn prepare(
     let warnings = settings_elsewhere(&mut session).into_iter().collect();
     let slot = format!("{SLOT_PREFIX}_{}_{}", std::process::id(), utc_now().as_nanosecond());
     session.create_slot(&slot, true, true)?;
+    let (cluster, page_bytes) = (facts.system_identifier, facts.page_bytes);
+    let upload = |base: &Arc<OpenSet>| increment::upload(&mut session, cluster, page_bytes, base);
+    let increment_from = request.base.as_ref().map(upload).transpose()?;
     let backup = session.base_backup(&BaseBackupOptions {
         label: LABEL.to_owned(),
         fast_checkpoint: request.fast_checkpoint,
         with_log: true,
-        has_manifest: facts.version >= INCREMENTS,
+        has_manifest: facts.version >= increment::INCREMENTS,
+        is_increment: increment_from.is_some(),
     })?;
-    Ok(source(named, backup, &facts, warnings))
+    let record = PostgresRecord { increment_from, ..record(&backup, &facts) };
+    Ok(source(named, backup, &facts, record, warnings))
 }
 
-fn source(named: String, backup: BaseBackup, facts: &Facts, warnings: Vec<String>) -> PreparedSource {
+/// What is known at the start; the end adds the rest.
+fn record(backup: &BaseBackup, facts: &Facts) -> PostgresRecord {
     let (start, timeline) = backup.start();
-    let layout =
-        Layout { page_bytes: facts.page_bytes as usize, pages_per_segment: facts.pages_per_segment, start };
-    let pages =
-        facts.has_checksums.then(|| Arc::new(PageInspector::new(None, &StoredName::default(), layout)));
-    let record = PostgresRecord {
+    PostgresRecord {
         version: facts.version_text.clone(),
         system_identifier: facts.system_identifier,
         timeline,
         start_lsn: start.to_string(),
-        tablespaces: tablespaces_of(&backup).into_iter().flatten().collect(),
+        tablespaces: tablespaces_of(backup).into_iter().flatten().collect(),
         through: Through::Replication,
         ..PostgresRecord::default()
-    };
+    }
+}
+
+fn source(
+    named: String,
+    backup: BaseBackup,
+    facts: &Facts,
+    record: PostgresRecord,
+    warnings: Vec<String>,
+) -> PreparedSource {
+    let (start, _) = backup.start();
+    let layout =
+        Layout { page_bytes: facts.page_bytes as usize, pages_per_segment: facts.pages_per_segment, start };
+    let pages =
+        facts.has_checksums.then(|| Arc::new(PageInspector::new(None, &StoredName::default(), layout)));
     let received = Arc::new(Mutex::new(Received::default()));
     let files = BaseFiles::new(backup, layout.page_bytes, pages.clone(), Arc::clone(&received));
     let metadata = FileMetadata { mode: FILE_MODE, ..FileMetadata::default() };
@@ -159,7 +175,14 @@ impl ProtocolLive {
         let missing = |what| PostgresBackupError::NotWhole { what };
         let stop = stop.ok_or_else(|| missing("its end"))?;
         let text = label.ok_or_else(|| missing(LABEL_NAME))?;
-        let label = Label::parse(&String::from_utf8_lossy(&text))?;
+        let words = String::from_utf8_lossy(&text).into_owned();
+        let label = Label::parse(&words)?;
+        if label.increment_from.map(|lsn| lsn.to_string()) != self.record.increment_from {
+            return Err(PostgresBackupError::Label {
+                what: "INCREMENTAL FROM LSN of the base",
+                label: words,
+            });
+        }
         let control = control.and_then(ControlFile::parse).ok_or_else(|| missing(control::NAME))?;
         self.stop = Some(stop);
         let enters = if owner.mode & GROUP_READS == 0 { 0 } else { GROUP_ENTERS };

@@ -71,6 +71,18 @@ impl Base {
         })
     }
 
+    /// The same for an increment that the server makes: what did not change is not sent, so there is nothing to compare.
+    pub fn without_content(&self) -> Self {
+        Self {
+            records: self.records.clone(),
+            pieces: Vec::new(),
+            files: HashMap::new(),
+            frame_bytes: self.frame_bytes,
+            is_encrypted: self.is_encrypted,
+            path: self.path.clone(),
+        }
+    }
+
     /// Whether the set is still where it was: while a backup is made, somebody may delete what it is compared with.
     pub(super) fn check_is_there(&self) -> Result<(), CreateError> {
         let is_there = read_start(&self.path, HEAD_BYTES).is_ok_and(|head| {

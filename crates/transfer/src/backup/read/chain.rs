@@ -63,13 +63,21 @@ fn chain_of(
         chain.damage.push(of_set("the digests name a set that the manifest does not".to_owned()));
     }
     let places: Vec<PathBuf> = directories.iter().chain(places).cloned().collect();
+    // The server has left out what it had sent before, up to the last set that is whole.
+    let mut above = link_of(&set.manifest);
     for (number, record) in (1..).zip(records) {
-        let is_needed = chain.pieces.iter().any(|piece| usize::from(piece.set) == number);
+        let is_needed = above.is_some() || chain.pieces.iter().any(|piece| usize::from(piece.set) == number);
         let found = if is_needed { find(record, &places, unlock)? } else { Ok(None) };
         let base = found.unwrap_or_else(|message| {
             chain.damage.push(of_set(message).in_base(record.set));
             None
         });
+        if let (Some(base), Some(above)) = (&base, &above)
+            && let Some(message) = above.contradiction(&base.manifest)
+        {
+            chain.damage.push(of_set(message).in_base(record.set));
+        }
+        above = above.and_then(|_| link_of(&base.as_ref()?.manifest));
         if let Some(base) = &base {
             let of_stripes = base.damage.iter().filter(|damage| damage.stripe.is_some());
             chain.damage.extend(of_stripes.map(|damage| damage.clone().in_base(record.set)));
@@ -80,6 +88,32 @@ fn chain_of(
         chain.damage = lost_frames(&chain, &set.manifest);
     }
     Ok(chain)
+}
+
+/// What an increment that the server has made continues.
+struct Link {
+    system_identifier: u64,
+    from_lsn: String,
+}
+
+/// The link of a set to its base; `None` if it is whole.
+fn link_of(manifest: &Manifest) -> Option<Link> {
+    manifest.postgres().find_map(|record| {
+        let (from_lsn, system_identifier) = (record.increment_from.clone()?, record.system_identifier);
+        Some(Link { system_identifier, from_lsn })
+    })
+}
+
+impl Link {
+    /// Why `base` is not what it continues.
+    fn contradiction(&self, base: &Manifest) -> Option<String> {
+        let record = base.postgres().next()?;
+        let is_it = record.system_identifier == self.system_identifier && record.start_lsn == self.from_lsn;
+        (!is_it).then(|| {
+            let (set, start, from) = (base.set, &record.start_lsn, &self.from_lsn);
+            format!("set {set} begins at {start} in the log, and the increment on it continues one of {from}")
+        })
+    }
 }
 
 /// Each piece must be in the frame that it names.

@@ -102,6 +102,11 @@ impl OpenSet {
         if damage.is_empty() { Ok(()) } else { Err(ReadError::Damaged(damage)) }
     }
 
+    /// Whether files of it are put together with those of the sets that it is based on, which are there.
+    pub(crate) fn is_in_parts(&self) -> bool {
+        self.manifest.is_server_increment() && !self.chain.bases.is_empty()
+    }
+
     /// A request to a stripe failed.
     pub(crate) fn unreadable(&self, file: FileIndex, offset: u64, cause: IoFailure) -> Damage {
         match self.all_stripes().nth(usize::from(file.0)) {

@@ -66,6 +66,9 @@ pub enum RestoreError {
     /// What was to be done with the files before they get their name failed.
     #[error("{0}")]
     NotFinished(StageFailure),
+    /// A part of a file of an increment that the server has made.
+    #[error("{name} cannot be put together: {cause}")]
+    Increment { name: StoredName, cause: String },
     #[error(transparent)]
     Engine(#[from] EngineError),
 }

@@ -7,6 +7,7 @@
 
 mod alone;
 mod batch;
+mod combine;
 mod device;
 mod error;
 mod place;
@@ -21,7 +22,7 @@ use std::path::Path;
 
 use iostall_engine::files;
 use iostall_measure::{Clock as _, MonotonicClock};
-use iostall_model::backup::Manifest;
+use iostall_model::backup::{Manifest, StoredName};
 
 use self::batch::Writing;
 use self::plan::Plan;
@@ -96,6 +97,26 @@ fn write(
     }
     tree.make_links()?;
     tree.finish_directories()?;
+    if set.is_in_parts() && !options.only.is_empty() {
+        combine::refuse_parts(content().map(|planned| &planned.entry.name))?;
+    } else if set.is_in_parts() {
+        if let Some(part) = options.elsewhere.first() {
+            let cause = "a directory of an increment that the server has made cannot go elsewhere".to_owned();
+            let name = StoredName(files::path_bytes(&part.name).to_vec());
+            return Err(RestoreError::Increment { name, cause });
+        }
+        combine::combine(set, &roots.main.temporary, progress, &|base, to| {
+            let options =
+                RestoreOptions { rate: options.rate, choice: options.choice, ..RestoreOptions::default() };
+            restore(base, to, &options, progress).map(drop).map_err(|not| match not.error {
+                RestoreError::Read(ReadError::Damaged(found)) => {
+                    let set = base.manifest.set;
+                    ReadError::Damaged(found.into_iter().map(|damage| damage.in_base(set)).collect()).into()
+                }
+                other => other,
+            })
+        })?;
+    }
     if let Some(BeforeNamed(finish)) = options.before_named {
         finish(&roots.main.temporary).map_err(RestoreError::NotFinished)?;
     }

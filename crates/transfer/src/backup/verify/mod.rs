@@ -63,9 +63,14 @@ pub fn verify(
         found.bases.push(BaseVerified { set: part.holder().manifest.set, frames });
     }
     if !options.headers_only {
-        let counters = progress.count_stripes(set.all_stripes().count());
+        let counters = progress.count_stripes(parts.iter().map(|part| part.stripes.len()).sum());
         found.stripes = vec![StripeRead::default(); counters.len()];
         Verifying { set, parts: &parts, options, progress, counters }.run(&mut found)?;
+    }
+    if set.is_in_parts() {
+        for (_, base) in set.chain.there() {
+            add_base(&mut found, base, options, progress)?;
+        }
     }
     found.was_cancelled = progress.is_cancelled();
     found.damage.sort_by_key(|damage| (damage.stripe.is_none(), damage.stripe, damage.offset));
@@ -75,11 +80,30 @@ pub fn verify(
     Ok(found)
 }
 
+/// Checks all of a set that files are put together with.
+fn add_base(
+    found: &mut Verified,
+    base: &OpenSet,
+    options: &VerifyOptions<'_>,
+    progress: &Progress,
+) -> Result<(), ReadError> {
+    let set = base.manifest.set;
+    let of_base = verify(base, options, progress)?;
+    found.frames += of_base.frames;
+    found.good_frames += of_base.good_frames;
+    found.bytes += of_base.bytes;
+    found.stored_bytes += of_base.stored_bytes;
+    found.stripes.extend(of_base.stripes);
+    found.bases.push(BaseVerified { set, frames: of_base.frames });
+    found.damage.extend(of_base.damage.into_iter().map(|damage| damage.in_base(set)));
+    Ok(())
+}
+
 /// The set itself with these frames, and what it is based on.
 fn parts(set: &OpenSet, records: Vec<Vec<IndexRecord>>) -> Vec<Part<'_>> {
     let of_number = |number| set.all_stripes().filter(move |one| one.number == number).collect::<Vec<_>>();
     let own = Part { set, stripes: of_number(0), records, number: 0 };
-    let bases = set.chain.there().map(|(number, _)| {
+    let bases = set.chain.there().filter(|_| !set.is_in_parts()).map(|(number, _)| {
         let stripes = of_number(number);
         let records = stripes.iter().map(|one| one.open.records().to_vec()).collect();
         Part { set, stripes, records, number }

@@ -1,0 +1,270 @@
+//! Puts the files of a relation together again that a server has sent in parts: an increment of its own has only the blocks that
+//! changed since its base.
+//!
+//! ```text
+//! oldest set, whole ──► its increment onto it ──► … ──► the set that is restored
+//! ```
+//!
+//! One set after another is restored beside the files and applied to those before it, so there is never more than one whole copy and
+//! one increment at the same time.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use iostall_engine::files::{self, path_from_bytes};
+use iostall_model::backup::StoredName;
+
+use super::error::RestoreError;
+use crate::backup::pages::{Fork, INCREMENTAL, IncrementalFile, RelationFile};
+use crate::backup::read::{OpenSet, ReadError};
+use crate::pipeline::PipelineError;
+use crate::progress::Progress;
+
+/// Where the sets before it are restored meanwhile, in the directory that has not its name yet.
+const WORK: &str = ".iostall-increments";
+/// Increments are made of servers with blocks of this size only.
+const BLOCK_BYTES: u32 = 8192;
+/// Blocks that are copied at a time.
+const BLOCKS_AT_ONCE: usize = 128;
+const LABEL: &[u8] = b"backup_label";
+/// A list of the files as they were sent, of which no server knows anything.
+const MANIFEST: &[u8] = b"backup_manifest";
+/// What the label of an increment says besides: no server starts on it.
+const OF_INCREMENT: &str = "INCREMENTAL FROM ";
+
+/// Restores the set to the path, beside the others.
+pub(super) type RestoreBase<'r> = &'r dyn Fn(&OpenSet, &Path) -> Result<(), RestoreError>;
+
+/// Makes the files of `set`, which were restored to `directory` as they were sent, whole.
+pub(super) fn combine(
+    set: &OpenSet,
+    directory: &Path,
+    progress: &Progress,
+    restore: RestoreBase<'_>,
+) -> Result<(), RestoreError> {
+    let work = directory.join(WORK);
+    files::create_new_directory_private(&work).map_err(RestoreError::system("make", &work))?;
+    let bases: Vec<_> = set.chain.there().collect();
+    let mut older: Option<PathBuf> = None;
+    for (number, base) in bases.into_iter().rev() {
+        let place = work.join(number.to_string());
+        restore(base, &place)?;
+        if let Some(older) = older.replace(place.clone()) {
+            apply(base, &older, &place, progress)?;
+            fs::remove_dir_all(&older).map_err(RestoreError::system("remove", &older))?;
+        }
+    }
+    let missing = || RestoreError::Increment {
+        name: StoredName::default(),
+        cause: "nothing of what it is based on is there".to_owned(),
+    };
+    apply(set, &older.ok_or_else(missing)?, directory, progress)?;
+    finish_label(set, directory)?;
+    fs::remove_dir_all(&work).map_err(RestoreError::system("remove", &work))
+}
+
+/// Makes the files of `set` in `newer` whole with those in `older`, which are whole.
+fn apply(set: &OpenSet, older: &Path, newer: &Path, progress: &Progress) -> Result<(), RestoreError> {
+    for entry in &set.manifest.files {
+        let Some(bare) = bare_name(&entry.name) else { continue };
+        if progress.is_cancelled() {
+            return Err(ReadError::Pipeline(PipelineError::Cancelled).into());
+        }
+        let (part, bare) =
+            (newer.join(path_from_bytes(entry.name.as_bytes().to_vec())), path_from_bytes(bare));
+        let (from, to) = (older.join(&bare), newer.join(&bare));
+        let failed = |cause: String| RestoreError::Increment { name: entry.name.clone(), cause };
+        if to.exists() {
+            return Err(failed("the set has the whole file, too".to_owned()));
+        }
+        if is_visibility_map(&to) {
+            let emptied = File::options().write(true).open(&part).and_then(|file| file.set_len(0));
+            let emptied = emptied.and_then(|()| files::rename_over(&part, &to));
+            emptied.map_err(RestoreError::system("empty", &part))?;
+            continue;
+        }
+        match files::rename_over(&from, &to) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(failed("the set that it is based on does not have the file".to_owned()));
+            }
+            renamed => renamed.map_err(RestoreError::system("rename", &from))?,
+        }
+        patch(&part, &to).map_err(|error| match error {
+            PatchError::Io(source) => RestoreError::System { verb: "combine", path: part.clone(), source },
+            PatchError::Format(cause) => failed(cause),
+        })?;
+        fs::remove_file(&part).map_err(RestoreError::system("remove", &part))?;
+    }
+    Ok(())
+}
+
+/// Whether a file says which pages everybody can see. When the server clears such a bit, its log does not name the block of the map,
+/// so it is missing in an increment, and a bit that is left set makes queries return rows that are gone. An empty map is right:
+/// `VACUUM` fills it.
+fn is_visibility_map(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    RelationFile::parse(name).is_some_and(|file| file.fork == Fork::VisibilityMap)
+}
+
+/// A part of a file is of no use to anybody.
+pub(super) fn refuse_parts<'n>(mut names: impl Iterator<Item = &'n StoredName>) -> Result<(), RestoreError> {
+    let Some(name) = names.find(|name| bare_name(name).is_some()) else { return Ok(()) };
+    let cause = "it has only what changed since its base: restore all of the increment".to_owned();
+    Err(RestoreError::Increment { name: name.clone(), cause })
+}
+
+/// The name of the whole file of which `name` is a part; `None` if it is none.
+fn bare_name(name: &StoredName) -> Option<Vec<u8>> {
+    let bytes = name.as_bytes();
+    let begin = bytes.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+    let bare = bytes[begin..].strip_prefix(INCREMENTAL.as_bytes())?;
+    Some([&bytes[..begin], bare].concat())
+}
+
+enum PatchError {
+    Io(io::Error),
+    Format(String),
+}
+
+impl From<io::Error> for PatchError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Writes the blocks in `part` over those of the relation's file `whole`.
+fn patch(part: &Path, whole: &Path) -> Result<(), PatchError> {
+    let mut part = File::open(part)?;
+    let whole = File::options().read(true).write(true).open(whole)?;
+    let increment = header(&mut part)?;
+    let bytes_of = |blocks: u32| u64::from(blocks) * u64::from(BLOCK_BYTES);
+    let valid = whole.metadata()?.len().min(bytes_of(increment.truncation));
+    // What the server has cut off since must not come back as a part of what it has added since.
+    whole.set_len(valid)?;
+    whole.set_len(bytes_of(increment.length_blocks()))?;
+    let mut at = increment.data_at;
+    let mut room = vec![0; BLOCKS_AT_ONCE * BLOCK_BYTES as usize];
+    for numbers in increment.blocks.chunks(BLOCKS_AT_ONCE) {
+        let bytes = &mut room[..numbers.len() * BLOCK_BYTES as usize];
+        if files::read_at(&part, bytes, at)? < bytes.len() {
+            return Err(PatchError::Format("it ends before its last block".to_owned()));
+        }
+        at += bytes.len() as u64;
+        let mut rest = &bytes[..];
+        for run in numbers.chunk_by(|one, next| one + 1 == *next) {
+            let (these, others) = rest.split_at(run.len() * BLOCK_BYTES as usize);
+            files::write_all_at(&whole, these, bytes_of(run[0]))?;
+            rest = others;
+        }
+    }
+    Ok(())
+}
+
+fn header(part: &mut File) -> Result<IncrementalFile, PatchError> {
+    let file_bytes = part.metadata()?.len();
+    let mut bytes = Vec::new();
+    (&mut *part).take(u64::from(BLOCK_BYTES)).read_to_end(&mut bytes)?;
+    let wrong = |error| PatchError::Format(format!("{error}"));
+    let needed = IncrementalFile::header_bytes(&bytes, file_bytes).map_err(wrong)?;
+    let missing = needed.saturating_sub(bytes.len()) as u64;
+    (&mut *part).take(missing).read_to_end(&mut bytes)?;
+    IncrementalFile::parse(&bytes, file_bytes, BLOCK_BYTES).map_err(wrong)
+}
+
+/// The files are those of a whole backup now, and the label must say nothing else.
+fn finish_label(set: &OpenSet, directory: &Path) -> Result<(), RestoreError> {
+    for source in &set.manifest.sources {
+        let path = |name: &[u8]| {
+            let prefix = source.prefix.as_bytes();
+            let name = if prefix.is_empty() { name.to_vec() } else { [prefix, b"/", name].concat() };
+            directory.join(path_from_bytes(name))
+        };
+        let (label, manifest) = (path(LABEL), path(MANIFEST));
+        let text = fs::read_to_string(&label).map_err(RestoreError::system("read", &label))?;
+        let kept = text.split_inclusive('\n').filter(|line| !line.starts_with(OF_INCREMENT));
+        fs::write(&label, kept.collect::<String>()).map_err(RestoreError::system("write", &label))?;
+        if manifest.exists() {
+            fs::remove_file(&manifest).map_err(RestoreError::system("remove", &manifest))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: usize = BLOCK_BYTES as usize;
+
+    /// A part with these blocks, each filled with its byte.
+    fn part(blocks: &[(u32, u8)], truncation: u32) -> Vec<u8> {
+        let count = u32::try_from(blocks.len()).unwrap();
+        let fields = [0xd3ae_1f0d, count, truncation];
+        let numbers = blocks.iter().map(|(number, _)| *number);
+        let mut bytes: Vec<u8> = fields.into_iter().chain(numbers).flat_map(u32::to_ne_bytes).collect();
+        if !blocks.is_empty() {
+            bytes.resize(bytes.len().next_multiple_of(BLOCK), 0);
+        }
+        for (_, byte) in blocks {
+            bytes.extend_from_slice(&[*byte; BLOCK]);
+        }
+        bytes
+    }
+
+    /// The first byte of each block of a file of `whole` blocks after the part was written over it.
+    fn patched(whole: &[u8], blocks: &[(u32, u8)], truncation: u32) -> Vec<u8> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let bytes: Vec<u8> = whole.iter().flat_map(|byte| [*byte; BLOCK]).collect();
+        fs::write(path("20"), bytes).unwrap();
+        fs::write(path("INCREMENTAL.20"), part(blocks, truncation)).unwrap();
+        patch(&path("INCREMENTAL.20"), &path("20")).map_err(|_| "not combined").unwrap();
+        let bytes = fs::read(path("20")).unwrap();
+        assert!(bytes.chunks(BLOCK).all(|block| block.iter().all(|byte| *byte == block[0])));
+        bytes.chunks(BLOCK).map(|block| block[0]).collect()
+    }
+
+    #[test]
+    fn blocks_are_written_where_they_belong_and_the_file_has_its_new_length() {
+        assert_eq!(patched(&[1, 2, 3], &[(1, 9)], 3), [1, 9, 3]);
+        assert_eq!(patched(&[1, 2, 3], &[], 3), [1, 2, 3]);
+        assert_eq!(patched(&[1, 2, 3], &[(0, 7), (1, 8), (4, 9)], 3), [7, 8, 3, 0, 9], "it grew");
+        assert_eq!(patched(&[1, 2, 3], &[], 1), [1], "it was cut");
+        assert_eq!(patched(&[1, 2, 3], &[], 5), [1, 2, 3, 0, 0], "it grew by blocks that nobody has used");
+        assert_eq!(patched(&[1, 2, 3], &[(2, 9)], 1), [1, 0, 9], "it was cut and grew again");
+        let many: Vec<(u32, u8)> = (0..300).map(|number| (number * 2, 5)).collect();
+        let out = patched(&[1; 600], &many, 600);
+        assert!(out.iter().enumerate().all(|(at, byte)| *byte == if at % 2 == 0 { 5 } else { 1 }));
+    }
+
+    #[test]
+    fn a_part_that_is_damaged_is_no_part() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        fs::write(path("20"), vec![1; BLOCK]).unwrap();
+        let good = part(&[(0, 9)], 1);
+        for length in [0, 4, 12, BLOCK, good.len() - 1] {
+            fs::write(path("INCREMENTAL.20"), &good[..length]).unwrap();
+            assert!(patch(&path("INCREMENTAL.20"), &path("20")).is_err(), "{length}");
+            assert_eq!(fs::read(path("20")).unwrap(), vec![1; BLOCK]);
+        }
+    }
+
+    /// The story: rows that had been deleted were counted after a restore, because a bit of the map was still set.
+    #[test]
+    fn a_map_of_what_everybody_can_see_is_known_by_its_name() {
+        let is_map = |name: &str| is_visibility_map(Path::new(name));
+        assert!(is_map("base/5/1259_vm") && is_map("base/5/1259_vm.1"));
+        assert!(!is_map("base/5/1259") && !is_map("base/5/1259_fsm") && !is_map("base/5/pg_vm"));
+    }
+
+    #[test]
+    fn only_the_last_part_of_a_name_says_what_a_file_is() {
+        let bare = |name: &str| bare_name(&name.into()).map(|name| String::from_utf8(name).unwrap());
+        assert_eq!(bare("base/5/INCREMENTAL.1259.1").as_deref(), Some("base/5/1259.1"));
+        assert_eq!(bare("INCREMENTAL.x").as_deref(), Some("x"));
+        assert_eq!(bare("INCREMENTAL.d/1259"), None);
+        assert_eq!(bare("base/5/1259"), None);
+    }
+}
