@@ -41,10 +41,13 @@ SELECT failed_count FROM pg_stat_archiver;
 SELECT pg_is_in_recovery();
 
 -- name: paused
-SELECT pg_is_wal_replay_paused();
+SELECT CASE WHEN pg_is_in_recovery() THEN pg_is_wal_replay_paused() ELSE false END;
 
 -- name: resume
 SELECT pg_wal_replay_resume();
 
 -- name: timeline
 SELECT timeline_id FROM pg_control_checkpoint();
+
+-- name: is_last
+SELECT max(id) = $number FROM ledger;

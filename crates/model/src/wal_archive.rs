@@ -3,7 +3,7 @@
 //! Positions are written as PostgreSQL does: `16/B374D848`.
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What is in an archive, and how far it brings backups.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -95,6 +95,45 @@ pub struct WalReach {
     /// What is missing there; `None` if nothing was archived after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<WalGap>,
+}
+
+/// A recovery to a point in time, which a server carries out that is started on what was restored.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecoveryRecord {
+    /// The directory of the archive. Invalid UTF-8 is replaced.
+    pub archive: String,
+    /// The target, in words.
+    pub until: String,
+    pub timeline: u32,
+    /// Where the archive ended when it was looked at, and when the last transaction in it ended.
+    pub archive_end_lsn: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archive_end_utc: Option<Timestamp>,
+    /// Whether the server waits there; otherwise it becomes a primary.
+    pub then_pauses: bool,
+}
+
+/// What of an archive no backup needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WalPruned {
+    pub directory: String,
+    /// Why nothing was removed, if nobody can say what is needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// The first segment that is needed, without its timeline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needed_from: Option<String>,
+    /// Names of the first and the last file that were removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
+    /// Files that were removed, and their size, bytes.
+    pub files: u64,
+    pub bytes: u64,
+    /// Files of before that which iostall did not write, or that could not be removed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
 }
 
 impl WalListing {

@@ -8,10 +8,12 @@ use iostall_measure::Nanos;
 use iostall_model::sqlserver_backup::BackupDevice;
 use iostall_session::backup::drill::DrillRequest;
 use iostall_session::backup::sqlserver::{DrillTarget, SqlServerDrillRequest};
+use iostall_session::backup::wal::PointRequest;
 use iostall_transfer::backup::codec::Unlock;
 
 use super::base::BasePlaces;
 use super::keys::UnlockArgs;
+use super::point::PointArgs;
 use crate::cli::copy::NiceChoice;
 use crate::cli::load::OutputArgs;
 use crate::cli::rate::bytes_per_second;
@@ -23,6 +25,7 @@ use crate::cli::rate::bytes_per_second;
     iostall backup drill --source db1/shop /b1 /b2            the newest one of this database\n  \
     iostall backup drill /b1/shop.iob --database shop --check \"select max(at) > now() - interval '1 day' from orders\"\n  \
     iostall backup drill /b1/shop.iob --scratch /scratch --engine-dir /opt/pg16/bin --keep\n  \
+    iostall backup drill /b1 --wal /wal --until 2h            can it be brought to where it was two hours ago?\n  \
     iostall backup drill --sqlserver sqlserver://dba@test1 --from 'E:\\b\\sales.bak' --as sales_drill --move-to 'F:\\drill'\n\n\
     PostgreSQL recovers the restored files on a socket that nobody else can reach, without archiving, following or\n\
     subscribing; amcheck looks at every database, and iostall at every page. MariaDB is prepared, and\n\
@@ -48,6 +51,8 @@ pub(crate) struct DrillArgs {
     /// Leave the restored files, or the database, there
     #[arg(long, help_heading = "What")]
     pub(crate) keep: bool,
+    #[command(flatten)]
+    pub(crate) point: PointArgs,
     #[command(flatten)]
     pub(crate) server: ServerDrillArgs,
 
@@ -103,7 +108,7 @@ pub(crate) struct ServerDrillArgs {
         requires = "move_to",
         conflicts_with_all = [
             "from", "source", "key_file", "passphrase_file", "passphrase_fd", "passphrase", "scratch", "engine_dir", "user", "role",
-            "set", "database", "timeout", "workers", "limit", "nice",
+            "set", "database", "timeout", "workers", "limit", "nice", "wal",
         ]
     )]
     pub(crate) sqlserver: Option<String>,
@@ -132,8 +137,9 @@ pub(crate) struct ServerDrillArgs {
 
 impl DrillArgs {
     /// The drill of a set that `unlock` opens.
-    pub(crate) fn request(&self, unlock: Option<Unlock>) -> DrillRequest {
+    pub(crate) fn request(&self, unlock: Option<Unlock>, point: Option<PointRequest>) -> DrillRequest {
         DrillRequest {
+            point,
             from: self.from.clone(),
             source: self.source.clone(),
             scratch: self.scratch.clone(),

@@ -29,7 +29,8 @@ pub(crate) struct BackupListArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     iostall backup prune --dry-run --keep-daily 7 --keep-weekly 4 --keep-monthly 12 /b1 /b2\n  \
-    iostall backup prune --keep-within 30d --keep-last 3 /b1 /b2\n\n\
+    iostall backup prune --keep-within 30d --keep-last 3 /b1 /b2\n  \
+    iostall backup prune --keep-daily 7 --wal /wal /b1         and the log that no kept backup needs\n\n\
     Rules are applied to the backups of each source separately, on the calendar of this machine's time zone. The last good\n\
     one, the last verified one and what a kept one is based on always stay; so does what cannot be judged, such as a\n\
     backup without a manifest. The manifest goes first, so that what is left never looks like a backup; after an\n\
@@ -45,6 +46,10 @@ pub(crate) struct PruneArgs {
     pub(crate) abandoned_after: Nanos,
     #[command(flatten)]
     pub(crate) unlock: UnlockArgs,
+    /// Delete also what is in this archive of PostgreSQL's log and of before the oldest backup of its cluster that is left; the
+    /// directories must be all that have backups of it
+    #[arg(long, value_name = "DIR", help_heading = "Keep")]
+    pub(crate) wal: Option<PathBuf>,
     /// Show what would be deleted, and delete nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

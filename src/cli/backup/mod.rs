@@ -7,6 +7,7 @@ mod keep;
 mod keys;
 mod list;
 mod plan;
+mod point;
 mod read_choice;
 mod rebuild;
 mod receive;

@@ -6,10 +6,12 @@ use clap::{Args, Subcommand};
 use iostall_model::backup::SetId;
 use iostall_session::backup::restore::RestoreRequest;
 use iostall_session::backup::tablespaces::TablespaceMove;
+use iostall_session::backup::wal::PointRequest;
 use iostall_transfer::backup::codec::Unlock;
 
 use super::base::BasePlaces;
 use super::keys::UnlockArgs;
+use super::point::{AtTargetChoice, PointArgs};
 use super::read_choice::ReadChoiceArgs;
 use super::restore_tune::RestoreTuneArgs;
 use crate::cli::copy::NiceChoice;
@@ -25,7 +27,8 @@ use crate::cli::rate::bytes_per_second;
     iostall backup restore tune /b1/shop.iob --to /scratch                                 the fastest settings\n  \
     iostall backup restore /b1/shop.iob --to /scratch/orders.ibd --only data/orders.ibd     one file\n  \
     iostall backup restore /b1/shop.iob --to /scratch/shop --key-file ~/.config/age/dba.key\n  \
-    iostall backup restore /b1/disk.iob --to /dev/vg0/new --overwrite /dev/vg0/new         an image onto a device\n\n\
+    iostall backup restore /b1/disk.iob --to /dev/vg0/new --overwrite /dev/vg0/new         an image onto a device\n  \
+    iostall backup restore /b1/pg.iob --to /srv/pg --wal /wal --until '2026-11-23T12:00'    PostgreSQL as it was then\n\n\
     Nothing has its name before all of it was checked, written and made durable. An existing file, and a directory with\n\
     something in it, are refused without --overwrite, which names it; so is a block device, which has no other name while it\n\
     is written.")]
@@ -57,6 +60,17 @@ pub(crate) struct RestoreArgs {
     #[arg(long, value_name = "SETID", help_heading = "What")]
     pub(crate) expect: Option<SetId>,
     #[command(flatten)]
+    pub(crate) point: PointArgs,
+    /// What the restored PostgreSQL does at --until
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "pause",
+        requires = "wal",
+        help_heading = "Point in time"
+    )]
+    pub(crate) at_target: AtTargetChoice,
+    #[command(flatten)]
     pub(crate) safety: SafetyArgs,
     #[command(flatten)]
     pub(crate) base: BasePlaces,
@@ -86,8 +100,9 @@ pub(crate) struct RestoreArgs {
 
 impl RestoreArgs {
     /// What is to be done, with these keys.
-    pub(crate) fn request(&self, unlock: Option<Unlock>) -> RestoreRequest {
+    pub(crate) fn request(&self, unlock: Option<Unlock>, point: Option<PointRequest>) -> RestoreRequest {
         RestoreRequest {
+            point,
             from: self.from.clone(),
             // Without the verb `tune` there is one.
             to: self.to.clone().unwrap_or_default(),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use iostall_session::backup::drill::{DrillError, drill};
 use iostall_session::backup::sqlserver;
+use iostall_session::backup::wal::AtTarget;
 
 use super::keys::key_error;
 use super::run::{ask, server};
@@ -33,7 +34,7 @@ pub(super) fn run(args: &DrillArgs, global: &GlobalArgs, printer: &Printer) -> a
     let outputs = output::check(&args.output, &taken(global).targets(inputs))?;
     let mut writer = run_writer(global, args.no_store, printer)?;
     let transfer = begin_transfer(args.nice, printer)?;
-    let request = args.request(unlock);
+    let request = args.request(unlock, args.point.request(AtTarget::Promote)?);
     let mut run = drill(&request, transfer, printer).map_err(refused)?;
     let status = if run.interrupted { Status::Interrupted } else { answer(&run) };
     let mut delivery = Delivery::new(&outputs, &args.output, printer);

@@ -56,14 +56,18 @@ pub(super) fn prune(args: &PruneArgs, global: &GlobalArgs, printer: &Printer) ->
         zone: TimeZone::system(),
         abandoned_after: args.abandoned_after,
         dry_run: args.dry_run,
+        wal: args.wal.clone(),
     };
     let pruned = prune_sets(&request, &known(global, printer))?;
     if args.json {
-        to_stdout(printer, &|out| write_figures(&prune_json(&pruned, &rules, args.dry_run), out))?;
+        to_stdout(printer, &|out| {
+            write_figures(&prune_json(&pruned.sets, pruned.wal.as_ref(), &rules, args.dry_run), out)
+        })?;
     } else {
-        let sections = prune_sections(&pruned, &rules, args.dry_run);
+        let sections = prune_sections(&pruned.sets, pruned.wal.as_ref(), &rules, args.dry_run);
         printer.result(&text_of_sections("backup prune", &sections, printer))?;
     }
-    let has_failed = pruned.iter().any(|one| one.action == PruneAction::Failed);
+    let left_log = pruned.wal.as_ref().is_some_and(|wal| !wal.left.is_empty());
+    let has_failed = left_log || pruned.sets.iter().any(|one| one.action == PruneAction::Failed);
     Ok(if has_failed { Status::CouldNot } else { Status::Done })
 }

@@ -19,7 +19,8 @@ pub(super) fn run(args: &RestoreArgs, global: &GlobalArgs, printer: &Printer) ->
     if let Some(RestoreCommand::Tune(args)) = &args.command {
         return super::tune::of_restore(args, global, printer);
     }
-    let request = args.request(args.unlock.unlock().map_err(key_error)?);
+    let point = args.point.request(args.at_target.into())?;
+    let request = args.request(args.unlock.unlock().map_err(key_error)?, point);
     let files = request.from.iter().chain([&request.to]).map(PathBuf::as_path);
     let outputs = output::check(&args.output, &taken(global).targets(files))?;
     let mut writer = run_writer(global, args.no_store, printer)?;

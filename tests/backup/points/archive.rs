@@ -286,7 +286,7 @@ fn gaps_and_damage_are_named_before_they_are_needed() {
     // A flipped bit in the content is found where all of it is read, and one in a header always.
     let damaged = archived(&case.here, &case.files[2]);
     let whole = fs::read(&damaged).unwrap();
-    flip(&damaged, 5000);
+    flip(&damaged, 300);
     assert_eq!(case.list(&[]).0, Some(0));
     let (status, list) = case.list(&["--check"]);
     assert_eq!(status, Some(1));

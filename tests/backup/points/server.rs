@@ -52,7 +52,7 @@ fn installation(version: u32) -> Option<PathBuf> {
     Some(native)
 }
 
-fn is_root() -> bool {
+pub(super) fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
 }
 
@@ -86,6 +86,9 @@ impl Programs {
         };
         let directory = place();
         let iostall = directory.path().join("iostall");
+        let word = directory.path().join("word");
+        fs::write(&word, "the servers trust everybody\n").unwrap();
+        fs::set_permissions(&word, fs::Permissions::from_mode(0o600)).unwrap();
         if fs::hard_link(binary(), &iostall).is_err() {
             copy_binary_to(&iostall);
         }
@@ -175,6 +178,15 @@ impl<'a> Server<'a> {
 
     pub(super) fn log(&self) -> String {
         fs::read_to_string(self.place.path().join("log")).unwrap_or_default()
+    }
+
+    pub(super) fn url(&self) -> String {
+        let word = self.programs.directory.path().join("word");
+        format!(
+            "postgres://postgres@127.0.0.1:{}/postgres?tls=off&password-file={}",
+            self.port,
+            word.display()
+        )
     }
 
     /// What the statement called `name` answers, its last line.

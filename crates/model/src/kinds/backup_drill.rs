@@ -13,6 +13,7 @@ use crate::profile::Profile;
 use crate::stripe::BackupDamage;
 use crate::summary::Summary;
 use crate::transfer::TransferPoint;
+use crate::wal_archive::RecoveryRecord;
 
 /// A backup that was restored to a scratch directory, and the database that was started from it there.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -48,6 +49,9 @@ pub struct DrillOutcome {
     pub elapsed_ns: u64,
     /// Throughput of the restore over time.
     pub series: Vec<TransferPoint>,
+    /// Where a PostgreSQL was brought, if not to the end of the backup.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryRecord>,
     /// In the order in which they were made.
     pub checks: Vec<DrillCheck>,
     /// What is damaged in the backup itself.

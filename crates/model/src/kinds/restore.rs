@@ -13,6 +13,7 @@ use crate::profile::Profile;
 use crate::stripe::{BackupDamage, StripeUse};
 use crate::summary::Summary;
 use crate::transfer::{BufferTime, TransferPoint};
+use crate::wal_archive::RecoveryRecord;
 
 /// A restored backup.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub struct RestoreOutcome {
     /// The tablespaces in the backup: where they were, and where they are now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tablespaces: Vec<RestoredTablespace>,
+    /// Where a server that is started on it brings it, if not to the end of the backup.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryRecord>,
     /// Page size of the database in the backup, bytes; `None` for anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u32>,

@@ -2,9 +2,11 @@
 
 use iostall_model::backup_entry::{BackupEntry, BackupState, LeftUploads, PruneAction, Pruned};
 use iostall_model::retention::{Proof, Reason, Rules};
+use iostall_model::wal_archive::WalPruned;
 use serde_json::{Value, json};
 
 use super::plan::rules as rules_in_words;
+use super::pruned_log::pruned_log;
 use crate::fact::Fact;
 use crate::format::{NONE, bytes, shown};
 use crate::section::{Layout, Note, Section};
@@ -135,7 +137,12 @@ pub fn list_json(entries: &[BackupEntry]) -> Value {
 }
 
 /// What is kept and what is deleted, with the reasons.
-pub fn prune_sections(pruned: &[Pruned], rules: &Rules, is_dry_run: bool) -> Vec<Section> {
+pub fn prune_sections(
+    pruned: &[Pruned],
+    wal: Option<&WalPruned>,
+    rules: &Rules,
+    is_dry_run: bool,
+) -> Vec<Section> {
     let mut table = Table::new("Backups", columns(&["action", "because"]));
     for one in pruned {
         let severity = match one.action {
@@ -152,7 +159,8 @@ pub fn prune_sections(pruned: &[Pruned], rules: &Rules, is_dry_run: bool) -> Vec
     }
     let results = (!pruned.is_empty()).then_some(table);
     let facts = vec![Fact::new("rules", rules_in_words(rules))];
-    let notes = vec![result(pruned, is_dry_run)];
+    let notes = [Some(result(pruned, is_dry_run)), wal.map(|wal| pruned_log(wal, is_dry_run))];
+    let notes = notes.into_iter().flatten().collect();
     vec![Section { results, facts, notes, layout: Layout::Facts, ..Section::default() }]
 }
 
@@ -213,8 +221,12 @@ fn reason(reason: &Reason) -> String {
 }
 
 /// What is kept and deleted for scripts.
-pub fn prune_json(pruned: &[Pruned], rules: &Rules, is_dry_run: bool) -> Value {
-    json!({"dry_run": is_dry_run, "rules": rules, "backups": pruned})
+pub fn prune_json(pruned: &[Pruned], wal: Option<&WalPruned>, rules: &Rules, is_dry_run: bool) -> Value {
+    let mut value = json!({"dry_run": is_dry_run, "rules": rules, "backups": pruned});
+    if let Some(wal) = wal {
+        value["wal"] = json!(wal);
+    }
+    value
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod plan;
+mod pruned_log;
 mod wal;
 
 pub use catalog::{list_json, list_sections, prune_json, prune_sections};

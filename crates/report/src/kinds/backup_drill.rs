@@ -2,6 +2,7 @@
 
 use iostall_model::drill::{CheckState, DrillCheck};
 use iostall_model::figures::per_second;
+use iostall_model::wal_archive::RecoveryRecord;
 use iostall_model::{DrillOutcome, Run};
 
 use super::moved::{self, NoSpans};
@@ -119,7 +120,7 @@ fn section(drill: &DrillOutcome) -> Section {
 fn facts(drill: &DrillOutcome) -> Vec<Fact> {
     let made = drill.made_utc.map_or_else(String::new, |made| format!(", made {made:.0}"));
     let left = if drill.is_kept { "left there" } else { "removed again" };
-    vec![
+    let mut facts = vec![
         Fact::new("backup", shown(&drill.from)),
         Fact::new("set", format!("{}{made}", shown(&drill.set))),
         Fact::new("of", shown(&drill.source)),
@@ -134,7 +135,15 @@ fn facts(drill: &DrillOutcome) -> Vec<Fact> {
                 bytes(drill.stored_bytes)
             ),
         ),
-    ]
+    ];
+    facts.extend(drill.recovery.as_ref().map(|recovery| Fact::new("brought to", recovered_to(recovery))));
+    facts
+}
+
+/// Where the log brought it.
+fn recovered_to(recovery: &RecoveryRecord) -> String {
+    let (until, archive) = (shown(&recovery.until), shown(&recovery.archive));
+    format!("{until} on timeline {}, with the log in {archive}", recovery.timeline)
 }
 
 fn checks(checks: &[DrillCheck]) -> Table {

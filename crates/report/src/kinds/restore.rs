@@ -2,6 +2,7 @@
 
 use iostall_model::figures::per_second;
 use iostall_model::transfer::LimitSide;
+use iostall_model::wal_archive::RecoveryRecord;
 use iostall_model::{Newest, RestoreOutcome, Run};
 
 use super::give_way;
@@ -119,6 +120,7 @@ fn facts(restore: &RestoreOutcome) -> Vec<Fact> {
             format!("{}: was {}, is {}", shown(&one.oid), shown(&one.was), shown(&one.is)),
         )
     }));
+    facts.extend(restore.recovery.as_ref().map(|recovery| Fact::new("recovers", recovers(recovery))));
     facts.push(Fact::new(
         "moved",
         format!(
@@ -140,6 +142,20 @@ fn facts(restore: &RestoreOutcome) -> Vec<Fact> {
     facts.push(Fact::new("time", format!("{all} in all{prepare} · {sync} making durable")));
     facts.push(striped::cpu(restore.cpu_user_ns, restore.cpu_system_ns, restore.bytes));
     facts
+}
+
+/// What a server does that is started on the files.
+fn recovers(recovery: &RecoveryRecord) -> String {
+    let (until, archive) = (shown(&recovery.until), shown(&recovery.archive));
+    let then = if recovery.then_pauses {
+        "waits there until pg_wal_replay_resume() is called"
+    } else {
+        "becomes a primary"
+    };
+    format!(
+        "to {until} on timeline {}, with the log in {archive}, when a server is started; then it {then}",
+        recovery.timeline
+    )
 }
 
 fn notes(restore: &RestoreOutcome) -> Vec<Note> {

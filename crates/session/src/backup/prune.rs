@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use iostall_measure::Nanos;
 use iostall_model::backup_entry::{BackupEntry, BackupState, PruneAction, Pruned};
 use iostall_model::retention::{Kept, Proof, Reason, Rules, reasons};
+use iostall_model::wal_archive::WalPruned;
 use iostall_transfer::backup::catalog::{FoundSet, RemoveError, ScanError, give_up_uploads, remove};
 use iostall_transfer::backup::codec::Unlock;
 use jiff::tz::TimeZone;
@@ -12,6 +13,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::catalog::{CatalogEntry, catalog};
 use super::known::KnownSets;
+use super::wal::prune::{KeptBase, prune as prune_log};
+use crate::error::{SessionError, UseCaseError};
 
 /// What to delete.
 pub struct PruneRequest {
@@ -26,6 +29,15 @@ pub struct PruneRequest {
     pub abandoned_after: Nanos,
     /// Nothing is deleted.
     pub dry_run: bool,
+    /// An archive of the log of PostgreSQL, of which only what kept backups need is to stay.
+    pub wal: Option<PathBuf>,
+}
+
+/// What was deleted, and what was kept.
+pub struct PruneEnd {
+    /// Each backup, oldest first.
+    pub sets: Vec<Pruned>,
+    pub wal: Option<WalPruned>,
 }
 
 impl PruneRequest {
@@ -36,12 +48,36 @@ impl PruneRequest {
     }
 }
 
-/// What happened to each backup, oldest first.
-pub fn prune(request: &PruneRequest, known: &KnownSets) -> Result<Vec<Pruned>, ScanError> {
-    let found = catalog(&request.directories, request.unlock.as_ref(), known)?;
-    let mut pruned = decide(&found, request);
+/// Deletes what no rule keeps, and then what of the log nothing needs that is left.
+///
+/// # Errors
+/// If a directory or the archive cannot be read. What could not be deleted is in the result.
+pub fn prune(request: &PruneRequest, known: &KnownSets) -> Result<PruneEnd, SessionError> {
+    let scanned = |error: ScanError| SessionError::OfUseCase(UseCaseError::new(error, None));
+    let found = catalog(&request.directories, request.unlock.as_ref(), known).map_err(scanned)?;
+    let sets = prune_sets(request, &found);
+    let of_log = |directory: &PathBuf| {
+        let kept: Vec<KeptBase> =
+            sets.iter().zip(&found).flat_map(|(one, found)| kept_base(one, found)).collect();
+        prune_log(directory, &kept, request.dry_run)
+    };
+    let wal = request.wal.as_ref().map(of_log).transpose()?;
+    Ok(PruneEnd { sets, wal })
+}
+
+/// What it needs of the log. What is being written has what it needs itself, up to an end that is yet to come.
+fn kept_base(one: &Pruned, found: &CatalogEntry) -> Vec<KeptBase> {
+    match (one.action, one.backup.state) {
+        (PruneAction::Delete, _) | (_, BackupState::NotCompleted | BackupState::BeingDeleted) => Vec::new(),
+        _ => KeptBase::of(&one.backup.set, found.found.manifest.as_ref()),
+    }
+}
+
+/// What happened to each backup.
+fn prune_sets(request: &PruneRequest, found: &[CatalogEntry]) -> Vec<Pruned> {
+    let mut pruned = decide(found, request);
     if request.dry_run {
-        return Ok(pruned);
+        return pruned;
     }
     let abandoned_utc = request.abandoned_utc();
     // The newest first: what could not be deleted still needs what it is based on.
@@ -54,7 +90,7 @@ pub fn prune(request: &PruneRequest, known: &KnownSets) -> Result<Vec<Pruned>, S
             keep_bases(&mut pruned);
         }
     }
-    Ok(pruned)
+    pruned
 }
 
 /// Of what was never completed only the parts of its uploads go: what was completed of it is for `rebuild`.

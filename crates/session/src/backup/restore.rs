@@ -8,6 +8,7 @@ use iostall_engine::guard::WriteConsent;
 use iostall_measure::foreign::shell_path;
 use iostall_model::backup::{SetId, SourceKind, SourceRecord};
 use iostall_model::{Newest, RestoreOutcome, Run, RunBody, Warning, WarningCode};
+use iostall_transfer::Progress;
 use iostall_transfer::backup::codec::Unlock;
 use iostall_transfer::backup::read::{OpenSet, ReadChoice, ReadError, open_with};
 use iostall_transfer::backup::restore::{
@@ -19,6 +20,8 @@ use iostall_transfer::rate::RateLimit;
 use super::known::KnownSets;
 use super::mariadb::Preparation;
 use super::tablespaces::{self, TablespaceMove};
+use super::wal::PointRequest;
+use super::wal::point::Recovery;
 use super::{damage, set_warnings};
 use crate::error::SessionError;
 use crate::event::Observer;
@@ -54,6 +57,9 @@ pub struct RestoreRequest {
     pub no_prepare: bool,
     /// Where MariaDB's programs are, if not where distributions have them.
     pub engine_dir: Option<PathBuf>,
+    /// Where a PostgreSQL is to be brought when a server is started on it, if not to the end of the backup. Not together with
+    /// `only`.
+    pub point: Option<PointRequest>,
 }
 
 /// The result of a restore that has begun.
@@ -104,15 +110,13 @@ pub fn restore(
     let elsewhere = set.as_ref().map(|set| tablespaces::elsewhere(&set.manifest, &request.tablespaces));
     let elsewhere = elsewhere.transpose()?.unwrap_or_default();
     let preparation = preparation(request, set.as_ref())?;
+    let recovery = recovery(request, set.as_ref())?;
     let prepare_ns = AtomicU64::new(0);
     let newest = set.as_ref().map(|set| set_warnings::newest(request.expect, set, known)).unwrap_or_default();
     let done = set.as_ref().filter(|_| !matches!(newest, Newest::Other { .. })).map(|set| {
         transfer.work(observer, |progress| {
-            let prepare = |directory: &Path| -> Result<(), StageFailure> {
-                let Some(preparation) = &preparation else { return Ok(()) };
-                let took_ns = preparation.carry_out(directory, progress)?;
-                prepare_ns.store(took_ns, Ordering::Relaxed);
-                Ok(())
+            let prepare = |directory: &Path| {
+                finish_files(directory, preparation.as_ref(), recovery.as_ref(), progress, &prepare_ns)
             };
             let options = RestoreOptions {
                 elsewhere: &elsewhere,
@@ -134,6 +138,7 @@ pub fn restore(
         Some(Ok(restored)) => {
             warnings.extend(lost(&restored.losses));
             take(&mut outcome, set.as_ref(), &restored);
+            outcome.recovery = recovery.map(|recovery| recovery.record);
             outcome.prepare_ns = preparation.is_some().then(|| prepare_ns.load(Ordering::Relaxed));
             warnings.extend(set.as_ref().and_then(|set| unprepared(request, set, outcome.prepare_ns)));
             if let Some(set) = set.as_ref().filter(|_| request.only.is_empty()) {
@@ -162,6 +167,32 @@ fn preparation(request: &RestoreRequest, set: Option<&OpenSet>) -> Result<Option
         Some(set) => Ok(Preparation::of(set, &request.to, request.engine_dir.as_deref())?),
         None => Ok(None),
     }
+}
+
+/// Where a PostgreSQL is to be brought. Checked before the first byte is restored, too.
+fn recovery(request: &RestoreRequest, set: Option<&OpenSet>) -> Result<Option<Recovery>, SessionError> {
+    match (&request.point, set) {
+        (Some(point), Some(set)) => Ok(Some(Recovery::plan(point, &set.manifest)?)),
+        _ => Ok(None),
+    }
+}
+
+/// What is done with the files in `directory` before they get their name.
+fn finish_files(
+    directory: &Path,
+    preparation: Option<&Preparation>,
+    recovery: Option<&Recovery>,
+    progress: &Progress,
+    prepare_ns: &AtomicU64,
+) -> Result<(), StageFailure> {
+    if let Some(preparation) = preparation {
+        let took_ns = preparation.carry_out(directory, progress)?;
+        prepare_ns.store(took_ns, Ordering::Relaxed);
+    }
+    if let Some(recovery) = recovery {
+        recovery.write_to(directory)?;
+    }
+    Ok(())
 }
 
 fn outcome(request: &RestoreRequest, set: Option<&OpenSet>, transfer: &Transfer) -> RestoreOutcome {

@@ -63,6 +63,7 @@ pub(crate) fn drilled(directory: &Path, programs: PathBuf) -> DrillOutcome {
         timeout: Nanos(600_000_000_000),
         bases: Vec::new(),
         unlock: None,
+        point: None,
         workers: None,
         limit: None,
     };

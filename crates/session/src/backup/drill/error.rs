@@ -11,6 +11,7 @@ use iostall_transfer::backup::restore::RestoreError;
 use thiserror::Error;
 
 use crate::backup::mariadb::MariadbBackupError;
+use crate::backup::wal::PointError;
 
 /// Why a drill could not be held. What is wrong with the backup itself is in its outcome.
 #[derive(Debug, Error)]
@@ -34,6 +35,10 @@ pub enum DrillError {
     Restore(#[from] RestoreError),
     #[error(transparent)]
     Mariadb(#[from] MariadbBackupError),
+    #[error(transparent)]
+    Point(#[from] PointError),
+    #[error("the account {account} may not enter {}, and its server fetches the log there", path.display())]
+    BarredLog { account: String, path: PathBuf },
     #[error("there is no PostgreSQL {major} in {looked}")]
     NoEngine { major: String, looked: String },
     #[error("{} is PostgreSQL {found}, and the backup is of {major}", directory.display())]
@@ -87,6 +92,8 @@ impl DrillError {
                 shell_path(path)
             ),
             Self::Mariadb(error) => error.hint(),
+            Self::Point(error) => return error.hint(),
+            Self::BarredLog { path, .. } => format!("`chmod o+x {}`", shell_path(path)),
             Self::Start { .. } => "--engine-dir names the directory of the server's programs".into(),
             Self::NothingToAsk => "leave --check out".into(),
             Self::Scan(_) | Self::System { .. } => return None,

@@ -39,6 +39,8 @@ use self::postgres::Cluster;
 use self::scratch::Scratch;
 use super::damage;
 use super::known::source_name;
+use super::wal::WalError;
+use super::wal::point::Recovery;
 use crate::event::Observer;
 use crate::transfer::{Transfer, target};
 
@@ -130,6 +132,8 @@ struct Stage<'a> {
     /// By source; `None` for what has no server.
     installations: Vec<Option<Programs>>,
     account: Option<Account>,
+    /// Where a PostgreSQL is brought beyond the end of the backup.
+    recovery: Option<Recovery>,
     scratch: Scratch,
 }
 
@@ -147,13 +151,18 @@ impl<'a> Stage<'a> {
             Some(usual) => account::choose(request.user.as_deref(), usual, owner(manifest))?,
             None => None,
         };
+        let point = request.point.as_ref();
+        let recovery = point.map(|point| Recovery::plan(point, manifest)).transpose()?;
         if let Some(account) = &account {
             account::check_entry(account, &request.scratch)?;
+            for path in point.iter().flat_map(|point| [Some(point.wal.as_path()), point.program.parent()]) {
+                account::check_log(account, path.unwrap_or(Path::new("/")))?;
+            }
         }
         let name = damage::short(&manifest.set.to_string());
         let bytes = manifest.totals.bytes.saturating_sub(manifest.totals.hole_bytes);
         let scratch = Scratch::create(&request.scratch, &name, bytes)?;
-        Ok(Self { request, set, installations, account, scratch })
+        Ok(Self { request, set, installations, account, recovery, scratch })
     }
 
     fn hold(&self, progress: &Progress) -> Result<DrillOutcome, DrillError> {
@@ -177,6 +186,11 @@ impl<'a> Stage<'a> {
         outcome.files = restored.files;
         outcome.bytes = restored.bytes;
         outcome.stored_bytes = restored.stripes.iter().map(|stripe| stripe.bytes).sum();
+        if let Some(recovery) = &self.recovery {
+            let written = recovery.write_to(&scratch.restored());
+            written.map_err(|error: WalError| DrillError::Point(error.into()))?;
+            outcome.recovery = Some(recovery.record.clone());
+        }
         if let Some(account) = &self.account {
             scratch.give_to(account)?;
         }
@@ -243,6 +257,7 @@ impl<'a> Stage<'a> {
                         account: self.account.as_ref(),
                         scratch: &self.scratch,
                         limits,
+                        recovery: self.recovery.as_ref(),
                     };
                     cluster.drill(findings)?;
                 }

@@ -18,6 +18,7 @@ use super::request::DrillRequest;
 use super::scratch::Scratch;
 use super::server::{Manners, Server};
 use super::settings::arguments;
+use crate::backup::wal::point::Recovery;
 
 /// The database that statements are run in, unless one is named.
 const USUAL: &str = "postgres";
@@ -35,6 +36,8 @@ pub(super) struct Cluster<'a> {
     pub(super) account: Option<&'a Account>,
     pub(super) scratch: &'a Scratch,
     pub(super) limits: &'a Limits<'a>,
+    /// Where it is brought, if not to the end of the backup.
+    pub(super) recovery: Option<&'a Recovery>,
 }
 
 impl Cluster<'_> {
@@ -44,7 +47,8 @@ impl Cluster<'_> {
         limits.show("recovering", "PostgreSQL");
         let begun_ns = limits.now_ns();
         let mut command = Command::new(&self.installation.program);
-        command.args(arguments(self.data, self.scratch, self.installation.major, &request.settings));
+        let (major, recovers) = (self.installation.major, self.recovery.is_some());
+        command.args(arguments(self.data, self.scratch, major, recovers, &request.settings));
         let manners = Manners { ask_to_end: Program::interrupt, reason };
         let mut server = Server::start(&mut command, self.scratch, self.account, manners)?;
         let is_over = || limits.is_over();
@@ -61,7 +65,10 @@ impl Cluster<'_> {
             }
         };
         findings.engines.push(format!("PostgreSQL {}", facts.version));
-        let answers = "the server has replayed the log to the end of the backup, and answers".to_owned();
+        let answers = match self.recovery {
+            None => "the server has replayed the log to the end of the backup, and answers".to_owned(),
+            Some(point) => self.reached(point),
+        };
         findings.add(DrillCheck::RECOVERY, CheckState::Passed, answers, up_ns - begun_ns);
         for database in &databases {
             self.check_database(at, database, findings);
@@ -73,6 +80,19 @@ impl Cluster<'_> {
         self.check_pages(&facts, is_in_order, findings);
         findings.checks_ns += limits.now_ns() - up_ns;
         Ok(())
+    }
+
+    /// Where the server ended its recovery: the history of its new timeline says so.
+    fn reached(&self, recovery: &Recovery) -> String {
+        let until = &recovery.record.until;
+        match newest_history(self.data) {
+            Some(History { at, why, timeline }) => {
+                format!(
+                    "the server has recovered to {until}: up to {at} of timeline {timeline} ({why}), and answers"
+                )
+            }
+            None => format!("the server has recovered to {until}, and answers"),
+        }
     }
 
     /// Waits for the end of recovery.
@@ -196,6 +216,22 @@ impl Cluster<'_> {
         }
         findings.decide(NAME, &problems, format!("{} pages in {} files", found.pages, found.files), took_ns);
     }
+}
+
+/// The last line of the history of a timeline.
+struct History {
+    timeline: String,
+    at: String,
+    why: String,
+}
+
+fn newest_history(data: &Path) -> Option<History> {
+    let names = std::fs::read_dir(data.join("pg_wal")).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let newest = names.filter(|path| path.extension().is_some_and(|end| end == "history")).max()?;
+    let text = std::fs::read_to_string(newest).ok()?;
+    let mut words = text.lines().rfind(|line| !line.trim().is_empty())?.splitn(3, '\t');
+    let mut next = || Some(words.next()?.trim().to_owned());
+    Some(History { timeline: next()?, at: next()?, why: next()? })
 }
 
 /// What amcheck says of a database.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use iostall_measure::Nanos;
 use iostall_transfer::backup::codec::Unlock;
 
+use crate::backup::wal::PointRequest;
+
 /// What a drill is to do.
 pub struct DrillRequest {
     /// The manifest, a stripe, or all stripes; or directories, of which the newest whole set is drilled.
@@ -32,6 +34,8 @@ pub struct DrillRequest {
     /// Where the sets may be that an increment is based on, if not beside it.
     pub bases: Vec<PathBuf>,
     pub unlock: Option<Unlock>,
+    /// Where a PostgreSQL is to be brought, if not to the end of the backup.
+    pub point: Option<PointRequest>,
     /// Threads that decode.
     pub workers: Option<u32>,
     /// Maximum read rate, bytes a second.

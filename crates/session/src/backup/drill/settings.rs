@@ -52,11 +52,18 @@ const SAFE: [(u32, &str, &str); 33] = [
     (0, "cluster_name", "iostall-drill"),
 ];
 
-/// The arguments of `postgres` of version `major` on the copy in `data`. `own` are settings of the user, which count most.
+/// Where the copy recovers to a point in time. It need not be readable meanwhile: that takes as many workers as the original had.
+const RECOVERING: [(&str, &str); 2] = [("hot_standby", "off"), ("recovery_target_action", "promote")];
+/// What such a copy has to do with the archive: it reads from it.
+const READS_ARCHIVE: &str = "restore_command";
+
+/// The arguments of `postgres` of version `major` on the copy in `data`, which `recovers` to a point in time or starts as it is.
+/// `own` are settings of the user, which count most.
 pub(super) fn arguments(
     data: &Path,
     scratch: &Scratch,
     major: u32,
+    recovers: bool,
     own: &[(String, String)],
 ) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec!["-D".into(), data.into()];
@@ -76,9 +83,12 @@ pub(super) fn arguments(
     let sockets = scratch.sockets().display().to_string().replace('"', "\"\"");
     set("unix_socket_directories", &|setting| setting.push(format!("\"{sockets}\"")));
     for (since, name, value) in SAFE {
-        if since <= major {
+        if since <= major && !(recovers && name == READS_ARCHIVE) {
             set(name, &|setting| setting.push(value));
         }
+    }
+    for (name, value) in RECOVERING.iter().filter(|_| recovers) {
+        set(name, &|setting| setting.push(value));
     }
     for (name, value) in own {
         set(name, &|setting| setting.push(value));
@@ -90,20 +100,20 @@ pub(super) fn arguments(
 mod tests {
     use super::*;
 
-    fn words(major: u32, own: &[(String, String)], has_settings: bool) -> Vec<String> {
+    fn words(major: u32, own: &[(String, String)], has_settings: bool, recovers: bool) -> Vec<String> {
         let place = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(place.path(), "set", 10).unwrap();
         if has_settings {
             std::fs::write(scratch.restored().join("postgresql.conf"), "").unwrap();
         }
-        let all = arguments(&scratch.restored(), &scratch, major, own);
+        let all = arguments(&scratch.restored(), &scratch, major, recovers, own);
         all.into_iter().map(|word| word.into_string().unwrap()).collect()
     }
 
     /// A copy of the primary wrote into its archive, and the next restore of the primary followed the history of the copy.
     #[test]
     fn a_copy_archives_nothing_follows_nobody_and_means_its_own_files() {
-        let words = words(15, &[], true);
+        let words = words(15, &[], true, false);
         for setting in [
             "archive_mode=off",
             "primary_conninfo=",
@@ -117,16 +127,24 @@ mod tests {
         assert!(!words.iter().any(|word| word.starts_with("config_file=")));
     }
 
+    #[test]
+    fn a_copy_that_recovers_reads_from_the_archive_and_still_writes_nothing_to_it() {
+        let words = words(15, &[], true, true);
+        let has = |setting: &str| words.iter().any(|word| word.starts_with(setting));
+        assert!(!has("restore_command="));
+        assert!(has("archive_mode=off") && has("archive_command=") && has("hot_standby=off"));
+    }
+
     /// Debian keeps the settings in /etc, so there were none in the data directory, and the copy did not start.
     #[test]
     fn without_settings_of_its_own_a_copy_has_ours_and_an_old_server_hears_of_no_new_setting() {
-        let old = words(12, &[], false);
+        let old = words(12, &[], false, false);
         assert!(old.iter().any(|word| word.starts_with("config_file=/") && word.ends_with("/settings")));
         for new in ["archive_library", "event_triggers", "ignore_invalid_pages"] {
             assert!(!old.iter().any(|word| word.starts_with(new)), "{new}");
         }
         let own = [("shared_preload_libraries".to_owned(), String::new())];
-        let new = words(18, &own, false);
+        let new = words(18, &own, false, false);
         assert!(new.iter().any(|word| word == "event_triggers=off"));
         assert_eq!(new.last().map(String::as_str), Some("shared_preload_libraries="));
     }

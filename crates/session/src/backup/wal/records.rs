@@ -82,6 +82,15 @@ impl Records {
         }
     }
 
+    /// Goes on with the segment after it, which begins with `head`.
+    pub(super) fn go_on_with(&mut self, head: SegmentHead) {
+        if self.is_over && !self.is_switched {
+            (self.current, self.previous) = (None, None);
+        }
+        (self.head, self.next) = (head, head.start);
+        (self.is_over, self.is_switched) = (false, false);
+    }
+
     /// Takes the next pages in, as many as there are in `pages`.
     pub(super) fn read(&mut self, pages: &[u8], seen: &mut dyn FnMut(Event)) {
         let size = usize::try_from(self.head.page_bytes).unwrap_or(usize::MAX);

@@ -1,0 +1,230 @@
+//! A restore to a point in time: checked before its first byte, and written down for the server at its end.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use iostall_connect::postgres::Lsn;
+use iostall_engine::files::{NewMetadata, OpenDirectory, path_from_bytes, stamp, write_all_at};
+use iostall_model::backup::{Manifest, PostgresRecord, SourceRecord};
+use iostall_model::wal_archive::RecoveryRecord;
+use jiff::Timestamp;
+
+use super::error::WalError;
+use super::inventory::Inventory;
+use super::list::{base_of, sources, time, ways};
+use super::point_error::PointError;
+use super::reach::{Base, Reach, Way};
+use super::scan::Search;
+use super::settings::Settings;
+use super::target::{AtTarget, Until};
+
+/// Before this version recovery was configured in another way.
+const MAJOR_MIN: u32 = 12;
+const SIGNAL: &str = "recovery.signal";
+const SETTINGS: &str = "postgresql.auto.conf";
+/// A file that every data directory has, with the owner of all of them.
+const OWNER: &str = "PG_VERSION";
+const PRIVATE: u32 = 0o600;
+
+/// Where a backup is to be brought.
+#[derive(Clone, Debug)]
+pub struct PointRequest {
+    /// The directory of the archive.
+    pub wal: PathBuf,
+    pub until: Until,
+    /// Whether what is named is still recovered.
+    pub is_inclusive: bool,
+    pub at_target: AtTarget,
+    /// The timeline to follow; the newest that the backup leads to if `None`.
+    pub timeline: Option<u32>,
+    /// This program, which the server calls for segments.
+    pub program: PathBuf,
+}
+
+/// A recovery that can succeed, as far as an archive can tell.
+#[derive(Clone, Debug)]
+pub(in crate::backup) struct Recovery {
+    /// Where the data directory is below the place of the restore.
+    pub(in crate::backup) prefix: PathBuf,
+    pub(in crate::backup) record: RecoveryRecord,
+    /// For `postgresql.auto.conf`.
+    lines: Vec<u8>,
+}
+
+impl Recovery {
+    /// Checks that the archive has everything that it takes to bring the backup there.
+    ///
+    /// # Errors
+    /// If something is missing, which is named, or the backup is of later.
+    pub(in crate::backup) fn plan(request: &PointRequest, manifest: &Manifest) -> Result<Self, PointError> {
+        let (source, record) = only_source(manifest)?;
+        let archive =
+            std::fs::canonicalize(&request.wal).map_err(WalError::system("look at", &request.wal))?;
+        let inventory = Inventory::read(&archive, false)?;
+        if inventory.cluster.system_identifier != record.system_identifier {
+            let of = (record.system_identifier, inventory.cluster.system_identifier);
+            return Err(PointError::OtherCluster { archive, set: of.0, found: of.1 });
+        }
+        let base = base_of(record).map_err(|reason| PointError::Manifest { reason })?;
+        let way = way(request, &inventory, &base)?;
+        let reach = way.reach(&inventory, &base);
+        let target = Target { request, source, base: &base, inventory: &inventory, way: &way, reach: &reach };
+        target.check(&archive)?;
+        let settings = Settings {
+            program: &request.program,
+            archive: &archive,
+            until: &request.until,
+            is_inclusive: request.is_inclusive,
+            at_target: request.at_target,
+            timeline: (way.timeline() != base.timeline).then(|| way.timeline()),
+        };
+        Ok(Self {
+            prefix: path_from_bytes(source.prefix.as_bytes().to_vec()),
+            record: RecoveryRecord {
+                archive: archive.display().to_string(),
+                until: request.until.to_string(),
+                timeline: way.timeline(),
+                archive_end_lsn: reach.end.to_string(),
+                archive_end_utc: reach.last_us.and_then(time),
+                then_pauses: request.at_target == AtTarget::Pause && request.until != Until::Latest,
+            },
+            lines: settings.lines(),
+        })
+    }
+
+    /// Tells the server that will be started on what was restored to `directory`.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub(in crate::backup) fn write_to(&self, directory: &Path) -> Result<(), WalError> {
+        let data = directory.join(&self.prefix);
+        let failed = |name: &str| {
+            let path = data.join(name);
+            move |source: io::Error| WalError::System { verb: "write", path, source }
+        };
+        let open = OpenDirectory::open(&data).map_err(failed(""))?;
+        let like = open.stamp_of(OWNER.as_ref()).map_err(failed(OWNER))?;
+        let own = |file: &File| {
+            let modified_ns = stamp(file)?.modified_ns;
+            let metadata = NewMetadata { mode: PRIVATE, uid: like.uid, gid: like.gid, modified_ns };
+            // Where we may not give it away, it is the file of the account that restores, like all others.
+            let _ = iostall_engine::files::set_metadata(file, &metadata, &[]);
+            file.sync_all()
+        };
+        let settings = match open.open_file(SETTINGS.as_ref()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => open.make_file(SETTINGS.as_ref()),
+            other => other,
+        };
+        let settings = settings.map_err(failed(SETTINGS))?;
+        let written = settings
+            .metadata()
+            .and_then(|metadata| write_all_at(&settings, &self.lines, metadata.len()))
+            .and_then(|()| own(&settings));
+        written.map_err(failed(SETTINGS))?;
+        let signal = open.make_file(SIGNAL.as_ref()).and_then(|file| own(&file));
+        signal.map_err(failed(SIGNAL))
+    }
+}
+
+/// The only cluster in a set.
+fn only_source(manifest: &Manifest) -> Result<(&SourceRecord, &PostgresRecord), PointError> {
+    let mut all = sources(manifest);
+    match (all.next(), all.next()) {
+        (Some((source, record)), None) => {
+            let digits: String = record.version.chars().take_while(char::is_ascii_digit).collect();
+            match digits.parse::<u32>() {
+                Ok(major) if major < MAJOR_MIN => {
+                    Err(PointError::Version { version: record.version.clone() })
+                }
+                _ => Ok((source, record)),
+            }
+        }
+        (None, _) => Err(PointError::NoPostgres),
+        (Some(_), Some(_)) => Err(PointError::SeveralClusters),
+    }
+}
+
+/// The way to the timeline that was asked for.
+fn way(request: &PointRequest, inventory: &Inventory, base: &Base) -> Result<Way, PointError> {
+    let mut ways = ways(inventory, base);
+    let Some(timeline) = request.timeline else {
+        // Where nothing was archived since, the way has no step in the archive.
+        return Ok(ways.pop().unwrap_or_else(|| Way::along(base.timeline)));
+    };
+    let known: Vec<u32> = ways.iter().map(Way::timeline).collect();
+    let found = ways.into_iter().find(|way| way.timeline() == timeline);
+    found.ok_or(PointError::Timeline { timeline, known })
+}
+
+/// A target, with everything that is known about it.
+struct Target<'a> {
+    request: &'a PointRequest,
+    source: &'a SourceRecord,
+    base: &'a Base,
+    inventory: &'a Inventory,
+    way: &'a Way,
+    reach: &'a Reach,
+}
+
+impl Target<'_> {
+    fn check(&self, archive: &Path) -> Result<(), PointError> {
+        match &self.request.until {
+            Until::Latest => match self.reach.missing {
+                Some(_) => Err(self.beyond()),
+                None => Ok(()),
+            },
+            Until::Position(position) => self.check_position(Lsn(*position)),
+            Until::Time(at) => self.check_time(*at),
+            Until::Transaction(_) | Until::Point(_) => {
+                let search = Search { archive, inventory: self.inventory, way: self.way, base: self.base };
+                if search.finds(&self.request.until)? { Ok(()) } else { Err(self.beyond()) }
+            }
+        }
+    }
+
+    fn check_position(&self, position: Lsn) -> Result<(), PointError> {
+        if position < self.base.stop {
+            return Err(self.before());
+        }
+        if position < self.reach.end { Ok(()) } else { Err(self.beyond()) }
+    }
+
+    /// The server knows that it is there only when it sees a transaction of after that time.
+    fn check_time(&self, at: Timestamp) -> Result<(), PointError> {
+        if at < self.source.read_until_utc {
+            return Err(self.before());
+        }
+        let wanted_us = at.as_microsecond();
+        let is_there = match self.reach.last_us {
+            Some(last_us) if self.request.is_inclusive => last_us > wanted_us,
+            Some(last_us) => last_us >= wanted_us,
+            None => false,
+        };
+        if is_there { Ok(()) } else { Err(self.beyond()) }
+    }
+
+    fn before(&self) -> PointError {
+        PointError::Before {
+            until: self.request.until.clone(),
+            stop: self.base.stop,
+            ended_utc: self.source.read_until_utc,
+        }
+    }
+
+    fn beyond(&self) -> PointError {
+        let until = self.request.until.clone();
+        let (end, last_utc) = (self.reach.end, self.reach.last_us.and_then(time));
+        match self.reach.missing {
+            Some(missing) => PointError::Gap {
+                until,
+                first: missing.first.to_string(),
+                last: missing.last.to_string(),
+                count: missing.count,
+                end,
+                last_utc,
+            },
+            None => PointError::Beyond { until, timeline: self.way.timeline(), end, last_utc },
+        }
+    }
+}
