@@ -22,6 +22,8 @@ mod relations;
 mod restore;
 mod restore_full;
 mod restore_tune;
+mod s3s;
+mod signed_objects;
 mod sqlserver;
 mod sqlserver_drill;
 mod sqlserver_tune;
