@@ -25,6 +25,8 @@ mod replicated;
 mod restore;
 mod restore_full;
 mod restore_tune;
+mod s3s;
+mod signed_objects;
 mod sqlserver;
 mod sqlserver_drill;
 mod sqlserver_trace;

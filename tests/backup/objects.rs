@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use super::attacks::words_of;
 use super::moto::{Store, element};
+use super::store_proxy::Proxy;
 use crate::copy::content;
 use crate::copy_crash::draw;
 use crate::running::Running;
@@ -86,6 +87,21 @@ fn nothing_in_a_bucket_is_replaced() {
         assert_eq!(store.request("GET", &format!("/backups/{name}"), b"").1, b"somebody else's");
         assert_eq!(store.uploads(), 0, "what was not completed was given up");
     }
+}
+
+/// Two backups to one name at the same moment: one of them was lost in a store that knows no conditions.
+#[test]
+fn a_store_that_ignores_conditions_is_named_in_a_warning() {
+    let here = Workspace::new();
+    let Some(store) = Store::start(&here) else { return };
+    fs::write(here.path("a"), content(100_000)).unwrap();
+    let proxy = Proxy::forgetful(store.port);
+    let mut create = here.command(&["backup", "create", "--no-store", "--to", "s3://backups/a.iob", "a"]);
+    Store::address(&mut create, proxy.port);
+    let made = Ran::from(create.output().unwrap()).expect_status(0);
+    let said = words_of(&made);
+    assert!(said.contains("replaces objects although it was told not to"), "{said}");
+    store.run(&here, &["backup", "verify", "--no-store", "s3://backups/a.iob"]).expect_status(0);
 }
 
 /// The machine went down while a backup was uploaded.

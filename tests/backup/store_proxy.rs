@@ -20,6 +20,8 @@ pub(super) struct StopAt {
 
 struct Shared {
     server: u16,
+    /// Conditions are not passed on.
+    is_forgetful: bool,
     stop: Option<StopAt>,
     seen: usize,
     requests: Vec<String>,
@@ -36,10 +38,19 @@ pub(super) struct Proxy {
 impl Proxy {
     /// Before the store at this port of the machine.
     pub(super) fn before(server: u16, stop: Option<StopAt>) -> Self {
+        Self::start(server, stop, false)
+    }
+
+    /// Makes the store one that ignores conditions.
+    pub(super) fn forgetful(server: u16) -> Self {
+        Self::start(server, None, true)
+    }
+
+    fn start(server: u16, stop: Option<StopAt>, is_forgetful: bool) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let (sender, stopped) = channel();
-        let shared = Shared { server, stop, seen: 0, requests: Vec::new(), stopped: sender };
+        let shared = Shared { server, is_forgetful, stop, seen: 0, requests: Vec::new(), stopped: sender };
         let shared = Arc::new(Mutex::new(shared));
         let of_listener = Arc::clone(&shared);
         std::thread::spawn(move || {
@@ -67,14 +78,15 @@ fn pass(mut client: TcpStream, shared: &Mutex<Shared>) {
     let _ = client.set_read_timeout(Some(PATIENCE));
     let Some((head, body)) = request_of(&mut client) else { return };
     let first = head.lines().next().unwrap_or_default().to_owned();
-    let (server, stops, is_done, stopped) = {
+    let (server, is_forgetful, stops, is_done, stopped) = {
         let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |stop: &StopAt| first.starts_with(stop.method) && first.contains(stop.part);
         let stop = shared.stop.filter(is_it);
         shared.seen += usize::from(stop.is_some());
         let stops = stop.is_some_and(|stop| stop.number == shared.seen);
         shared.requests.push(first);
-        (shared.server, stops, stop.is_some_and(|stop| stop.is_done), shared.stopped.clone())
+        let is_done = stop.is_some_and(|stop| stop.is_done);
+        (shared.server, shared.is_forgetful, stops, is_done, shared.stopped.clone())
     };
     if stops && !is_done {
         let _ = stopped.send(());
@@ -86,7 +98,8 @@ fn pass(mut client: TcpStream, shared: &Mutex<Shared>) {
     // Neither header is signed. Nothing is kept open, so that an answer ends with its connection.
     let lines = head.lines().filter(|line| {
         let name = line.split(':').next().unwrap_or_default().to_ascii_lowercase();
-        !line.is_empty() && name != "connection" && name != "expect"
+        let is_forgotten = is_forgetful && name == "if-none-match";
+        !line.is_empty() && name != "connection" && name != "expect" && !is_forgotten
     });
     let head: String = lines.flat_map(|line| [line, "\r\n"]).collect();
     let mut answer = Vec::new();

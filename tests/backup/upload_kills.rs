@@ -11,7 +11,7 @@ use crate::running::Running;
 use crate::support::{PATIENCE, Ran, Workspace};
 
 /// Method, part of the address, which of them, and whether a whole backup may be there when the store has carried it out.
-const PARTS: [(&str, &str, usize, bool); 10] = [
+pub(super) const PARTS: [(&str, &str, usize, bool); 10] = [
     ("PUT", ".partial", 1, false),
     ("POST", "uploads", 1, false),
     ("POST", "uploads", 2, false),
@@ -40,7 +40,7 @@ pub(super) fn source(here: &Workspace) {
 }
 
 /// Kills a backup at that request. `through` adds the store's address and keys, at this port, to a command.
-fn kill_at(
+pub(super) fn kill_at(
     here: &Workspace,
     directory: &str,
     server: u16,
@@ -64,7 +64,7 @@ fn run(here: &Workspace, server: u16, through: &dyn Fn(&mut Command, u16), words
 }
 
 /// Nothing that was killed looks like a backup, and after what the error says the same line makes one.
-fn nothing_looks_whole_and_the_same_line_works(
+pub(super) fn nothing_looks_whole_and_the_same_line_works(
     here: &Workspace,
     directory: &str,
     server: u16,

@@ -16,8 +16,8 @@ pub struct RemoteError {
     hint: Option<&'static str>,
 }
 
-const OF_KEYS: &str = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, the region in AWS_REGION, and what \
-                       this account may do in the bucket";
+const OF_KEYS: &str = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, the region in AWS_REGION, what \
+                       this account may do in the bucket, and the clock of this machine";
 const OF_PLACE: &str = "check the name of the bucket, AWS_REGION, and AWS_ENDPOINT_URL, which names a store that is not Amazon's";
 const OF_NETWORK: &str = "check AWS_ENDPOINT_URL and the network; without AWS_ACCESS_KEY_ID the keys are asked of the cloud's own metadata service";
 pub(crate) const OF_HTTP: &str =

@@ -70,3 +70,36 @@ impl Write for TimedSocket {
         self.socket.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// Whoever sends a byte now and then is never silent, and never done.
+    #[test]
+    fn a_client_that_drips_is_cut_at_the_deadline() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let drips = std::thread::spawn(move || {
+            let clock = MonotonicClock::new();
+            while client.write_all(b"x").is_ok() {
+                clock.sleep_until(clock.now_ns() + 10_000_000);
+            }
+        });
+        let mut socket = TimedSocket::new(listener.accept().unwrap().0);
+        socket.allow(300_000_000);
+        let mut read = 0;
+        let cut = loop {
+            match socket.read(&mut [0; 16]) {
+                Ok(bytes) => read += bytes,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(cut.kind(), io::ErrorKind::TimedOut);
+        assert!(read > 0);
+        drop(socket);
+        drips.join().unwrap();
+    }
+}
