@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 use tokio_postgres::config::SslMode;
-use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::tls::{MakeTlsConnect, TlsConnect as _};
 use tokio_postgres::{Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -27,15 +27,15 @@ pub struct Login {
     pub name: String,
     /// The limits shared by its connections.
     pub allowance: Allowance,
-    address: Address,
+    pub(super) address: Address,
     config: Config,
     tls: Option<MakeRustlsConnect>,
 }
 
 /// A local or a network connection.
-type Socket = Box<dyn Stream>;
+pub(super) type Socket = Box<dyn Stream>;
 
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
@@ -90,12 +90,36 @@ impl Login {
         Ok(connected)
     }
 
-    fn unreachable(&self, error: &dyn std::error::Error) -> SourceError {
+    /// Encrypts `socket`, on which the server has agreed to that; the same without if the address asks for none.
+    pub(super) async fn encrypted(&self, socket: Socket) -> Result<Socket, SourceError> {
+        let Some(mut tls) = self.tls.clone() else { return Ok(socket) };
+        let tls = MakeTlsConnect::<Socket>::make_tls_connect(&mut tls, &self.address.host);
+        let tls = tls.map_err(|error| self.unreachable(&error))?;
+        match tls.connect(socket).await {
+            Ok(stream) => Ok(Box::new(stream)),
+            Err(error) => {
+                let reason = foreign::said(&error.to_string());
+                Err(tls::connect_error(self.name.clone(), reason, &error))
+            }
+        }
+    }
+
+    /// Whether the address asks for TLS.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// The password; empty if there is none.
+    pub(super) fn password(&self) -> &[u8] {
+        self.config.get_password().unwrap_or_default()
+    }
+
+    pub(super) fn unreachable(&self, error: &dyn std::error::Error) -> SourceError {
         let reason = foreign::said(&error.to_string());
         SourceError::Connect { source_name: self.name.clone(), reason }
     }
 
-    async fn socket(&self) -> io::Result<Socket> {
+    pub(super) async fn socket(&self) -> io::Result<Socket> {
         if self.address.is_socket() {
             let path = format!("{}/.s.PGSQL.{}", self.address.host, self.address.port);
             return Ok(Box::new(UnixStream::connect(path).await?));
@@ -127,9 +151,9 @@ impl Login {
 }
 
 /// SQL states about the login, its password, its database or its right to connect: retrying is useless.
-const LOGIN: [&str; 5] = ["28000", "28P01", "3D000", "42501", "55000"];
+pub(super) const LOGIN: [&str; 5] = ["28000", "28P01", "3D000", "42501", "55000"];
 /// SQLSTATE when the server, the database or the role has reached its session limit.
-const FULL: &str = "53300";
+pub(super) const FULL: &str = "53300";
 /// The driver's messages if it has no password, or no authentication method that the server accepts.
 const LOGIN_HERE: [&str; 2] = ["invalid configuration", "authentication error"];
 /// The driver's message if the server does not support our encryption.
@@ -144,7 +168,7 @@ fn is_about_login(error: &tokio_postgres::Error) -> bool {
 }
 
 /// SQLSTATE of a missing privilege.
-const DENIED: &str = "42501";
+pub(super) const DENIED: &str = "42501";
 
 /// Whether a statement was refused because the login lacks a privilege.
 pub(super) fn is_denied(error: &tokio_postgres::Error) -> bool {

@@ -10,7 +10,7 @@ use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 use crate::allowance::Allowance;
 
 /// Our rows have a few hundred bytes, errors a few thousand.
-const MESSAGE_BYTES_MAX: u64 = 4 << 20;
+pub(super) const MESSAGE_BYTES_MAX: u64 = 4 << 20;
 /// A message starts with its kind and its length, which includes itself.
 const HEADER_BYTES: usize = 5;
 const LENGTH_BYTES: u64 = 4;

@@ -109,3 +109,20 @@ SELECT oid FROM pg_database WHERE datname = 'postgres'
 
 -- name: receivers
 SELECT count(*) FROM pg_stat_wal_receiver
+
+-- name: switch
+SELECT pg_switch_wal()
+
+-- name: promote
+SELECT pg_promote(false)
+
+-- name: reload
+SELECT pg_reload_conf()
+
+-- name: make_logins
+CREATE ROLE reader LOGIN;
+GRANT pg_read_all_stats TO reader;
+CREATE ROLE scram LOGIN REPLICATION PASSWORD 'geheim';
+CREATE ROLE plain LOGIN REPLICATION PASSWORD 'geheim';
+SET password_encryption = 'md5';
+CREATE ROLE md5 LOGIN REPLICATION PASSWORD 'geheim'

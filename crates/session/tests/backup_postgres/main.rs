@@ -3,6 +3,7 @@
 mod increments;
 mod load;
 mod made;
+mod replication;
 mod restored;
 #[path = "."]
 mod servers {
