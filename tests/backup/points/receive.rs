@@ -40,8 +40,8 @@ impl<'a> Case<'a> {
         until("the log in the archive", || {
             let ran = self.here.run(&["backup", "wal", "list", "--json", self.wal()]);
             let list: Value = serde_json::from_str(&ran.stdout).ok()?;
-            let last = list["ranges"].as_array()?.last()?["to_lsn"].as_str()?.to_owned();
-            (position(&last) >= position(&wanted)).then_some(())
+            let newest = list["ranges"].as_array()?.last()?["to_lsn"].as_str()?.to_owned();
+            (position(&newest) >= position(&wanted)).then_some(())
         });
     }
 
@@ -100,10 +100,10 @@ fn the_last_commit_is_in_the_archive_through_kills_and_a_change_of_the_timeline(
     case.caught_up(&server);
     let ended = signal(receiver, "INT").expect_status(0);
     assert!(ended.stderr.contains("durable up to 0/"), "{}", ended.stderr);
-    let list =
+    let listed =
         case.here.run(&["backup", "wal", "list", "--check", "--json", case.wal(), "b"]).expect_status(0);
-    let list: Value = serde_json::from_str(&list.stdout).unwrap();
-    assert_eq!(list["sets"][0]["reaches"][0]["gap"], Value::Null, "{list}");
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    assert_eq!(listed["sets"][0]["reaches"][0]["gap"], Value::Null, "{listed}");
     // The server is gone for good.
     drop(server);
     let place = place();
