@@ -39,7 +39,7 @@ pub(crate) use alerts::{AlertsArgs, AlertsCommand, AlertsTestArgs};
 pub(crate) use backup::{
     BackupArgs, BackupCommand, BackupListArgs, BackupRunArgs, BackupVerifyArgs, CreateArgs, DrillArgs,
     FormChoice, PlanArgs, PruneArgs, RebuildArgs, ReceiveArgs, RestoreArgs, RestoreCommand, RestoreTuneArgs,
-    TuneArgs, WalArchiveArgs, WalArgs, WalCommand, WalFetchArgs, WalListArgs, named_stripes,
+    TuneArgs, WalArchiveArgs, WalArgs, WalCommand, WalFetchArgs, WalListArgs, WalReceiveArgs, named_stripes,
 };
 pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, OnceArgs, RunArgs};
 pub(crate) use compare::CompareArgs;

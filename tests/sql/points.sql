@@ -51,3 +51,6 @@ SELECT timeline_id FROM pg_control_checkpoint();
 
 -- name: is_last
 SELECT max(id) = $number FROM ledger;
+
+-- name: checkpoint
+CHECKPOINT;

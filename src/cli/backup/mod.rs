@@ -31,7 +31,7 @@ pub(crate) use restore_tune::RestoreTuneArgs;
 pub(crate) use run::{BackupRunArgs, FormChoice};
 pub(crate) use tune::TuneArgs;
 pub(crate) use verify::BackupVerifyArgs;
-pub(crate) use wal::{WalArchiveArgs, WalArgs, WalCommand, WalFetchArgs, WalListArgs};
+pub(crate) use wal::{WalArchiveArgs, WalArgs, WalCommand, WalFetchArgs, WalListArgs, WalReceiveArgs};
 
 /// Back up, restore, check and keep.
 #[derive(Debug, Args)]

@@ -1,10 +1,12 @@
 //! `iostall backup wal`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use iostall_collect::{Address, Secret};
 use iostall_model::backup::Compression;
-use iostall_session::backup::wal::{ArchiveRequest, FetchRequest, WalListRequest};
+use iostall_session::backup::wal::{ArchiveRequest, FetchRequest, ReceiveRequest, WalListRequest};
 use iostall_transfer::backup::codec::Unlock;
 
 use super::keys::UnlockArgs;
@@ -14,7 +16,8 @@ use super::keys::UnlockArgs;
 #[command(after_help = "Examples:\n  \
     archive_command = 'iostall backup wal archive %p --to /wal'       in postgresql.conf\n  \
     restore_command = 'iostall backup wal fetch %f %p --from /wal'\n  \
-    iostall backup wal list /wal /b1                                  how far it brings the backups in /b1\n\n\
+    iostall backup wal list /wal /b1                                  how far it brings the backups in /b1\n  \
+    iostall backup wal receive postgres://backup@db1 --to /wal        what the server writes, while it writes it\n\n\
     The archive is a directory of one cluster. docs/backup.md, \"Points in time\", is the guide.")]
 pub(crate) struct WalArgs {
     #[command(subcommand)]
@@ -30,6 +33,8 @@ pub(crate) enum WalCommand {
     Fetch(WalFetchArgs),
     /// Show what an archive has, what is missing, and how far it brings backups
     List(WalListArgs),
+    /// Receive the log of a server while it writes it
+    Receive(WalReceiveArgs),
 }
 
 /// What to archive.
@@ -111,5 +116,50 @@ impl WalListArgs {
     pub(crate) fn request(&self, unlock: Option<Unlock>) -> WalListRequest {
         let (directory, sets) = (self.directory.clone(), self.sets.clone());
         WalListRequest { directory, sets, unlock, check: self.check }
+    }
+}
+
+/// How long connecting, or the answer to a simple question, may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// From where to receive.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall backup wal receive 'postgres://backup@db1?password-file=/etc/iostall/db1' --to /wal\n  \
+    iostall backup wal receive postgres://backup@db1 --to /wal --drop-slot      it will not be received any more\n\n\
+    Runs until Ctrl-C, and goes on where it was when it is started again. A slot on the server keeps the log for it meanwhile:\n\
+    drop the slot if it will not come back, or the server's disk becomes full. A lost connection is tried again.")]
+pub(crate) struct WalReceiveArgs {
+    /// The server: postgres://USER@HOST. The login needs REPLICATION
+    #[arg(value_name = "URL")]
+    pub(crate) server: String,
+    /// The directory of the archive, which exists
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    /// The slot on the server that keeps the log; it is made if it is missing, and stays
+    #[arg(long, value_name = "NAME", default_value = "iostall_wal")]
+    slot: String,
+    /// zstd, zstd:LEVEL (-7 to 22), lz4 or none
+    #[arg(long, value_name = "HOW", default_value = "zstd:1")]
+    compress: Compression,
+    /// Begin where the server is now, although the archive ends before that: what is between is lost
+    #[arg(long)]
+    after_gap: bool,
+    /// Drop the slot, and end
+    #[arg(long)]
+    pub(crate) drop_slot: bool,
+}
+
+impl WalReceiveArgs {
+    pub(crate) fn request(&self, address: Address, password: Secret) -> ReceiveRequest {
+        ReceiveRequest {
+            address,
+            password,
+            to: self.to.clone(),
+            slot: self.slot.clone(),
+            compression: self.compress,
+            after_gap: self.after_gap,
+            limit: LIMIT,
+        }
     }
 }

@@ -5,12 +5,19 @@ use std::panic::catch_unwind;
 use iostall_report::backups::{wal_json, wal_sections};
 use iostall_report::forms::write_figures;
 use iostall_session::SessionError;
-use iostall_session::backup::wal::{Fetched, archive as archive_file, fetch as fetch_file, list as listing};
+use iostall_session::backup::database::postgres_of;
+use iostall_session::backup::wal::{
+    Fetched, Received, archive as archive_file, drop_slot, fetch as fetch_file, list as listing,
+    receive as receive_log,
+};
 
 use super::keys::key_error;
 use super::known::known;
-use crate::cli::{GlobalArgs, WalArchiveArgs, WalArgs, WalCommand, WalFetchArgs, WalListArgs};
+use crate::cli::{
+    GlobalArgs, WalArchiveArgs, WalArgs, WalCommand, WalFetchArgs, WalListArgs, WalReceiveArgs,
+};
 use crate::failure::Status;
+use crate::interrupt::stop_flag;
 use crate::output::{text_of_sections, to_stdout};
 use crate::printer::Printer;
 
@@ -20,6 +27,7 @@ pub(super) fn run(args: &WalArgs, global: &GlobalArgs, printer: &Printer) -> any
         WalCommand::Archive(args) => archive(args),
         WalCommand::Fetch(args) => Ok(fetch(args, printer)),
         WalCommand::List(args) => list(args, global, printer),
+        WalCommand::Receive(args) => receive(args, printer),
     }
 }
 
@@ -53,4 +61,20 @@ fn list(args: &WalListArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::R
         printer.result(&text_of_sections("backup wal list", &wal_sections(&listing), printer))?;
     }
     Ok(if listing.is_good() { Status::Done } else { Status::No })
+}
+
+/// Receives until it is interrupted, which is how it ends.
+fn receive(args: &WalReceiveArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let (address, password) =
+        postgres_of(&args.server, &Printer::ask_password).map_err(SessionError::from)?;
+    let request = args.request(address, password);
+    if args.drop_slot {
+        drop_slot(&request).map_err(SessionError::from)?;
+        return Ok(Status::Done);
+    }
+    let stop = stop_flag(Some(printer))?;
+    let received = receive_log(&request, &stop, &|event| printer.note(&event.to_string()));
+    let Received { flushed, timeline, segments } = received.map_err(SessionError::from)?;
+    printer.note(&format!("durable up to {flushed} of timeline {timeline}; {segments} segments became full"));
+    Ok(Status::Done)
 }

@@ -181,10 +181,10 @@ fn what_cannot_be_reached_is_said_before_the_first_byte() {
         path.to_string_lossy().ends_with(".iow") && !path.to_string_lossy().contains(".backup")
     });
     segments.sort();
-    let lost = &segments[segments.len() - 2];
-    let kept = fs::read(lost).unwrap();
-    fs::remove_file(lost).unwrap();
-    let name = lost.file_stem().unwrap().to_str().unwrap();
+    let absent = &segments[segments.len() - 2];
+    let kept = fs::read(absent).unwrap();
+    fs::remove_file(absent).unwrap();
+    let name = absent.file_stem().unwrap().to_str().unwrap();
     refused(&["--until", "latest"], &["a gap in the archive stands before the end of the archive", name]);
     let late = case.row(IN_BACKUP + ROWS + 1);
     refused(&["--until", &format!("xid:{}", late.xid)], &["a gap in the archive stands before", name]);
@@ -198,8 +198,8 @@ fn what_cannot_be_reached_is_said_before_the_first_byte() {
     // Damage that only reading finds stops the recovery instead of ending it.
     let mut damaged = kept.clone();
     damaged[300] ^= 4;
-    fs::write(lost, &damaged).unwrap();
-    give(lost);
+    fs::write(absent, &damaged).unwrap();
+    give(absent);
     case.restore(&to, &["--until", "latest"]).expect_status(0);
     // It lets users read before it comes to the damage.
     let log = match Server::on(&programs, place, &["archive_mode=off"]) {

@@ -89,6 +89,7 @@ impl Programs {
         let word = directory.path().join("word");
         fs::write(&word, "the servers trust everybody\n").unwrap();
         fs::set_permissions(&word, fs::Permissions::from_mode(0o600)).unwrap();
+        give(&word);
         if fs::hard_link(binary(), &iostall).is_err() {
             copy_binary_to(&iostall);
         }

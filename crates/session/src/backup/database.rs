@@ -52,6 +52,8 @@ pub enum DatabaseSourceError {
     Address(#[from] AddressError),
     #[error("{} is no source of a backup: only the files of PostgreSQL, MariaDB and SQLite can be read while they are in use", engine.scheme())]
     Engine { engine: Engine },
+    #[error("{} is no PostgreSQL", engine.scheme())]
+    NoPostgres { engine: Engine },
     #[error("{} is no SQL Server", engine.scheme())]
     NoSqlServer { engine: Engine },
     #[error(transparent)]
@@ -84,6 +86,7 @@ impl DatabaseSourceError {
             Self::Sqlite(error) => error.is_cancelled(),
             Self::Address(_)
             | Self::Engine { .. }
+            | Self::NoPostgres { .. }
             | Self::NoSqlServer { .. }
             | Self::Password(_)
             | Self::Terminal { .. }
@@ -98,6 +101,7 @@ impl DatabaseSourceError {
             Self::Engine { .. } => {
                 Some("back up its files while it is stopped, or a snapshot of its volume".into())
             }
+            Self::NoPostgres { .. } => Some("write postgres://USER@HOST".into()),
             Self::NoSqlServer { .. } => Some(
                 "write sqlserver://USER@HOST; `iostall backup create` backs up PostgreSQL, MariaDB and SQLite".into(),
             ),
@@ -202,6 +206,19 @@ pub fn server_of(
         return Err(DatabaseSourceError::NoSqlServer { engine: address.engine });
     }
     let password = if logs_in { password(&address, ask)? } else { Secret::default() };
+    Ok((address, password))
+}
+
+/// The PostgreSQL that `text` names, with its password.
+///
+/// # Errors
+/// If it names something else, or nobody can be asked for the password.
+pub fn postgres_of(text: &str, ask: AskPassword<'_>) -> Result<(Address, Secret), DatabaseSourceError> {
+    let address: Address = text.parse()?;
+    if address.engine != Engine::Postgres {
+        return Err(DatabaseSourceError::NoPostgres { engine: address.engine });
+    }
+    let password = password(&address, ask)?;
     Ok((address, password))
 }
 

@@ -40,22 +40,55 @@ pub enum Archived {
 /// # Errors
 /// If it is not in the archive, or not durably. The server keeps it then, and asks again.
 pub fn archive(request: &ArchiveRequest) -> Result<Archived, WalError> {
+    archive_as(request, name(&request.path)?)
+}
+
+/// The same for a file that has another name than the one it is archived under.
+///
+/// # Errors
+/// As above.
+pub(super) fn archive_as(request: &ArchiveRequest, name: WalName) -> Result<Archived, WalError> {
     let ArchiveRequest { path, to, compression } = request;
-    let name = name(path)?;
     let file = File::open(path).map_err(WalError::system("open", path))?;
     let head = match name {
         WalName::Segment(segment) | WalName::Partial(segment) => Some(segment_head(path, &file, segment)?),
         WalName::History(_) | WalName::BackupLabel(..) => None,
     };
     let cluster = cluster(path, to, head)?;
-    let source = Source { path, file, head };
+    put(&Source { path, content: Content::File(file), head }, name, cluster, to, *compression)
+}
+
+/// Archives the history of `timeline`, which a server has sent.
+///
+/// # Errors
+/// As above.
+pub(super) fn archive_history(
+    to: &Path,
+    timeline: u32,
+    history: &[u8],
+    compression: Compression,
+) -> Result<Archived, WalError> {
+    let name = WalName::History(timeline);
+    let path = PathBuf::from(name.to_string());
+    let source = Source { path: &path, content: Content::Bytes(history), head: None };
+    put(&source, name, Some(directory::existing_cluster(to)?), to, compression)
+}
+
+/// Puts it into the archive of `cluster`.
+fn put(
+    source: &Source<'_>,
+    name: WalName,
+    cluster: Option<Cluster>,
+    to: &Path,
+    compression: Compression,
+) -> Result<Archived, WalError> {
     let target = path_of(to, name);
     if fs::symlink_metadata(&target).is_ok() {
-        return same(&source, &target, to);
+        return same(source, &target, to);
     }
     let new = NewFile::begin(&target)?;
     let failed = || WalError::system("write", &target);
-    let mut writer = WalFileWriter::new(&new.file, *compression).map_err(failed())?;
+    let mut writer = WalFileWriter::new(&new.file, compression).map_err(failed())?;
     let facts = source.read(&mut |part| writer.write(part).map_err(failed()))?;
     let Sums { plain_bytes, stored_bytes, plain_hash, stored_hash } = writer.sums();
     let header = WalHeader {
@@ -69,7 +102,7 @@ pub fn archive(request: &ArchiveRequest) -> Result<Archived, WalError> {
     };
     write_header(&new.file, &header).map_err(failed())?;
     match new.finish() {
-        Err(WalError::Exists { .. }) => same(&source, &target, to),
+        Err(WalError::Exists { .. }) => same(source, &target, to),
         other => other.map(|()| Archived::Now { plain_bytes, stored_bytes }),
     }
 }
@@ -133,8 +166,35 @@ fn of_data_directory(path: &Path) -> Option<u64> {
 /// A file that is to be archived.
 struct Source<'a> {
     path: &'a Path,
-    file: File,
+    content: Content<'a>,
     head: Option<SegmentHead>,
+}
+
+/// What is archived.
+enum Content<'a> {
+    File(File),
+    Bytes(&'a [u8]),
+}
+
+impl Content<'_> {
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        match self {
+            Self::File(file) => files::read_at(file, buffer, at),
+            Self::Bytes(bytes) => {
+                let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+                let read = rest.len().min(buffer.len());
+                buffer[..read].copy_from_slice(&rest[..read]);
+                Ok(read)
+            }
+        }
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        match self {
+            Self::File(file) => file.metadata().map(|metadata| metadata.len()),
+            Self::Bytes(bytes) => Ok(bytes.len() as u64),
+        }
+    }
 }
 
 impl Source<'_> {
@@ -146,7 +206,7 @@ impl Source<'_> {
         loop {
             let mut filled = 0;
             while filled < buffer.len() {
-                let read = files::read_at(&self.file, &mut buffer[filled..], at);
+                let read = self.content.read_at(&mut buffer[filled..], at);
                 match read.map_err(WalError::system("read", self.path))? {
                     0 => break,
                     read => (filled, at) = (filled + read, at + read as u64),
@@ -174,7 +234,7 @@ fn same(source: &Source<'_>, target: &Path, directory: &Path) -> Result<Archived
         here.resize(part.len(), 0);
         let mut filled = 0;
         while is_same && filled < part.len() {
-            match files::read_at(&source.file, &mut here[filled..], at)? {
+            match source.content.read_at(&mut here[filled..], at)? {
                 0 => is_same = false,
                 read => (filled, at) = (filled + read, at + read as u64),
             }
@@ -183,7 +243,7 @@ fn same(source: &Source<'_>, target: &Path, directory: &Path) -> Result<Archived
         Ok(())
     });
     compared.map_err(WalError::reading(target))?;
-    let length = source.file.metadata().map_err(WalError::system("look at", source.path))?.len();
+    let length = source.content.length().map_err(WalError::system("look at", source.path))?;
     if !is_same || length != header.plain_bytes {
         return Err(WalError::OtherContent { path: source.path.to_owned(), archived: target.to_owned() });
     }

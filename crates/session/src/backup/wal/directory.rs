@@ -12,7 +12,7 @@ use iostall_engine::files::{self, UnfinishedFile};
 use iostall_measure::ByteCount;
 
 use super::error::WalError;
-use super::name::{CLUSTER_FILE, WalName};
+use super::name::{CLUSTER_FILE, SegmentName, WalName};
 
 /// What follows the name of a file in an archive.
 const SUFFIX: &str = ".iow";
@@ -55,6 +55,19 @@ impl Cluster {
 /// Where the file `name` of the log is in the archive.
 pub(super) fn path_of(directory: &Path, name: WalName) -> PathBuf {
     directory.join(format!("{name}{SUFFIX}"))
+}
+
+/// Where the part of a segment is that was received so far.
+pub(super) fn partial_path(directory: &Path, name: SegmentName) -> PathBuf {
+    directory.join(WalName::Partial(name).to_string())
+}
+
+/// The segment that is being received into `file_name`.
+pub(super) fn partial_name(file_name: &str) -> Option<SegmentName> {
+    match WalName::parse(file_name)? {
+        WalName::Partial(name) => Some(name),
+        _ => None,
+    }
 }
 
 /// The file of the log that is in the archive as `file_name`.

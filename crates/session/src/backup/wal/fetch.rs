@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use iostall_engine::files::write_all_at;
 use iostall_transfer::backup::wal_file::{read_content, read_header};
 
-use super::directory::{self, NewFile, path_of};
+use super::directory::{self, Cluster, NewFile, partial_path, path_of};
 use super::error::WalError;
 use super::name::WalName;
+use super::partial;
 
 /// What is to be fetched.
 #[derive(Clone, Debug)]
@@ -38,10 +39,12 @@ pub enum Fetched {
 pub fn fetch(request: &FetchRequest) -> Result<Fetched, WalError> {
     let FetchRequest { name, path, from } = request;
     let name = WalName::parse(name).ok_or_else(|| WalError::Name { name: name.clone() })?;
-    directory::existing_cluster(from)?;
+    let cluster = directory::existing_cluster(from)?;
     let archived = path_of(from, name);
     let file = match File::open(&archived) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Fetched::NotArchived),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return fetch_partial(request, name, cluster);
+        }
         file => file.map_err(WalError::system("open", &archived))?,
     };
     let header = read_header(&file).map_err(WalError::reading(&archived))?;
@@ -65,6 +68,32 @@ pub fn fetch(request: &FetchRequest) -> Result<Fetched, WalError> {
     }
     read.map_err(WalError::reading(&archived))?;
     // Not made durable: PostgreSQL does that with what it keeps, and reads the rest once.
+    new.name()?;
+    Ok(Fetched::There)
+}
+
+/// What was received of a segment that is not full yet, with zeros behind it, as the server has them in its own.
+fn fetch_partial(request: &FetchRequest, name: WalName, cluster: Cluster) -> Result<Fetched, WalError> {
+    let WalName::Segment(segment) = name else { return Ok(Fetched::NotArchived) };
+    let received = partial_path(&request.from, segment);
+    let file = match File::open(&received) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Fetched::NotArchived),
+        file => file.map_err(WalError::system("open", &received))?,
+    };
+    if partial::facts(&file, segment, cluster).map_err(WalError::system("read", &received))?.is_none() {
+        return Ok(Fetched::NotArchived);
+    }
+    let new = NewFile::begin(&request.path)?;
+    let (mut at, mut written) = (0, Ok(()));
+    let read = partial::read(&file, &mut |part| {
+        if written.is_ok() {
+            written = write_all_at(&new.file, part, at);
+        }
+        at += part.len() as u64;
+    });
+    read.map_err(WalError::system("read", &received))?;
+    let written = written.and_then(|()| new.file.set_len(cluster.segment_bytes));
+    written.map_err(WalError::system("write", &request.path))?;
     new.name()?;
     Ok(Fetched::There)
 }

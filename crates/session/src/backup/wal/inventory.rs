@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use iostall_transfer::backup::format::{WalFacts, WalHeader};
 use iostall_transfer::backup::wal_file::{WalFileError, read_content, read_header};
 
-use super::directory::{Cluster, existing_cluster, name_of};
+use super::directory::{Cluster, existing_cluster, name_of, partial_name};
 use super::error::WalError;
 use super::history::{self, Ancestor};
 use super::name::{SegmentName, WalName};
+use super::partial;
 
 /// A history is a line for each timeline.
 const HISTORY_BYTES_MAX: u64 = 4 << 20;
@@ -21,6 +22,8 @@ pub(super) struct Segment {
     pub(super) facts: WalFacts,
     /// Size of its file, bytes.
     pub(super) stored_bytes: u64,
+    /// Whether it is still being received: no other segment of its timeline follows.
+    pub(super) is_partial: bool,
 }
 
 /// A file that is of no use.
@@ -55,8 +58,13 @@ impl Inventory {
         let entries = fs::read_dir(directory).map_err(WalError::system("list", directory))?;
         for entry in entries {
             let entry = entry.map_err(WalError::system("list", directory))?;
-            let Some(name) = entry.file_name().to_str().and_then(name_of) else { continue };
-            inventory.take(name, &entry.path(), reads_all)?;
+            let file_name = entry.file_name();
+            let file_name = file_name.to_str().unwrap_or_default();
+            if let Some(name) = name_of(file_name) {
+                inventory.take(name, &entry.path(), reads_all)?;
+            } else if let Some(name) = partial_name(file_name) {
+                inventory.take_partial(name, &entry.path())?;
+            }
         }
         inventory.faults.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(inventory)
@@ -109,8 +117,10 @@ impl Inventory {
                     return Err("segments of this cluster have another size".to_owned());
                 };
                 let stored_bytes = header.stored_bytes;
-                self.segments
-                    .insert((segment.timeline, number), Segment { facts: header.facts, stored_bytes });
+                self.segments.insert(
+                    (segment.timeline, number),
+                    Segment { facts: header.facts, stored_bytes, is_partial: false },
+                );
             }
             WalName::History(timeline) => {
                 let text = content.and_then(|content| std::str::from_utf8(content).ok());
@@ -121,6 +131,26 @@ impl Inventory {
             }
             WalName::Partial(_) | WalName::BackupLabel(..) => {}
         }
+        Ok(())
+    }
+
+    /// What is being received. The segment itself, once it is archived, counts more.
+    fn take_partial(&mut self, name: SegmentName, path: &Path) -> Result<(), WalError> {
+        let file = match File::open(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            file => file.map_err(WalError::system("open", path))?,
+        };
+        let Some(number) = name.number(self.cluster.segment_bytes) else { return Ok(()) };
+        let Some(facts) =
+            partial::facts(&file, name, self.cluster).map_err(WalError::system("read", path))?
+        else {
+            return Ok(());
+        };
+        let stored_bytes = file.metadata().map_err(WalError::system("look at", path))?.len();
+        self.files += 1;
+        self.stored_bytes += stored_bytes;
+        let segment = Segment { facts, stored_bytes, is_partial: true };
+        self.segments.entry((name.timeline, number)).or_insert(segment);
         Ok(())
     }
 

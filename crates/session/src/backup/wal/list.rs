@@ -188,7 +188,7 @@ fn ranges(inventory: &Inventory, listing: &mut WalListing) {
 }
 
 fn add(range: &mut WalRange, name: String, segment: &Segment) {
-    range.last = name;
+    range.last = if segment.is_partial { format!("{name}.partial") } else { name };
     range.segments += 1;
     range.stored_bytes += segment.stored_bytes;
     if segment.facts.end_lsn > 0 {

@@ -107,6 +107,15 @@ impl Way {
         self.steps.iter().enumerate().filter_map(of_step).min()
     }
 
+    /// From segment `number` up to the one before `next`.
+    fn missing(&self, inventory: &Inventory, number: u64, next: u64) -> Missing {
+        Missing {
+            first: inventory.name(self.owner(number), number),
+            last: inventory.name(self.owner(next - 1), next - 1),
+            count: next - number,
+        }
+    }
+
     /// How far a recovery of `base` gets.
     pub(super) fn reach(&self, inventory: &Inventory, base: &Base) -> Reach {
         let bytes = inventory.cluster.segment_bytes;
@@ -121,15 +130,17 @@ impl Way {
                     number += 1;
                     continue;
                 }
-                reach.missing = self.next(inventory, number).map(|next| Missing {
-                    first: inventory.name(self.owner(number), number),
-                    last: inventory.name(self.owner(next - 1), next - 1),
-                    count: next - number,
-                });
+                reach.missing =
+                    self.next(inventory, number).map(|next| self.missing(inventory, number, next));
                 return reach;
             };
             reach.end = reach.end.max(Lsn(segment.facts.end_lsn));
             reach.last_us = reach.last_us.max(segment.facts.times_us.map(|(_, last_us)| last_us));
+            if segment.is_partial {
+                reach.missing =
+                    self.next(inventory, number + 1).map(|next| self.missing(inventory, number, next));
+                return reach;
+            }
             number += 1;
         }
     }

@@ -98,7 +98,7 @@ impl Records {
             if self.is_over {
                 return;
             }
-            if page.len() < size || self.page(page, seen).is_none() {
+            if self.page(page, seen).is_none() || page.len() < size {
                 self.is_over = true;
             }
         }

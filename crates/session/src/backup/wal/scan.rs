@@ -1,15 +1,17 @@
 //! Looks through the log for what a recovery is to stop at.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use iostall_transfer::backup::wal_file::{read_content, read_header};
 
-use super::directory::path_of;
+use super::directory::{partial_path, path_of};
 use super::error::WalError;
 use super::inventory::Inventory;
 use super::name::WalName;
 use super::page::SegmentHead;
+use super::partial;
 use super::reach::{Base, Way};
 use super::records::{Event, Records};
 use super::target::Until;
@@ -46,23 +48,20 @@ impl Search<'_> {
         let mut number = self.base.stop.0.saturating_sub(1) / bytes;
         loop {
             let timeline = self.way.owner(number);
-            if self.inventory.segments.contains_key(&(timeline, number)) {
+            let segment = self.inventory.segments.get(&(timeline, number));
+            if segment.is_some_and(|segment| segment.is_partial) {
+                let path = partial_path(self.archive, self.inventory.name(timeline, number));
+                let read = read_partial(&path, &mut records, &mut see);
+                read.map_err(WalError::system("read", &path))?;
+                break;
+            } else if segment.is_some() {
                 let name = WalName::Segment(self.inventory.name(timeline, number));
                 let path = path_of(self.archive, name);
                 let file = File::open(&path).map_err(WalError::system("open", &path))?;
                 let header = read_header(&file).map_err(WalError::reading(&path))?;
                 let mut is_first = true;
                 let read = read_content(&file, &header, &mut |part| {
-                    if is_first && let Some(head) = SegmentHead::parse(part) {
-                        match &mut records {
-                            Some(records) => records.go_on_with(head),
-                            None => records = Some(Records::of(head)),
-                        }
-                    }
-                    is_first = false;
-                    if let Some(records) = &mut records {
-                        records.read(part, &mut see);
-                    }
+                    see_part(&mut records, part, std::mem::take(&mut is_first), &mut see);
                     Ok(())
                 });
                 read.map_err(WalError::reading(&path))?;
@@ -73,4 +72,24 @@ impl Search<'_> {
         }
         Ok(is_found)
     }
+}
+
+/// Reads the next part of the log, with which a segment begins if it `is_first`.
+fn see_part(records: &mut Option<Records>, part: &[u8], is_first: bool, see: &mut dyn FnMut(Event)) {
+    if is_first && let Some(head) = SegmentHead::parse(part) {
+        match records {
+            Some(records) => records.go_on_with(head),
+            None => *records = Some(Records::of(head)),
+        }
+    }
+    if let Some(records) = records {
+        records.read(part, see);
+    }
+}
+
+/// What was received of a segment so far.
+fn read_partial(path: &Path, records: &mut Option<Records>, see: &mut dyn FnMut(Event)) -> io::Result<()> {
+    let file = File::open(path)?;
+    let mut is_first = true;
+    partial::read(&file, &mut |part| see_part(records, part, std::mem::take(&mut is_first), see))
 }

@@ -11,7 +11,9 @@ fn inventory(segments: &[(u32, u64)], histories: &[(u32, &[(u32, u64)])]) -> Inv
     for (timeline, number) in segments {
         let second = i64::try_from(*number).unwrap();
         let facts = WalFacts { end_lsn: number * BYTES + 1000, times_us: Some((second - 1, second)) };
-        inventory.segments.insert((*timeline, *number), Segment { facts, stored_bytes: 1 });
+        inventory
+            .segments
+            .insert((*timeline, *number), Segment { facts, stored_bytes: 1, is_partial: false });
     }
     for (timeline, ancestors) in histories {
         let ancestor = |(timeline, until): &(u32, u64)| Ancestor { timeline: *timeline, until: Lsn(*until) };
@@ -40,6 +42,20 @@ fn a_gap_ends_what_can_be_reached_and_is_named() {
     let missing = reach.missing.unwrap();
     assert_eq!(reach.end, Lsn(6 * BYTES + 1000));
     assert_eq!((missing.first, missing.last, missing.count), (gap.name(1, 7), gap.name(1, 8), 2));
+}
+
+/// The story: a receiver had been told to go on after a gap, and the half of a segment before it looked like a whole one.
+#[test]
+fn what_was_received_of_a_segment_is_reached_and_ends_there() {
+    let base = base(1, 3 * BYTES + 40, 4 * BYTES);
+    let mut archive = inventory(&one(3..7), &[]);
+    let way = Way::to(&archive, 1).unwrap();
+    archive.segments.get_mut(&(1, 6)).unwrap().is_partial = true;
+    let reach = way.reach(&archive, &base);
+    assert_eq!((reach.end, reach.missing), (Lsn(6 * BYTES + 1000), None));
+    archive.segments.extend(inventory(&one([8]), &[]).segments);
+    let missing = way.reach(&archive, &base).missing.unwrap();
+    assert_eq!((missing.first, missing.count), (archive.name(1, 6), 2));
 }
 
 #[test]

@@ -1,0 +1,41 @@
+//! What happens while a log is received.
+
+use std::fmt;
+
+use iostall_connect::postgres::Lsn;
+
+/// Something worth a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReceiveEvent {
+    /// It receives from here on.
+    Begun { from: Lsn, timeline: u32 },
+    /// A segment is in the archive.
+    Archived { name: String },
+    /// The server has begun a new timeline.
+    Switched { timeline: u32, at: Lsn },
+    /// The connection is gone; another one is tried.
+    Lost { why: String, pause_s: u64 },
+}
+
+/// What was received when it was ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// The log is durable up to here.
+    pub flushed: Lsn,
+    pub timeline: u32,
+    /// Segments that became full.
+    pub segments: u64,
+}
+
+impl fmt::Display for ReceiveEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Begun { from, timeline } => {
+                write!(f, "receiving the log from {from} on, timeline {timeline}")
+            }
+            Self::Archived { name } => write!(f, "archived {name}"),
+            Self::Switched { timeline, at } => write!(f, "the server began timeline {timeline} at {at}"),
+            Self::Lost { why, pause_s } => write!(f, "{why}; trying again in {pause_s} s"),
+        }
+    }
+}
