@@ -10,7 +10,7 @@ use iostall_engine::{Input, files};
 use iostall_measure::ByteCount;
 use iostall_measure::platform::Target;
 use iostall_model::transfer::NotCopied;
-use iostall_model::{CopyOutcome, Run, RunBody, Warning, WarningCode};
+use iostall_model::{CopyOutcome, Run, RunBody, TransferUse, Warning, WarningCode};
 use iostall_transfer::copy::FileList;
 use iostall_transfer::manifest::{Manifest, ManifestFile};
 use iostall_transfer::{Copier, CopyError, CopyLog, CopyOptions};
@@ -160,10 +160,12 @@ fn outcome(
         prepare_ns: log.prepare_ns,
         sync_ns: log.sync_ns,
         verify_ns: log.verify_ns,
-        buffer_time: transfer.progress().now().buffer_time,
-        series: transfer.progress().series(),
-        cpu_user_ns: cpu.user_ns,
-        cpu_system_ns: cpu.system_ns,
+        used: TransferUse {
+            buffer_time: transfer.progress().now().buffer_time,
+            series: transfer.progress().series(),
+            cpu_user_ns: cpu.user_ns,
+            cpu_system_ns: cpu.system_ns,
+        },
         verified_files: log.verified_files,
         mismatches: log.mismatches,
         not_copied,

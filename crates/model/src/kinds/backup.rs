@@ -12,7 +12,8 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::stripe::{BackupShape, StripeUse};
 use crate::summary::Summary;
-use crate::transfer::{BufferTime, TransferPoint, is_zero};
+use crate::transfer::is_zero;
+use crate::transfer_use::TransferUse;
 
 /// A backup.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -57,13 +58,8 @@ pub struct BackupOutcome {
     pub elapsed_ns: u64,
     /// Of this, the final sync calls, nanoseconds.
     pub sync_ns: u64,
-    /// Where buffers spent their time. Its hashing is everything that workers do: checksums, compression and encryption.
-    pub buffer_time: BufferTime,
-    /// Throughput over time.
-    pub series: Vec<TransferPoint>,
-    /// User CPU time of this process, nanoseconds.
-    pub cpu_user_ns: u64,
-    pub cpu_system_ns: u64,
+    #[serde(flatten)]
+    pub used: TransferUse,
     /// Pages of the database whose own checksum was compared; `None` if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages_checked: Option<u64>,

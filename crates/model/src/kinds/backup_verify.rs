@@ -10,7 +10,7 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::stripe::{BackupDamage, StripeUse};
 use crate::summary::Summary;
-use crate::transfer::{BufferTime, TransferPoint};
+use crate::transfer_use::TransferUse;
 
 /// A check of a backup, without restoring it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -39,13 +39,8 @@ pub struct BackupVerifyOutcome {
     pub stored_bytes: u64,
     pub stripes: Vec<StripeUse>,
     pub elapsed_ns: u64,
-    /// Where buffers spent their time. Its hashing is everything that workers do: checksums, decryption and decompression.
-    pub buffer_time: BufferTime,
-    /// Throughput over time.
-    pub series: Vec<TransferPoint>,
-    /// User CPU time of this process, nanoseconds.
-    pub cpu_user_ns: u64,
-    pub cpu_system_ns: u64,
+    #[serde(flatten)]
+    pub used: TransferUse,
     /// What is damaged, in the order of stripes and positions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damage: Vec<BackupDamage>,

@@ -11,9 +11,9 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::summary::Summary;
 use crate::transfer::{
-    BufferTime, CopyCounts, CopySettings, DeviceImage, DryRun, Mismatch, NotCopied, TransferPoint,
-    TransferShape, is_zero,
+    CopyCounts, CopySettings, DeviceImage, DryRun, Mismatch, NotCopied, TransferShape, is_zero,
 };
+use crate::transfer_use::TransferUse;
 
 /// A copy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,13 +36,8 @@ pub struct CopyOutcome {
     pub sync_ns: u64,
     /// Of this, reading back, nanoseconds.
     pub verify_ns: u64,
-    /// Where buffers spent their time.
-    pub buffer_time: BufferTime,
-    /// Throughput over time.
-    pub series: Vec<TransferPoint>,
-    /// User CPU time of this process, nanoseconds.
-    pub cpu_user_ns: u64,
-    pub cpu_system_ns: u64,
+    #[serde(flatten)]
+    pub used: TransferUse,
     /// Files that were equal when read back.
     pub verified_files: u64,
     /// Files that differed when read back; exit status 1.
@@ -80,7 +75,7 @@ impl CopyOutcome {
 
     /// CPU seconds (user and kernel) per GiB; `None` below 64 MiB, where the process itself would dominate.
     pub fn cpu_seconds_per_gibibyte(&self) -> Option<f64> {
-        let seconds = (self.cpu_user_ns + self.cpu_system_ns) as f64 / 1e9;
+        let seconds = self.used.cpu_ns() as f64 / 1e9;
         (self.bytes >= 64 << 20).then(|| seconds / (self.bytes as f64 / 1_073_741_824.0))
     }
 }

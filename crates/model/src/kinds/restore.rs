@@ -12,7 +12,7 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::stripe::{BackupDamage, StripeUse};
 use crate::summary::Summary;
-use crate::transfer::{BufferTime, TransferPoint};
+use crate::transfer_use::TransferUse;
 use crate::wal_archive::RecoveryRecord;
 
 /// A restored backup.
@@ -61,13 +61,8 @@ pub struct RestoreOutcome {
     /// Of this, what making the files of MariaDB ready for a server took, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prepare_ns: Option<u64>,
-    /// Where buffers spent their time. Its hashing is everything that workers do: checksums, decryption and decompression.
-    pub buffer_time: BufferTime,
-    /// Throughput over time.
-    pub series: Vec<TransferPoint>,
-    /// User CPU time of this process, nanoseconds.
-    pub cpu_user_ns: u64,
-    pub cpu_system_ns: u64,
+    #[serde(flatten)]
+    pub used: TransferUse,
     /// What is damaged in the backup.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damage: Vec<BackupDamage>,

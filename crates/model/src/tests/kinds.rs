@@ -377,7 +377,7 @@ fn a_copy_has_brought_something_as_soon_as_anything_is_there() {
 fn the_cost_of_a_copy_is_told_from_64_mib_on() {
     let mut outcome = copy();
     assert!((outcome.megabytes_per_second().unwrap() - 524.288).abs() < 1e-9);
-    (outcome.bytes, outcome.cpu_user_ns, outcome.cpu_system_ns) = (512 * MIB, 300 * MS, 100 * MS);
+    (outcome.bytes, outcome.used.cpu_user_ns, outcome.used.cpu_system_ns) = (512 * MIB, 300 * MS, 100 * MS);
     assert!((outcome.cpu_seconds_per_gibibyte().unwrap() - 0.8).abs() < 1e-9);
     outcome.bytes = 64 * MIB;
     assert!(outcome.cpu_seconds_per_gibibyte().is_some());

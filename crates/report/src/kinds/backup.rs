@@ -42,9 +42,9 @@ pub(super) fn report<'a>(run: &'a Run, backup: &'a BackupOutcome) -> Report<'a> 
         when_empty: "",
         charts: Box::new(|| {
             let gave_way = backup.gave_way.as_ref().map(give_way::charts);
-            [Some(moved::charts(&backup.series)), gave_way].into_iter().flatten().collect()
+            [Some(moved::charts(&backup.used.series)), gave_way].into_iter().flatten().collect()
         }),
-        series: Box::new(|| striped::series(&backup.series)),
+        series: Box::new(|| striped::series(&backup.used.series)),
         summary: Box::new(|| Box::new(NoSpans::new())),
     }
 }
@@ -83,7 +83,7 @@ fn answer(backup: &BackupOutcome) -> String {
     };
     let bad = backup.bad_pages.len() as u64;
     let bad = (bad > 0).then(|| format!("{} with a wrong checksum in the database", pages(bad)));
-    let limit = match backup.buffer_time.limit() {
+    let limit = match backup.used.buffer_time.limit() {
         None | Some(LimitSide::Both) => None,
         Some(LimitSide::Rate) => {
             Some(limit_pace(backup.gave_way.as_ref(), backup.shape.limit_bytes_per_second))
@@ -107,7 +107,7 @@ fn card(backup: &BackupOutcome) -> Vec<Tile> {
     let bad = backup.bad_pages.len() as u64;
     let severity = if bad > 0 { Severity::Bad } else { Severity::Plain };
     let rate = |amount: u64| maybe_throughput(per_second(amount as f64, backup.elapsed_ns));
-    let limit = backup.buffer_time.limit().map_or("", |side| limit_name(side, TARGET));
+    let limit = backup.used.buffer_time.limit().map_or("", |side| limit_name(side, TARGET));
     let checked = backup.pages_checked.map_or_else(|| NONE.to_owned(), count);
     vec![
         Tile::plain("source", rate(backup.bytes), if limit.is_empty() { "" } else { "read" }),
@@ -166,7 +166,7 @@ fn facts(backup: &BackupOutcome) -> Vec<Fact> {
     facts.extend(backup.shape.caching_reasons.iter().map(|reason| Fact::new("buffered", shown(reason))));
     let encryption = backup.shape.encryption.as_ref();
     facts.push(Fact::new("encryption", encryption.map_or_else(|| "none".to_owned(), |words| shown(words))));
-    facts.extend(limit_fact(&backup.buffer_time, TARGET));
+    facts.extend(limit_fact(&backup.used.buffer_time, TARGET));
     let holes = (backup.hole_bytes > 0).then(|| format!(" · {} of holes left out", bytes(backup.hole_bytes)));
     let changed = (!backup.bases.is_empty())
         .then(|| format!(", {} of them changed", bytes(backup.bytes.saturating_sub(backup.base_bytes))));
@@ -184,7 +184,7 @@ fn facts(backup: &BackupOutcome) -> Vec<Fact> {
     ));
     let (all, sync) = (duration(backup.elapsed_ns as f64), duration(backup.sync_ns as f64));
     facts.push(Fact::new("time", format!("{all} in all · {sync} making durable")));
-    facts.push(striped::cpu(backup.cpu_user_ns, backup.cpu_system_ns, backup.bytes));
+    facts.push(striped::cpu(backup.used.cpu_user_ns, backup.used.cpu_system_ns, backup.bytes));
     if let Some(checked) = backup.pages_checked {
         let bad = backup.bad_pages.len() as u64;
         facts.push(Fact::new("pages", format!("{} checked, {} wrong", count(checked), count(bad))));
@@ -226,9 +226,9 @@ fn notes(backup: &BackupOutcome) -> Vec<Note> {
 
 #[cfg(test)]
 mod tests {
-    use iostall_model::GiveWay;
     use iostall_model::stripe::StripeUse;
     use iostall_model::transfer::BufferTime;
+    use iostall_model::{GiveWay, TransferUse};
 
     use super::*;
 
@@ -268,7 +268,11 @@ mod tests {
     fn what_set_the_pace_is_who_it_gave_way_to() {
         let buffer_time = BufferTime { reading_ns: 1, held_ns: 9, elapsed_ns: 10, ..BufferTime::default() };
         let gave_way = GiveWay { source: "postgres://db1".into(), ..GiveWay::default() };
-        let backup = BackupOutcome { buffer_time, gave_way: Some(gave_way), ..backup() };
+        let backup = BackupOutcome {
+            used: TransferUse { buffer_time, ..TransferUse::default() },
+            gave_way: Some(gave_way),
+            ..backup()
+        };
         assert!(
             answer(&backup).ends_with("; giving way to postgres://db1 set the pace"),
             "{}",

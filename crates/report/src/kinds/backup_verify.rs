@@ -25,8 +25,8 @@ pub(super) fn report<'a>(run: &'a Run, verify: &'a BackupVerifyOutcome) -> Repor
         opens_one_way: false,
         sections: Box::new(|| vec![section(verify)]),
         when_empty: "",
-        charts: Box::new(|| vec![moved::charts(&verify.series)]),
-        series: Box::new(|| striped::series(&verify.series)),
+        charts: Box::new(|| vec![moved::charts(&verify.used.series)]),
+        series: Box::new(|| striped::series(&verify.used.series)),
         summary: Box::new(|| Box::new(NoSpans::new())),
     }
 }
@@ -154,8 +154,8 @@ fn facts(verify: &BackupVerifyOutcome) -> Vec<Fact> {
     facts.extend(verify.bases.iter().map(|base| {
         Fact::new("based on", format!("{}: {} frames of it", shown(&base.set), count(base.frames)))
     }));
-    facts.extend(limit_fact(&verify.buffer_time, "destination"));
-    facts.push(striped::cpu(verify.cpu_user_ns, verify.cpu_system_ns, verify.stored_bytes));
+    facts.extend(limit_fact(&verify.used.buffer_time, "destination"));
+    facts.push(striped::cpu(verify.used.cpu_user_ns, verify.used.cpu_system_ns, verify.stored_bytes));
     facts
 }
 

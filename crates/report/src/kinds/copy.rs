@@ -37,7 +37,7 @@ pub(super) fn report<'a>(run: &'a Run, copy: &'a CopyOutcome) -> Report<'a> {
         when_empty: "",
         charts: Box::new(|| {
             let gave_way = copy.gave_way.as_ref().map(give_way::charts);
-            [Some(moved::charts(&copy.series)), gave_way].into_iter().flatten().collect()
+            [Some(moved::charts(&copy.used.series)), gave_way].into_iter().flatten().collect()
         }),
         series: Box::new(|| series(copy)),
         summary: Box::new(|| Box::new(NoSpans::new())),
@@ -52,7 +52,7 @@ fn card(copy: &CopyOutcome) -> Vec<Tile> {
     let failed = (copy.not_copied.len() + copy.mismatches.len()) as u64;
     let severity = if failed > 0 { Severity::Bad } else { Severity::Plain };
     let cpu = copy.cpu_seconds_per_gibibyte().map_or_else(|| NONE.to_owned(), |s| format!("{s:.2} s"));
-    let limit = copy.buffer_time.limit().map_or("", LimitSide::name);
+    let limit = copy.used.buffer_time.limit().map_or("", LimitSide::name);
     vec![
         Tile::plain("throughput", maybe_throughput(rate(copy)), limit),
         Tile::plain("copied", bytes(copy.bytes), ""),
@@ -94,7 +94,7 @@ fn series(copy: &CopyOutcome) -> Series<'_> {
         row.extend([path.as_str().into(), message.as_str().into()]);
         row
     });
-    Series { header: &HEADER, rows: Box::new(copy.series.iter().map(point).chain(failed)) }
+    Series { header: &HEADER, rows: Box::new(copy.used.series.iter().map(point).chain(failed)) }
 }
 
 fn headline(copy: &CopyOutcome) -> String {
@@ -114,7 +114,7 @@ fn headline(copy: &CopyOutcome) -> String {
 
 /// What was copied, whether it is whole, and what set the pace.
 fn answer(copy: &CopyOutcome) -> String {
-    let limit = match copy.buffer_time.limit() {
+    let limit = match copy.used.buffer_time.limit() {
         None | Some(LimitSide::Both) => None,
         Some(LimitSide::Rate) => {
             Some(limit_pace(copy.gave_way.as_ref(), copy.settings.limit_bytes_per_second))
@@ -158,12 +158,12 @@ fn facts(copy: &CopyOutcome) -> Vec<Fact> {
         let engine: Vec<String> = [used.name.clone()].into_iter().chain(features).chain(refused).collect();
         facts.push(fact("engine", engine.join(" · ")));
     }
-    if let Some(limit) = copy.buffer_time.limit() {
+    if let Some(limit) = copy.used.buffer_time.limit() {
         facts.push(fact("limit", limit_words(copy, limit)));
     }
     facts.extend(copy.image.as_ref().map(|image| fact("device", onto_device(image))));
     facts.push(fact("time", times(copy)));
-    let (user, system) = (duration(copy.cpu_user_ns as f64), duration(copy.cpu_system_ns as f64));
+    let (user, system) = (duration(copy.used.cpu_user_ns as f64), duration(copy.used.cpu_system_ns as f64));
     let processor = match copy.cpu_seconds_per_gibibyte() {
         Some(seconds) => format!("{seconds:.2} s a GiB (user {user}, kernel {system})"),
         None => format!("user {user}, kernel {system}"),
@@ -204,7 +204,7 @@ fn onto_device(image: &DeviceImage) -> String {
 }
 
 fn limit_words(copy: &CopyOutcome, limit: LimitSide) -> String {
-    let time = &copy.buffer_time;
+    let time = &copy.used.buffer_time;
     let busy_ns = (time.reading_ns + time.hashing_ns + time.writing_ns).max(1) as f64;
     let share = |part_ns: u64| percent(part_ns as f64 / busy_ns);
     format!(
@@ -304,6 +304,7 @@ fn not_copied(copy: &CopyOutcome) -> Vec<Note> {
 
 #[cfg(test)]
 mod tests {
+    use iostall_model::TransferUse;
     use iostall_model::transfer::{BufferTime, Mismatch};
 
     use super::*;
@@ -313,11 +314,14 @@ mod tests {
         let copy = CopyOutcome {
             bytes: 2_000_000_000,
             elapsed_ns: 2_000_000_000,
-            buffer_time: BufferTime {
-                reading_ns: 90,
-                writing_ns: 10,
-                elapsed_ns: 50,
-                ..BufferTime::default()
+            used: TransferUse {
+                buffer_time: BufferTime {
+                    reading_ns: 90,
+                    writing_ns: 10,
+                    elapsed_ns: 50,
+                    ..BufferTime::default()
+                },
+                ..TransferUse::default()
             },
             mismatches: vec![Mismatch {
                 path: "/b/x".into(),
@@ -361,7 +365,8 @@ mod tests {
     #[test]
     fn a_small_copy_is_not_scaled_up_to_a_gibibyte() {
         let processor = |bytes| {
-            let copy = CopyOutcome { bytes, cpu_user_ns: 1_000_000, ..CopyOutcome::default() };
+            let used = TransferUse { cpu_user_ns: 1_000_000, ..TransferUse::default() };
+            let copy = CopyOutcome { bytes, used, ..CopyOutcome::default() };
             let facts = facts(&copy);
             facts.into_iter().find(|fact| fact.label == "processor").unwrap().value
         };

@@ -35,9 +35,9 @@ pub(super) fn report<'a>(run: &'a Run, restore: &'a RestoreOutcome) -> Report<'a
         when_empty: "",
         charts: Box::new(|| {
             let gave_way = restore.gave_way.as_ref().map(give_way::charts);
-            [Some(moved::charts(&restore.series)), gave_way].into_iter().flatten().collect()
+            [Some(moved::charts(&restore.used.series)), gave_way].into_iter().flatten().collect()
         }),
-        series: Box::new(|| striped::series(&restore.series)),
+        series: Box::new(|| striped::series(&restore.used.series)),
         summary: Box::new(|| Box::new(NoSpans::new())),
     }
 }
@@ -70,7 +70,7 @@ fn answer(restore: &RestoreOutcome) -> String {
             format!("THE BACKUP IS DAMAGED in {many} places: {} is not whole", shown(&restore.to))
         }
     };
-    let limit = match restore.buffer_time.limit() {
+    let limit = match restore.used.buffer_time.limit() {
         None | Some(LimitSide::Both) => None,
         Some(LimitSide::Rate) => Some(limit_pace(restore.gave_way.as_ref(), restore.limit_bytes_per_second)),
         Some(side) => Some(format!("the {} set the pace", limit_name(side, "destination"))),
@@ -82,7 +82,7 @@ fn card(restore: &RestoreOutcome) -> Vec<Tile> {
     let damaged = restore.damage.len() as u64;
     let severity = if damaged > 0 { Severity::Bad } else { Severity::Plain };
     let rate = |amount: u64| maybe_throughput(per_second(amount as f64, restore.elapsed_ns));
-    let limit = restore.buffer_time.limit().map_or(NONE, |side| limit_name(side, "destination"));
+    let limit = restore.used.buffer_time.limit().map_or(NONE, |side| limit_name(side, "destination"));
     vec![
         Tile::plain("written", rate(restore.bytes), "to the destination"),
         Tile::plain("time", duration(restore.elapsed_ns as f64), "until all was durable"),
@@ -134,13 +134,13 @@ fn facts(restore: &RestoreOutcome) -> Vec<Fact> {
             if restore.worker_count == 1 { "" } else { "s" }
         ),
     ));
-    facts.extend(limit_fact(&restore.buffer_time, "destination"));
+    facts.extend(limit_fact(&restore.used.buffer_time, "destination"));
     let (all, sync) = (duration(restore.elapsed_ns as f64), duration(restore.sync_ns as f64));
     let prepare =
         restore.prepare_ns.map(|ns| format!(" · {} preparing the files for a server", duration(ns as f64)));
     let prepare = prepare.unwrap_or_default();
     facts.push(Fact::new("time", format!("{all} in all{prepare} · {sync} making durable")));
-    facts.push(striped::cpu(restore.cpu_user_ns, restore.cpu_system_ns, restore.bytes));
+    facts.push(striped::cpu(restore.used.cpu_user_ns, restore.used.cpu_system_ns, restore.bytes));
     facts
 }
 

@@ -8,7 +8,7 @@ use iostall_host::System;
 use iostall_measure::clock::utc_now;
 use iostall_model::backup::{BackupSettings, Compression, SourceKind};
 use iostall_model::stripe::{BackupShape, StripeUse};
-use iostall_model::{BackupOutcome, Run, RunBody, Warning, WarningCode};
+use iostall_model::{BackupOutcome, Run, RunBody, TransferUse, Warning, WarningCode};
 use iostall_remote::is_object;
 use iostall_transfer::Progress;
 use iostall_transfer::backup::codec::Lock;
@@ -214,10 +214,12 @@ fn outcome(made: Option<&Made>, options: &CreateOptions, transfer: &Transfer) ->
     let moved = BackupOutcome {
         bytes: now.bytes_done,
         elapsed_ns: transfer.elapsed_ns(),
-        buffer_time: now.buffer_time,
-        series: transfer.progress().series(),
-        cpu_user_ns: cpu.user_ns,
-        cpu_system_ns: cpu.system_ns,
+        used: TransferUse {
+            buffer_time: now.buffer_time,
+            series: transfer.progress().series(),
+            cpu_user_ns: cpu.user_ns,
+            cpu_system_ns: cpu.system_ns,
+        },
         ..BackupOutcome::default()
     };
     let Some(made) = made else {

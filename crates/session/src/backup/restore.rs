@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use iostall_engine::guard::WriteConsent;
 use iostall_measure::foreign::shell_path;
 use iostall_model::backup::{SetId, SourceKind, SourceRecord};
-use iostall_model::{Newest, RestoreOutcome, Run, RunBody, Warning, WarningCode};
+use iostall_model::{Newest, RestoreOutcome, Run, RunBody, TransferUse, Warning, WarningCode};
 use iostall_transfer::Progress;
 use iostall_transfer::backup::codec::Unlock;
 use iostall_transfer::backup::read::{OpenSet, ReadChoice, ReadError, open_with};
@@ -210,10 +210,12 @@ fn outcome(request: &RestoreRequest, set: Option<&OpenSet>, transfer: &Transfer)
         limit_bytes_per_second: request.limit,
         stripes: set.map(|set| damage::stripes_read(set, &now.stripes, &[])).unwrap_or_default(),
         elapsed_ns: transfer.elapsed_ns(),
-        buffer_time: now.buffer_time,
-        series: progress.series(),
-        cpu_user_ns: cpu.user_ns,
-        cpu_system_ns: cpu.system_ns,
+        used: TransferUse {
+            buffer_time: now.buffer_time,
+            series: progress.series(),
+            cpu_user_ns: cpu.user_ns,
+            cpu_system_ns: cpu.system_ns,
+        },
         ..RestoreOutcome::default()
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use iostall_model::backup::SetId;
 use iostall_model::stripe::StripeUse;
-use iostall_model::{BackupVerifyOutcome, BaseUse, Newest, Run, RunBody};
+use iostall_model::{BackupVerifyOutcome, BaseUse, Newest, Run, RunBody, TransferUse};
 use iostall_transfer::backup::codec::{KeyError, Unlock};
 use iostall_transfer::backup::read::{OpenSet, ReadError, open_with, open_without_key};
 use iostall_transfer::backup::verify::{BaseVerified, Verified, VerifyOptions, verify as verify_set};
@@ -89,10 +89,12 @@ fn outcome(
         stored_bytes: found.stored_bytes,
         stripes: set.map(|set| stripes(set, found)).unwrap_or_default(),
         elapsed_ns: transfer.elapsed_ns(),
-        buffer_time: progress.now().buffer_time,
-        series: progress.series(),
-        cpu_user_ns: cpu.user_ns,
-        cpu_system_ns: cpu.system_ns,
+        used: TransferUse {
+            buffer_time: progress.now().buffer_time,
+            series: progress.series(),
+            cpu_user_ns: cpu.user_ns,
+            cpu_system_ns: cpu.system_ns,
+        },
         damage: damage::stored(&found.damage),
     }
 }
