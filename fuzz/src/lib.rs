@@ -20,7 +20,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self { name: "alerts", check: readers::toml::alerts, seeds: &["docs/alerts.toml"] },
         Self {
             name: "backup-content",
@@ -54,6 +54,11 @@ impl Reader {
         Self { name: "manifest", check: readers::transfer::manifest, seeds: &["fuzz/corpus/manifest"] },
         Self { name: "postgres", check: readers::postgres::config, seeds: &["fuzz/corpus/postgres"] },
         Self { name: "profile", check: readers::toml::profile, seeds: &["examples"] },
+        Self {
+            name: "receive-request",
+            check: iostall_web::receive::fuzzing::request,
+            seeds: &["fuzz/corpus/receive-request"],
+        },
         Self { name: "rollup-body", check: iostall_store::fuzzing::rollup_body, seeds: &[] },
         Self { name: "run", check: iostall_store::fuzzing::run, seeds: &["fuzz/corpus/run"] },
         Self { name: "sample-body", check: iostall_store::fuzzing::sample_body, seeds: &[] },

@@ -56,7 +56,7 @@ impl Head {
     }
 
     /// `None` if there is more to come.
-    fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Refusal> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Refusal> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut request = httparse::Request::new(&mut headers);
         let length = match request.parse(bytes) {

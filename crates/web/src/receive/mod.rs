@@ -9,6 +9,8 @@
 //! time, and there are so many of them.
 
 mod answer;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod http;
 mod keys;
 mod names;
