@@ -13,6 +13,7 @@ use crate::backup::create::{
 };
 use crate::backup::read::open;
 use crate::backup::tests::increments::{Draw, FRAME, assert_comes_back, options};
+use crate::backup::xbstream::XbstreamReader;
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
@@ -48,7 +49,7 @@ fn stream(files: &Files, log: &[u8], chunk: usize) -> SourceRequest {
     }
     bytes.extend(content("ib_logfile0", logged as u64, &log[logged..]));
     bytes.extend(end("ib_logfile0"));
-    let what = What::Xbstream(Box::new(std::io::Cursor::new(bytes)));
+    let what = What::Files(Box::new(XbstreamReader::new(std::io::Cursor::new(bytes))));
     let item =
         Item::new(StoredName::default(), what, FileMetadata { mode: 0o600, ..FileMetadata::default() });
     SourceRequest::Prepared(Box::new(PreparedSource {
