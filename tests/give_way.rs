@@ -256,6 +256,8 @@ fn a_backup_that_could_not_keep_its_limit_is_whole_and_answers_no() {
     let url = server.url("postgres", &here.secret("password", "right\n"));
     server.time_the_log();
     let _users = server.users();
+    // Who has not committed yet has not waited.
+    until("a commit", || (server.value(include_str!("sql/users_orders.sql")) != "0").then_some(()));
     fs::write(here.path("data"), content(8_000_000)).unwrap();
     let create =
         ["backup", "create", "--to", "a.iob", "--json", "run.json", "--yield-floor", "2MB/s", "data"];

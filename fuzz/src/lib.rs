@@ -20,7 +20,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self { name: "alerts", check: readers::toml::alerts, seeds: &["docs/alerts.toml"] },
         Self {
             name: "backup-content",
@@ -64,6 +64,8 @@ impl Reader {
         Self { name: "sample-body", check: iostall_store::fuzzing::sample_body, seeds: &[] },
         Self { name: "source", check: readers::source::source, seeds: &["fuzz/corpus/source"] },
         Self { name: "tar", check: iostall_transfer::backup::fuzzing::tar, seeds: &["fuzz/corpus/tar"] },
+        Self { name: "wal-header", check: iostall_transfer::backup::fuzzing::wal_header, seeds: &[] },
+        Self { name: "wal-records", check: iostall_session::backup::wal::fuzzing::records, seeds: &[] },
         Self {
             name: "xbstream",
             check: iostall_transfer::backup::fuzzing::xbstream,

@@ -39,10 +39,13 @@ fn in_help(command: &Command, found: &mut Vec<String>) {
 }
 
 fn in_code(path: &Path, found: &mut Vec<String>) {
-    let mut is_code = false;
+    let (mut is_code, mut is_typed) = (false, false);
     for line in std::fs::read_to_string(path).unwrap().lines() {
-        is_code ^= line.starts_with("```");
-        if is_code && line.starts_with("iostall ") {
+        if line.starts_with("```") {
+            is_code = !is_code;
+            // What a program writes is marked as text.
+            is_typed = is_code && line != "```text";
+        } else if is_typed && line.starts_with("iostall ") {
             found.push(line.trim_end_matches('\\').to_owned());
         }
     }

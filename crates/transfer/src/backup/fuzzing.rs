@@ -7,8 +7,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::codec::Decoder;
 use super::format::{
     Bundle, End, FRAME_HEADER_BYTES, FrameHeader, MANIFEST_HASH_BYTES, MANIFEST_HEADER_BYTES,
-    STRIPE_HEADER_BYTES_MIN, StripeHeader, entry_lines, frame_block_bytes, index_records, put_entry_line,
-    put_index,
+    STRIPE_HEADER_BYTES_MIN, StripeHeader, WAL_HEADER_BYTES, WalFrameHeader, WalHeader, entry_lines,
+    frame_block_bytes, index_records, put_entry_line, put_index,
 };
 use super::manifest_file;
 use super::pages::IncrementalFile;
@@ -153,6 +153,22 @@ pub fn tar(input: &[u8]) {
         assert_eq!(left, reader.left());
     }
     assert!(total <= bytes.len());
+}
+
+/// The header of an archived file of the write-ahead log, and that of a frame behind it: what is accepted is the same when written
+/// again.
+pub fn wal_header(input: &[u8]) {
+    let mut bytes = input.to_vec();
+    bytes.resize(input.len().max(WAL_HEADER_BYTES), 0);
+    let at = WAL_HEADER_BYTES - 8;
+    let hash = xxh3_64(&bytes[..at]);
+    put(&mut bytes, at, &hash.to_le_bytes());
+    if let Ok(header) = WalHeader::decode(&bytes) {
+        assert_eq!(WalHeader::decode(&header.encode()).as_ref(), Ok(&header));
+    }
+    if let Ok(frame) = WalFrameHeader::decode(&bytes[WAL_HEADER_BYTES..]) {
+        assert_eq!(WalFrameHeader::decode(&frame.encode()), Ok(frame));
+    }
 }
 
 /// The stream of mariadb-backup: files in order, with good names, and never more than the stream has.

@@ -5,6 +5,8 @@ mod directory;
 mod error;
 mod event;
 mod fetch;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod history;
 mod incoming;
 mod inventory;

@@ -77,7 +77,9 @@ impl SegmentHead {
         let page_bytes = u32_at(head, 36)?;
         let is_size = segment_bytes.is_power_of_two() && SEGMENT_BYTES.contains(&segment_bytes);
         let is_page = page_bytes.is_power_of_two() && PAGE_BYTES.contains(&page_bytes);
-        let fits = page.bytes == LONG_BYTES && is_size && is_page && page.start.is_multiple_of(segment_bytes);
+        let has_end = page.start.checked_add(segment_bytes).is_some();
+        let is_whole = page.start.is_multiple_of(segment_bytes) && has_end;
+        let fits = page.bytes == LONG_BYTES && is_size && is_page && is_whole;
         fits.then_some(Self {
             system_identifier: u64_at(head, 24)?,
             segment_bytes,

@@ -1,0 +1,3 @@
+/* iostall:users_orders */
+SELECT count(*) AS orders
+  FROM orders;
