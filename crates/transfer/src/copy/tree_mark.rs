@@ -4,7 +4,7 @@
 //! it, as a second one. The mark shows that it is the same copy.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -29,14 +29,7 @@ pub(super) fn make(tree: &Path, source: &Path) -> Result<(), CopyError> {
         return refuse_other_kind(source, tree);
     }
     let new = unmarked_path(tree);
-    if files::stamp_of_link(&new).is_ok() {
-        // One that a killed copy left has nothing in it but its mark.
-        discard(&new).map_err(busy_or("remove", &new))?;
-    }
-    files::create_new_directory_private(&new).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => CopyError::Busy { path: tree.to_owned() },
-        _ => CopyError::system("create", tree)(error),
-    })?;
+    let _held = make_held(&new, tree)?;
     let named =
         set(&new, source).map_err(busy_or("put a mark into", tree)).and_then(|()| name(&new, tree, source));
     if named.is_err() {
@@ -44,6 +37,35 @@ pub(super) fn make(tree: &Path, source: &Path) -> Result<(), CopyError> {
         let _ = discard(&new);
     }
     named
+}
+
+/// Makes the directory `new`, which is to become `tree`, in place of one that a killed copy left there, and locks it: of
+/// several copies that start at once, one goes on.
+fn make_held(new: &Path, tree: &Path) -> Result<fs::File, CopyError> {
+    if files::stamp_of_link(new).is_ok() {
+        let _held = hold(new, tree)?;
+        // It has nothing in it but its mark.
+        discard(new).map_err(busy_or("remove", new))?;
+    }
+    files::create_new_directory_private(new).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => CopyError::Busy { path: tree.to_owned() },
+        _ => CopyError::system("create", tree)(error),
+    })?;
+    hold(new, tree)
+}
+
+/// Locks the directory that has the name `new`.
+fn hold(new: &Path, tree: &Path) -> Result<fs::File, CopyError> {
+    let busy = || CopyError::Busy { path: tree.to_owned() };
+    let held = files::open_in_shared_directory(new).map_err(busy_or("open", tree))?;
+    // Network file systems lock no directories: two copies may then refuse each other.
+    if matches!(held.try_lock(), Err(TryLockError::WouldBlock)) {
+        return Err(busy());
+    }
+    let ours = files::stamp(&held).map_err(CopyError::system("look at", tree))?;
+    // It may have been renamed or removed before it was locked.
+    let is_named = files::stamp_of_link(new).is_ok_and(|named| named.is_same_file(&ours));
+    is_named.then_some(held).ok_or_else(busy)
 }
 
 fn name(new: &Path, tree: &Path, source: &Path) -> Result<(), CopyError> {
@@ -174,6 +196,30 @@ mod tests {
         fs::write(unmarked_path(&tree).join("of somebody"), b"else").unwrap();
         assert!(matches!(make(&tree, &source), Err(CopyError::Busy { .. })));
         assert!(unmarked_path(&tree).join("of somebody").exists());
+    }
+
+    /// Two copies that started at the same moment removed each other's directory, and neither made the tree.
+    #[test]
+    fn of_copies_that_make_one_tree_at_once_one_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let (source, tree) = (dir.path().join("source"), dir.path().join("tree"));
+        fs::create_dir(&source).unwrap();
+        for round in 0..200 {
+            let all = std::sync::Barrier::new(4);
+            let made: Vec<_> = std::thread::scope(|scope| {
+                let one = || {
+                    all.wait();
+                    make(&tree, &source)
+                };
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            assert!(made.iter().any(Result::is_ok), "round {round}: {made:?}");
+            let refused = made.iter().filter_map(|made| made.as_ref().err());
+            assert!(refused.into_iter().all(|error| matches!(error, CopyError::Busy { .. })), "{made:?}");
+            assert!(is_of(&tree, &source) && !unmarked_path(&tree).exists(), "round {round}");
+            fs::remove_dir_all(&tree).unwrap();
+        }
     }
 
     #[test]
