@@ -167,7 +167,7 @@ fn only_what_was_never_archived_looks_like_the_end_of_the_log() {
     let stops = |ran: Ran, words: &str| {
         let ran = ran.expect_status(200);
         assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
-        assert!(!here.path("no").exists() && !here.path(".no.tmp").exists(), "{words}");
+        assert!(!here.path("no").exists() && !here.path(".no.iostall.tmp").exists(), "{words}");
     };
     fs::write(here.path("mine"), "mine").unwrap();
     stops(case.fetch(name(first), "mine"), "mine exists");

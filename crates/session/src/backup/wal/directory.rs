@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use iostall_engine::Input;
-use iostall_engine::files::{self, UnfinishedFile};
+use iostall_engine::files::{self, FileKind, UnfinishedFile};
 use iostall_measure::ByteCount;
 
 use super::error::WalError;
@@ -16,6 +16,8 @@ use super::name::{CLUSTER_FILE, SegmentName, WalName};
 
 /// What follows the name of a file in an archive.
 const SUFFIX: &str = ".iow";
+/// What follows the name of a file that is being written.
+const TEMPORARY: &str = ".iostall.tmp";
 const FIRST_LINE: &str = "iostall WAL archive, version 1";
 const IDENTIFIER: &str = "system identifier ";
 const SEGMENT: &str = "segment bytes ";
@@ -102,15 +104,24 @@ pub(super) fn existing_cluster(directory: &Path) -> Result<Cluster, WalError> {
 /// Makes `directory` the archive of `cluster`, unless it is one already; returns whose archive it is.
 ///
 /// # Errors
-/// If it has segments without their description: they may be of another cluster.
+/// If it has segments without their description: they may be of another cluster. If another program keeps the log there: what
+/// is received would be written over its files.
 pub(super) fn make_archive(directory: &Path, cluster: Cluster) -> Result<Cluster, WalError> {
     let entries = fs::read_dir(directory).map_err(WalError::system("list", directory))?;
+    let mut foreign = None;
     for entry in entries {
         let name = entry.map_err(WalError::system("list", directory))?.file_name();
+        let Some(name) = name.to_str() else { continue };
         let is_segment = |name| matches!(name, WalName::Segment(_) | WalName::Partial(_));
-        if name.to_str().and_then(name_of).is_some_and(is_segment) {
+        if name_of(name).is_some_and(is_segment) {
             return Err(WalError::NoCluster { directory: directory.to_owned() });
         }
+        if WalName::parse(name).is_some_and(is_segment) {
+            foreign = Some(directory.join(name));
+        }
+    }
+    if let Some(path) = foreign {
+        return Err(WalError::OfAnother { path });
     }
     let path = directory.join(CLUSTER_FILE);
     let new = NewFile::begin(&path)?;
@@ -139,7 +150,7 @@ impl<'a> NewFile<'a> {
     /// If somebody else is writing it, or the file cannot be made.
     pub(super) fn begin(target: &'a Path) -> Result<Self, WalError> {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = target.with_file_name(format!(".{name}.tmp"));
+        let temporary = target.with_file_name(format!(".{name}{TEMPORARY}"));
         let failed = || WalError::system("make", &temporary);
         loop {
             let file = files::open_or_create_private(&temporary).map_err(failed())?;
@@ -153,6 +164,9 @@ impl<'a> NewFile<'a> {
             }
             // Whoever had the lock may have given the file its name meanwhile: then it is not ours to write to.
             let stamp = files::stamp(&file).map_err(failed())?;
+            if stamp.kind != FileKind::Regular || stamp.links > 1 {
+                return Err(WalError::NotOurs { path: temporary });
+            }
             if files::stamp_of_link(&temporary).is_ok_and(|now| now.is_same_file(&stamp)) {
                 file.set_len(0).map_err(failed())?;
                 let unfinished = UnfinishedFile::at(&temporary);
@@ -240,12 +254,25 @@ mod tests {
         assert!(matches!(make_archive(directory.path(), CLUSTER), Err(WalError::NoCluster { .. })));
     }
 
+    /// A receiver that was given the directory of another one would have written into its unfinished segment.
+    #[test]
+    fn where_another_program_keeps_the_log_is_no_place_for_an_archive() {
+        for name in ["000000010000000000000003", "000000010000000000000003.partial"] {
+            let directory = tempfile::tempdir().unwrap();
+            fs::write(directory.path().join(name), "of another program").unwrap();
+            let refused = make_archive(directory.path(), CLUSTER).unwrap_err();
+            assert!(matches!(refused, WalError::OfAnother { .. }) && refused.hint().is_some(), "{refused}");
+            assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        }
+    }
+
     /// The story: a process was killed while it wrote, and another one was writing the same file.
     #[test]
     fn what_was_left_is_written_anew_and_what_is_being_written_is_left_alone() {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("file");
-        fs::write(directory.path().join(".file.tmp"), "left by a killed process").unwrap();
+        let left = directory.path().join(".file.iostall.tmp");
+        fs::write(&left, "left by a killed process").unwrap();
         let new = NewFile::begin(&target).unwrap();
         assert!(matches!(NewFile::begin(&target), Err(WalError::Busy { .. })));
         (&new.file).write_all(b"new").unwrap();
@@ -255,5 +282,9 @@ mod tests {
         assert!(matches!(again.finish(), Err(WalError::Exists { .. })));
         assert_eq!(fs::read(&target).unwrap(), b"new");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left");
+        // A file that has another name may be anybody's.
+        fs::hard_link(&target, &left).unwrap();
+        assert!(matches!(NewFile::begin(&target), Err(WalError::NotOurs { .. })));
+        assert_eq!(fs::read(&target).unwrap(), b"new");
     }
 }

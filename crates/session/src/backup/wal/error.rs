@@ -40,6 +40,10 @@ pub enum WalError {
     Busy { path: PathBuf },
     #[error("{} exists", path.display())]
     Exists { path: PathBuf },
+    #[error("{} is a file of PostgreSQL's log that another program put there", path.display())]
+    OfAnother { path: PathBuf },
+    #[error("{} is not a file that iostall made", path.display())]
+    NotOurs { path: PathBuf },
 }
 
 impl WalError {
@@ -89,6 +93,8 @@ impl WalError {
             Self::NoPostgres { .. } => "name one that `iostall backup create postgres://…` made".into(),
             Self::Busy { .. } => "wait for it; the server tries again".into(),
             Self::Exists { .. } => "name a file that does not exist".into(),
+            Self::OfAnother { .. } => "name an empty directory: iostall makes an archive of its own".into(),
+            Self::NotOurs { path } => format!("move {} away", shell_path(path)),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iostall_engine::files::write_all_at;
 use iostall_transfer::backup::wal_file::{read_content, read_header};
@@ -41,11 +41,14 @@ pub fn fetch(request: &FetchRequest) -> Result<Fetched, WalError> {
     let name = WalName::parse(name).ok_or_else(|| WalError::Name { name: name.clone() })?;
     let cluster = directory::existing_cluster(from)?;
     let archived = path_of(from, name);
-    let file = match File::open(&archived) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return fetch_partial(request, name, cluster);
-        }
-        file => file.map_err(WalError::system("open", &archived))?,
+    let file = match open(&archived)? {
+        Some(file) => file,
+        None if fetch_partial(request, name, cluster)? == Fetched::There => return Ok(Fetched::There),
+        // The receiver may have archived the segment between the two looks.
+        None => match open(&archived)? {
+            Some(file) => file,
+            None => return Ok(Fetched::NotArchived),
+        },
     };
     let header = read_header(&file).map_err(WalError::reading(&archived))?;
     if header.name != name.to_string() {
@@ -72,14 +75,19 @@ pub fn fetch(request: &FetchRequest) -> Result<Fetched, WalError> {
     Ok(Fetched::There)
 }
 
+/// The file at `path`; `None` if there is none.
+fn open(path: &Path) -> Result<Option<File>, WalError> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        file => file.map(Some).map_err(WalError::system("open", path)),
+    }
+}
+
 /// What was received of a segment that is not full yet, with zeros behind it, as the server has them in its own.
 fn fetch_partial(request: &FetchRequest, name: WalName, cluster: Cluster) -> Result<Fetched, WalError> {
     let WalName::Segment(segment) = name else { return Ok(Fetched::NotArchived) };
     let received = partial_path(&request.from, segment);
-    let file = match File::open(&received) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Fetched::NotArchived),
-        file => file.map_err(WalError::system("open", &received))?,
-    };
+    let Some(file) = open(&received)? else { return Ok(Fetched::NotArchived) };
     if partial::facts(&file, segment, cluster).map_err(WalError::system("read", &received))?.is_none() {
         return Ok(Fetched::NotArchived);
     }

@@ -60,7 +60,14 @@ impl Inventory {
             let entry = entry.map_err(WalError::system("list", directory))?;
             let file_name = entry.file_name();
             let file_name = file_name.to_str().unwrap_or_default();
-            if let Some(name) = name_of(file_name) {
+            if name_of(file_name).is_none() && partial_name(file_name).is_none() {
+                continue;
+            }
+            // Whoever opens a pipe waits for a writer.
+            if fs::metadata(entry.path()).is_ok_and(|found| !found.is_file()) {
+                let wrong = "it is no regular file".to_owned();
+                inventory.faults.push(Fault { path: entry.path(), wrong });
+            } else if let Some(name) = name_of(file_name) {
                 inventory.take(name, &entry.path(), reads_all)?;
             } else if let Some(name) = partial_name(file_name) {
                 inventory.take_partial(name, &entry.path())?;
