@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use iostall_engine::Buffer;
 use iostall_model::backup::{SetId, StoredName};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::base::{Before, Compared};
 use super::item::Inspect;
@@ -13,7 +13,7 @@ use super::packing::{PackedFrame, Packing};
 use super::small::{SmallFile, SmallResult, fill};
 use crate::backup::codec::{Compressor, KeyError, Sealer};
 use crate::backup::format::{
-    BundleWriter, FRAME_HEADER_BYTES, FrameHeader, FrameKind, Piece, PieceRecord, TAG_BYTES,
+    BundleWriter, CodecKind, FRAME_HEADER_BYTES, FrameHeader, FrameKind, Piece, PieceRecord, TAG_BYTES,
     frame_block_bytes, stored_hash,
 };
 use crate::pipeline::{Extent, Frame, Stage, StageFailure};
@@ -181,7 +181,6 @@ impl Encoder {
 
     /// Encodes one frame at the beginning of `into`; returns its length with the zeros up to the next block.
     fn frame(&mut self, place: Place, plain: &[u8], into: &mut [u8]) -> Result<usize, KeyError> {
-        let mut plain_hash = xxh3_64(plain);
         let (header_bytes, content) = into.split_at_mut(FRAME_HEADER_BYTES);
         // A reader finds the end of a stripe by its place, so it always has the same length.
         let (codec, length) = if place.kind == FrameKind::End {
@@ -207,14 +206,26 @@ impl Encoder {
         };
         if let Some(sealer) = &self.sealer {
             sealer.seal(&header, &mut content[..stored])?;
-            plain_hash ^= sealer.mask(place.sequence);
         }
         let whole = frame_block_bytes(header.stored_length, self.shape.block_bytes);
         let whole = usize::try_from(whole).unwrap_or(usize::MAX);
         let padded = &mut content[..whole - FRAME_HEADER_BYTES];
         padded[stored..].fill(0);
-        header.plain_hash = plain_hash;
-        header.stored_hash = stored_hash(padded);
+        match &self.sealer {
+            // One pass gives both sums of what is stored as it is.
+            None if codec == CodecKind::None => {
+                let mut hash = Xxh3::new();
+                hash.update(plain);
+                header.plain_hash = hash.digest();
+                hash.update(&padded[stored..]);
+                header.stored_hash = hash.digest();
+            }
+            sealer => {
+                let mask = sealer.as_ref().map_or(0, |sealer| sealer.mask(place.sequence));
+                header.plain_hash = xxh3_64(plain) ^ mask;
+                header.stored_hash = stored_hash(padded);
+            }
+        }
         header.put(header_bytes);
         Ok(whole)
     }
