@@ -14,6 +14,7 @@ pub mod distribution;
 pub mod drill;
 mod entry;
 pub mod figures;
+pub mod flash;
 mod gap;
 pub mod give_way;
 pub mod job;

@@ -9,7 +9,7 @@ const ORDER: [&[&str]; 9] = [
     &["host"],
     &["engine"],
     &["connect", "remote"],
-    &["load", "diskspd", "transfer", "collect", "store", "notify"],
+    &["load", "diskspd", "transfer", "collect", "flash", "store", "notify"],
     &["session", "watch"],
     &["report"],
     &["web", "lake"],

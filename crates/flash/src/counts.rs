@@ -1,0 +1,36 @@
+//! What a device did.
+
+/// What a device did since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Pages that the host wrote.
+    pub host_pages: u64,
+    /// Pages that the host trimmed.
+    pub trimmed_pages: u64,
+    /// Pages that collection moved.
+    pub moved_pages: u64,
+    /// Pages that were moved for another reason: wear levelling, and the refresh of old or much-read blocks.
+    pub refreshed_pages: u64,
+    /// Blocks erased.
+    pub erased_blocks: u64,
+}
+
+impl Counts {
+    /// What happened after `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            host_pages: self.host_pages - earlier.host_pages,
+            trimmed_pages: self.trimmed_pages - earlier.trimmed_pages,
+            moved_pages: self.moved_pages - earlier.moved_pages,
+            refreshed_pages: self.refreshed_pages - earlier.refreshed_pages,
+            erased_blocks: self.erased_blocks - earlier.erased_blocks,
+        }
+    }
+
+    /// Pages programmed for each page that the host wrote; `None` if it wrote none.
+    pub fn write_amplification(&self) -> Option<f64> {
+        let moved = self.moved_pages + self.refreshed_pages;
+        (self.host_pages > 0).then(|| (self.host_pages + moved) as f64 / self.host_pages as f64)
+    }
+}

@@ -1,0 +1,53 @@
+//! Why a device cannot be simulated.
+
+use thiserror::Error;
+
+/// Why a device cannot be simulated.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum FlashError {
+    /// No pages, or blocks of an impossible size.
+    #[error(
+        "a device of {user_pages} pages in blocks of {pages_per_block} cannot be simulated: a block has 1 to 32,768 pages"
+    )]
+    Geometry {
+        /// Pages that the host addresses.
+        user_pages: u32,
+        /// Pages of a block.
+        pages_per_block: u32,
+    },
+    /// Without spare area nothing can be collected.
+    #[error(
+        "the physical area must be 1 to 100 times the user's, and is {alpha} times: give some spare area"
+    )]
+    Alpha {
+        /// Physical over user pages.
+        alpha: f64,
+    },
+    /// More pages than can be numbered.
+    #[error(
+        "{user_pages} pages with {alpha} times the area are more than 2^32: simulate larger pages or a smaller device"
+    )]
+    TooLarge {
+        /// Pages that the host addresses.
+        user_pages: u32,
+        /// Physical over user pages.
+        alpha: f64,
+    },
+    /// Trims as frequent as writes leave nothing on the device.
+    #[error(
+        "the share of trims must be 0 to below 0.5, and is {share}: with more nothing stays on the device"
+    )]
+    TrimShare {
+        /// What was given.
+        share: f64,
+    },
+    /// A pattern that writes nothing.
+    #[error("the pattern is invalid: {why}")]
+    Pattern {
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Every page of every block is valid.
+    #[error("the device is full: every page that could be collected is valid")]
+    Full,
+}

@@ -1,0 +1,149 @@
+//! A model of a flash device: its geometry, how it collects blocks, and what is written to it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::spelling::{SpellingError, as_text, refuse};
+
+/// What is simulated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlashSettings {
+    /// Bytes of a page, the unit that is programmed.
+    pub page_bytes: u32,
+    /// Pages of a block, the unit that is erased.
+    pub pages_per_block: u32,
+    /// Pages that the host can address.
+    pub user_pages: u32,
+    /// Physical pages over user pages, above 1. Free blocks held in reserve and blocks being filled do not count.
+    pub alpha: f64,
+    pub collect: Collect,
+    pub separation: Separation,
+    pub pattern: WritePattern,
+    /// Share of the requests that trim a random live page, 0 to below 0.5.
+    #[serde(default)]
+    pub trim_share: f64,
+    /// The same seed gives the same result.
+    pub seed: u64,
+}
+
+impl FlashSettings {
+    /// Spare area over user area: alpha - 1.
+    pub fn spare(&self) -> f64 {
+        self.alpha - 1.0
+    }
+
+    /// Bytes that the host can address.
+    pub fn user_bytes(&self) -> u64 {
+        u64::from(self.user_pages) * u64::from(self.page_bytes)
+    }
+}
+
+/// Which block is collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collect {
+    /// The block with the fewest valid pages; ties at random.
+    Greedy,
+    /// The block that was filled first.
+    Fifo,
+    /// The block with the fewest valid pages among so many random ones.
+    Choices(u32),
+}
+
+impl fmt::Display for Collect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Greedy => f.write_str("greedy"),
+            Self::Fifo => f.write_str("fifo"),
+            Self::Choices(count) => write!(f, "d:{count}"),
+        }
+    }
+}
+
+impl FromStr for Collect {
+    type Err = SpellingError;
+
+    fn from_str(text: &str) -> Result<Self, SpellingError> {
+        match text {
+            "greedy" => Ok(Self::Greedy),
+            "fifo" => Ok(Self::Fifo),
+            _ => match text.strip_prefix("d:").map(str::parse) {
+                Some(Ok(count)) if (1..=1000).contains(&count) => Ok(Self::Choices(count)),
+                _ => refuse(text, "greedy, fifo, or d:N with N of 1 to 1000"),
+            },
+        }
+    }
+}
+
+as_text!(Collect);
+
+/// Which pages share a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Separation {
+    /// All are written one after the other.
+    #[default]
+    None,
+    /// What is moved by collection goes to other blocks than what the host writes.
+    Moved,
+    /// Each class of the pattern has its own blocks, as if the device knew which data is hot.
+    Classes,
+}
+
+impl Separation {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Moved => "moved",
+            Self::Classes => "classes",
+        }
+    }
+}
+
+/// Which pages the host writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WritePattern {
+    /// All alike, at random.
+    Uniform,
+    /// One after the other, again and again.
+    Sequential,
+    /// Parts of the data, each at random and with its share of the writes.
+    Classes(Vec<WriteClass>),
+    /// The page of rank k as often as k^-theta.
+    Zipf { theta: f64 },
+    /// A sequence of requests, repeated.
+    Sequence {
+        /// Where it comes from.
+        name: String,
+        /// Its page writes.
+        writes: u64,
+    },
+}
+
+/// A part of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WriteClass {
+    /// Its share of the data, 0 to 1. All add up to 1.
+    pub data_share: f64,
+    /// Its share of the writes, 0 to 1. All add up to 1.
+    pub write_share: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collection_reads_as_it_is_written() {
+        for text in ["greedy", "fifo", "d:1", "d:1000"] {
+            assert_eq!(text.parse::<Collect>().unwrap().to_string(), text);
+        }
+        for text in ["", "d:0", "d:1001", "d", "Greedy", "d:x"] {
+            let error = text.parse::<Collect>().unwrap_err().to_string();
+            assert!(error.contains("d:N"), "{error}");
+        }
+    }
+}
