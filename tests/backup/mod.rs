@@ -2,6 +2,8 @@
 
 mod at_once;
 mod attacks;
+mod azure_objects;
+mod azurite;
 mod create;
 mod device;
 mod drill;

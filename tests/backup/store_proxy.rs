@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ struct Shared {
     seen: usize,
     requests: Vec<String>,
     stopped: Sender<()>,
+    /// Says that the request that was stopped at goes on; without it, it never does.
+    resumed: Option<Receiver<()>>,
 }
 
 /// Listens until the test ends.
@@ -33,24 +35,33 @@ pub(super) struct Proxy {
     pub(super) port: u16,
     shared: Arc<Mutex<Shared>>,
     stopped: Receiver<()>,
+    resume: SyncSender<()>,
 }
 
 impl Proxy {
     /// Before the store at this port of the machine.
     pub(super) fn before(server: u16, stop: Option<StopAt>) -> Self {
-        Self::start(server, stop, false)
+        Self::start(server, stop, false, false)
+    }
+
+    /// The same, where the request goes on after [`Self::resume`].
+    pub(super) fn pausing(server: u16, stop: StopAt) -> Self {
+        Self::start(server, Some(stop), false, true)
     }
 
     /// Makes the store one that ignores conditions.
     pub(super) fn forgetful(server: u16) -> Self {
-        Self::start(server, None, true)
+        Self::start(server, None, true, false)
     }
 
-    fn start(server: u16, stop: Option<StopAt>, is_forgetful: bool) -> Self {
+    fn start(server: u16, stop: Option<StopAt>, is_forgetful: bool, is_pausing: bool) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let (sender, stopped) = channel();
-        let shared = Shared { server, is_forgetful, stop, seen: 0, requests: Vec::new(), stopped: sender };
+        let (resume, resumed) = sync_channel(1);
+        let resumed = is_pausing.then_some(resumed);
+        let requests = Vec::new();
+        let shared = Shared { server, is_forgetful, stop, seen: 0, requests, stopped: sender, resumed };
         let shared = Arc::new(Mutex::new(shared));
         let of_listener = Arc::clone(&shared);
         std::thread::spawn(move || {
@@ -59,7 +70,12 @@ impl Proxy {
                 std::thread::spawn(move || pass(client, &shared));
             }
         });
-        Self { port, shared, stopped }
+        Self { port, shared, stopped, resume }
+    }
+
+    /// Lets the request go on that was stopped at.
+    pub(super) fn resume(&self) {
+        self.resume.send(()).unwrap();
     }
 
     /// Whether the request to stop at came; it has to come within this time.
@@ -78,7 +94,7 @@ fn pass(mut client: TcpStream, shared: &Mutex<Shared>) {
     let _ = client.set_read_timeout(Some(PATIENCE));
     let Some((head, body)) = request_of(&mut client) else { return };
     let first = head.lines().next().unwrap_or_default().to_owned();
-    let (server, is_forgetful, stops, is_done, stopped) = {
+    let (server, is_forgetful, stops, is_done, stopped, resumed) = {
         let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |stop: &StopAt| first.starts_with(stop.method) && first.contains(stop.part);
         let stop = shared.stop.filter(is_it);
@@ -86,9 +102,15 @@ fn pass(mut client: TcpStream, shared: &Mutex<Shared>) {
         let stops = stop.is_some_and(|stop| stop.number == shared.seen);
         shared.requests.push(first);
         let is_done = stop.is_some_and(|stop| stop.is_done);
-        (shared.server, shared.is_forgetful, stops, is_done, shared.stopped.clone())
+        let resumed = if stops { shared.resumed.take() } else { None };
+        (shared.server, shared.is_forgetful, stops, is_done, shared.stopped.clone(), resumed)
     };
-    if stops && !is_done {
+    let holds = stops && resumed.is_none();
+    if let Some(resumed) = resumed {
+        let _ = stopped.send(());
+        let _ = resumed.recv();
+    }
+    if holds && !is_done {
         let _ = stopped.send(());
         hold(&mut client);
         return;
@@ -107,7 +129,7 @@ fn pass(mut client: TcpStream, shared: &Mutex<Shared>) {
         .write_all(format!("{head}Connection: close\r\n\r\n").as_bytes())
         .and_then(|()| upstream.write_all(&body))
         .and_then(|()| upstream.read_to_end(&mut answer));
-    if stops {
+    if holds {
         let _ = stopped.send(());
         hold(&mut client);
     } else if done.is_ok() {

@@ -1,4 +1,4 @@
-//! Requests that the library does not know: locks, versions, uploads that were left.
+//! Requests that the library does not know: locks, versions, uploads that were left, and what Azure deletes.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use object_store::path::Path as Key;
 use object_store::signer::Signer as _;
 use object_store::{HeaderMap, HeaderValue};
 use ureq::http::{Method, Request, StatusCode};
+use url::Url;
 
 use crate::http::SERVICE;
 
@@ -18,9 +19,9 @@ const SIGNED_FOR: Duration = Duration::from_secs(60);
 
 /// A request to a bucket, or to an object in it.
 pub(crate) struct Ask {
-    method: Method,
-    key: Key,
-    query: Vec<(&'static str, String)>,
+    pub(crate) method: Method,
+    pub(crate) key: Key,
+    pub(crate) query: Vec<(&'static str, String)>,
     headers: HeaderMap,
     body: String,
 }
@@ -46,48 +47,70 @@ impl Ask {
     }
 }
 
-/// The store that requests are signed for.
+/// What a store has answered.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Makes a request that a store believes.
+pub(crate) trait Sign {
+    /// With its address, and signed.
+    async fn request(&self, ask: &Ask) -> object_store::Result<HttpRequest>;
+}
+
+/// The answer to a request. Where the store is busy or cannot be reached, it is asked again.
+pub(crate) async fn answer(signer: &impl Sign, ask: &Ask) -> object_store::Result<Answer> {
+    let mut pause = FIRST_PAUSE;
+    for _ in 1..ATTEMPTS {
+        match sent(signer.request(ask).await?).await {
+            Ok(answer) if !is_busy(answer.status) => return Ok(answer),
+            Err(error) if !is_of_network(&error) => return Err(generic(error)),
+            _ => {}
+        }
+        tokio::time::sleep(pause).await;
+        pause *= 2;
+    }
+    sent(signer.request(ask).await?).await.map_err(generic)
+}
+
+async fn sent(request: HttpRequest) -> Result<Answer, HttpError> {
+    let answer = SERVICE.call(request).await?;
+    let status = answer.status();
+    Ok(Answer { status, body: answer.into_body().bytes().await?.to_vec() })
+}
+
+impl Ask {
+    /// As a request to this address, which is not signed yet.
+    pub(crate) fn to(&self, mut url: Url) -> object_store::Result<HttpRequest> {
+        if !self.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&self.query);
+        }
+        let mut request: HttpRequest = Request::builder()
+            .method(self.method.clone())
+            .uri(url.as_str())
+            .body(HttpRequestBody::from(self.body.clone()))
+            .map_err(generic)?;
+        *request.headers_mut() = self.headers.clone();
+        Ok(request)
+    }
+}
+
+/// The store that speaks S3 and that requests are signed for.
 pub(crate) struct Signed {
     pub(crate) store: AmazonS3,
     pub(crate) region: String,
 }
 
-impl Signed {
-    /// Status and body of the answer. Where the store is busy or cannot be reached, it is asked again.
-    pub(crate) async fn answer(&self, ask: &Ask) -> object_store::Result<(StatusCode, Vec<u8>)> {
-        let mut pause = FIRST_PAUSE;
-        for _ in 1..ATTEMPTS {
-            match self.try_once(ask).await? {
-                Ok((status, body)) if !is_busy(status) => return Ok((status, body)),
-                Err(error) if !is_of_network(&error) => return Err(generic(error)),
-                _ => {}
-            }
-            tokio::time::sleep(pause).await;
-            pause *= 2;
-        }
-        self.try_once(ask).await?.map_err(generic)
-    }
-
-    /// The outer error is of the keys, the inner one of the way to the store.
-    async fn try_once(&self, ask: &Ask) -> object_store::Result<Result<(StatusCode, Vec<u8>), HttpError>> {
+impl Sign for Signed {
+    async fn request(&self, ask: &Ask) -> object_store::Result<HttpRequest> {
         // Only the library knows whether the name of the bucket stands in the host or in the path.
         let mut url = self.store.signed_url(ask.method.clone(), &ask.key, SIGNED_FOR).await?;
         url.set_query(None);
-        url.query_pairs_mut().extend_pairs(&ask.query);
-        let mut request: HttpRequest = Request::builder()
-            .method(ask.method.clone())
-            .uri(url.as_str())
-            .body(HttpRequestBody::from(ask.body.clone()))
-            .map_err(generic)?;
-        *request.headers_mut() = ask.headers.clone();
+        let mut request = ask.to(url)?;
         let credential = self.store.credentials().get_credential().await?;
         AwsAuthorizer::new(&credential, "s3", &self.region).try_authorize(&mut request, None)?;
-        let answer = match SERVICE.call(request).await {
-            Ok(answer) => answer,
-            Err(error) => return Ok(Err(error)),
-        };
-        let status = answer.status();
-        Ok(answer.into_body().bytes().await.map(|body| (status, body.to_vec())))
+        Ok(request)
     }
 }
 
@@ -110,5 +133,5 @@ fn is_of_network(error: &HttpError) -> bool {
 }
 
 fn generic(error: impl std::error::Error + Send + Sync + 'static) -> object_store::Error {
-    object_store::Error::Generic { store: "S3", source: Box::new(error) }
+    object_store::Error::Generic { store: "store", source: Box::new(error) }
 }

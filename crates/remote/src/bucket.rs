@@ -4,25 +4,21 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
 
 use iostall_model::backup::ObjectLock;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, Checksum};
 use object_store::multipart::MultipartStore;
 use object_store::path::Path as Key;
-use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, HeaderMap, ObjectStore, RetryConfig};
+use object_store::{ClientConfigKey, ClientOptions, HeaderMap, ObjectStore, ObjectStoreExt as _};
 use ureq::http::{Method, StatusCode};
 
-use crate::ask::{Ask, Signed};
-use crate::error::{OF_HTTP, OF_LOCK, element, of_answer, of_store, refused};
+use crate::ask::{Answer, Ask, Signed, answer};
+use crate::azure::{self, Container};
+use crate::error::{self, Hints, element, of_answer, of_store, refused};
 use crate::http::{Connector, SERVICE};
 use crate::lock::{CONTENT_MD5, headers_of, md5_of};
 use crate::receiver;
-
-/// A request is tried so often again where the store is busy or the connection breaks, and no longer than this altogether.
-const RETRIES_MAX: usize = 8;
-const RETRY_LIMIT: Duration = Duration::from_secs(120);
-const PAUSE_MAX: Duration = Duration::from_secs(10);
+use crate::wait::{retry, wait};
 
 /// Unless the environment names another.
 const REGION: &str = "us-east-1";
@@ -36,8 +32,16 @@ impl<S: ObjectStore + MultipartStore> Store for S {}
 #[derive(Clone)]
 pub(crate) struct Bucket {
     pub(crate) store: Arc<dyn Store>,
-    /// `None` of one in memory and of a receiver, which know neither locks nor versions.
-    s3: Option<Arc<S3>>,
+    service: Service,
+}
+
+/// Who keeps it.
+#[derive(Clone)]
+enum Service {
+    S3(Arc<S3>),
+    Azure(Arc<Container>),
+    /// A receiver, or the memory of a test: without locks and versions.
+    Plain,
 }
 
 struct S3 {
@@ -64,13 +68,26 @@ impl Bucket {
         if let Some(bucket) = open.get(name) {
             return Ok(bucket.clone());
         }
-        let store = builder(name)?.build().map_err(|error| of_store(&error))?;
+        let store = builder(name)?.build().map_err(|error| of_store(&error, &error::S3))?;
         let region = builder(name)?.get_config_value(&AmazonS3ConfigKey::Region);
         let region = region.unwrap_or_else(|| REGION.to_owned());
         let signed = Signed { store: store.clone(), region };
         let s3 = S3 { name: name.to_owned(), signed, wants_checksums: OnceLock::new() };
-        let bucket = Self { store: Arc::new(store), s3: Some(Arc::new(s3)) };
+        let bucket = Self { store: Arc::new(store), service: Service::S3(Arc::new(s3)) };
         open.insert(name.to_owned(), bucket.clone());
+        Ok(bucket)
+    }
+
+    /// The container of this name in Azure, with account, address and keys from the environment. Asks no server.
+    pub(crate) fn of_azure(container: &str) -> io::Result<Self> {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = format!("{}{container}", azure::SCHEME);
+        if let Some(bucket) = open.get(&name) {
+            return Ok(bucket.clone());
+        }
+        let (store, container) = azure::open(container)?;
+        let bucket = Self { store: Arc::new(store), service: Service::Azure(Arc::new(container)) };
+        open.insert(name, bucket.clone());
         Ok(bucket)
     }
 
@@ -82,7 +99,7 @@ impl Bucket {
         if let Some(bucket) = open.get(&name) {
             return Ok(bucket.clone());
         }
-        let bucket = Self { store: Arc::new(receiver::store(place, retry())?), s3: None };
+        let bucket = Self { store: Arc::new(receiver::store(place, retry())?), service: Service::Plain };
         open.insert(name, bucket.clone());
         Ok(bucket)
     }
@@ -90,17 +107,46 @@ impl Bucket {
     /// Makes `store` the bucket of this name.
     #[cfg(any(test, feature = "memory"))]
     pub(crate) fn install(name: &str, store: Arc<dyn Store>) {
-        OPEN.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), Self { store, s3: None });
+        OPEN.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.to_owned(), Self { store, service: Service::Plain });
     }
 }
 
 impl Bucket {
+    /// What the user can do about its errors.
+    pub(crate) fn hints(&self) -> &'static Hints {
+        match self.service {
+            Service::Azure(_) => &error::AZURE,
+            Service::S3(_) | Service::Plain => &error::S3,
+        }
+    }
+
+    /// Waits for an answer of it.
+    pub(crate) fn wait<T>(&self, request: impl Future<Output = object_store::Result<T>>) -> io::Result<T> {
+        wait(request, self.hints())
+    }
+
+    /// Whether it removes what was uploaded and not completed by itself, and cannot be told to do so. Azure does, after a week.
+    pub(crate) fn forgets_uploads(&self) -> bool {
+        matches!(self.service, Service::Azure(_))
+    }
+
+    /// Deletes what has this name. `NotFound` if nothing has.
+    pub(crate) fn delete(&self, key: &Key) -> io::Result<()> {
+        match &self.service {
+            // The library has a request for many at once, whose answer does not say why one of them was refused.
+            Service::Azure(_) => self.ask(&Ask::new(Method::DELETE, key)).map(drop),
+            Service::S3(_) | Service::Plain => self.wait(self.store.delete(key)),
+        }
+    }
+
     /// What writes an object, with this lock if there is one.
     pub(crate) fn writers(&self, lock: Option<&ObjectLock>) -> io::Result<Writers> {
         let plain = || Writers { begins: Arc::clone(&self.store), continues: Arc::clone(&self.store) };
-        let Some(s3) = &self.s3 else {
+        let Service::S3(s3) = &self.service else {
             return match lock {
-                Some(_) => Err(refused("only object stores have locks", Some(OF_LOCK))),
+                Some(_) => Err(refused("what is there cannot be locked", Some(self.hints().lock))),
                 None => Ok(plain()),
             };
         };
@@ -117,8 +163,8 @@ impl Bucket {
 
     /// What puts these bytes at once, with this lock if there is one.
     pub(crate) fn putter(&self, bytes: &[u8], lock: Option<&ObjectLock>) -> io::Result<Arc<dyn Store>> {
-        match (&self.s3, lock) {
-            (Some(s3), Some(lock)) => {
+        match (&self.service, lock) {
+            (Service::S3(s3), Some(lock)) => {
                 let mut headers = headers_of(lock);
                 // With a lock, not all stores are content with newer checksums.
                 headers.insert(CONTENT_MD5, md5_of(bytes));
@@ -137,35 +183,52 @@ impl Bucket {
         Ok(*s3.wants_checksums.get_or_init(|| wants))
     }
 
+    /// Deletes the version that has this name now.
+    pub(crate) fn delete_version(&self, key: &Key, version: &str) -> io::Result<()> {
+        let delete = Ask::new(Method::DELETE, key);
+        match self.service {
+            Service::Azure(_) => {
+                // The version that has the name loses it first.
+                self.delete(key)?;
+                self.ask(&delete.query("versionid", version)).map(drop)
+            }
+            Service::S3(_) | Service::Plain => self.ask(&delete.query("versionId", version)).map(drop),
+        }
+    }
+
     /// Whether objects in it can be locked; `None` if this account may not ask.
     pub(crate) fn can_be_locked(&self) -> io::Result<Option<bool>> {
-        let (status, body) = self.answer(&Ask::new(Method::GET, &Key::default()).query("object-lock", ""))?;
+        let Service::S3(_) = &self.service else { return Ok(Some(false)) };
+        let ask = Ask::new(Method::GET, &Key::default()).query("object-lock", "");
+        let Answer { status, body } = self.answer(&ask)?;
         let text = String::from_utf8_lossy(&body);
+        let failed = || of_answer(status, &body, self.hints());
         Ok(match status {
             StatusCode::OK => Some(element(&text, "ObjectLockEnabled") == Some("Enabled")),
             StatusCode::FORBIDDEN => None,
-            StatusCode::NOT_FOUND if text.contains("NoSuchBucket") => return Err(of_answer(status, &body)),
+            StatusCode::NOT_FOUND if text.contains("NoSuchBucket") => return Err(failed()),
             // Of a store that knows no locks.
             StatusCode::NOT_FOUND
             | StatusCode::BAD_REQUEST
             | StatusCode::METHOD_NOT_ALLOWED
             | StatusCode::NOT_IMPLEMENTED => Some(false),
-            _ => return Err(of_answer(status, &body)),
+            _ => return Err(failed()),
         })
     }
 
-    /// Status and body of the answer to a request that the library does not know.
-    pub(crate) fn answer(&self, ask: &Ask) -> io::Result<(StatusCode, Vec<u8>)> {
-        match &self.s3 {
-            Some(s3) => wait(s3.signed.answer(ask)),
-            None => Ok((StatusCode::NOT_IMPLEMENTED, Vec::new())),
+    /// The answer to a request that the library does not know.
+    fn answer(&self, ask: &Ask) -> io::Result<Answer> {
+        match &self.service {
+            Service::S3(s3) => self.wait(answer(&s3.signed, ask)),
+            Service::Azure(container) => self.wait(answer(&**container, ask)),
+            Service::Plain => Ok(Answer { status: StatusCode::NOT_IMPLEMENTED, body: Vec::new() }),
         }
     }
 
     /// The same where only success will do: its body.
     pub(crate) fn ask(&self, ask: &Ask) -> io::Result<Vec<u8>> {
-        let (status, body) = self.answer(ask)?;
-        if status.is_success() { Ok(body) } else { Err(of_answer(status, &body)) }
+        let Answer { status, body, .. } = self.answer(ask)?;
+        if status.is_success() { Ok(body) } else { Err(of_answer(status, &body, self.hints())) }
     }
 }
 
@@ -175,7 +238,10 @@ impl S3 {
         // Whether to go unencrypted was decided before.
         let options = ClientOptions::new().with_allow_http(true).with_default_headers(headers);
         let builder = builder(&self.name)?.with_client_options(options);
-        builder.with_checksum_algorithm(Checksum::SHA256).build().map_err(|error| of_store(&error))
+        builder
+            .with_checksum_algorithm(Checksum::SHA256)
+            .build()
+            .map_err(|error| of_store(&error, &error::S3))
     }
 }
 
@@ -190,19 +256,7 @@ fn builder(name: &str) -> io::Result<AmazonS3Builder> {
         && endpoint.to_ascii_lowercase().starts_with("http:")
         && !allows_http
     {
-        return Err(refused(format!("{endpoint} is not encrypted"), Some(OF_HTTP)));
+        return Err(refused(format!("{endpoint} is not encrypted"), Some(error::S3.http)));
     }
     Ok(builder.with_bucket_name(name).with_http_connector(Connector(SERVICE.clone())).with_retry(retry()))
-}
-
-fn retry() -> RetryConfig {
-    let backoff = BackoffConfig { max_backoff: PAUSE_MAX, ..BackoffConfig::default() };
-    RetryConfig { backoff, max_retries: RETRIES_MAX, retry_timeout: RETRY_LIMIT }
-}
-
-/// Waits for an answer.
-pub(crate) fn wait<T>(request: impl Future<Output = object_store::Result<T>>) -> io::Result<T> {
-    // A runtime of its own for each request costs microseconds: it has no thread, and only a timer for pauses.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    runtime.block_on(request).map_err(|error| of_store(&error))
 }

@@ -16,17 +16,45 @@ pub struct RemoteError {
     hint: Option<&'static str>,
 }
 
-const OF_KEYS: &str = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, the region in AWS_REGION, what \
-                       this account may do in the bucket, and the clock of this machine";
-const OF_PLACE: &str = "check the name of the bucket, AWS_REGION, and AWS_ENDPOINT_URL, which names a store that is not Amazon's";
-const OF_NETWORK: &str = "check AWS_ENDPOINT_URL and the network; without AWS_ACCESS_KEY_ID the keys are asked of the cloud's own metadata service";
-pub(crate) const OF_HTTP: &str =
-    "name an https:// address in AWS_ENDPOINT_URL, or set AWS_ALLOW_HTTP=true to send everything unencrypted";
-pub(crate) const OF_OTHERS: &str =
-    "name a store that speaks S3 as s3://BUCKET/NAME, with its address in AWS_ENDPOINT_URL";
-pub(crate) const OF_LOCK: &str = "lock backups in a bucket that has object lock enabled, with an account that has the right s3:PutObjectRetention, \
-                       or leave out --lock";
-pub(crate) const OF_ADDRESS: &str = "write s3://BUCKET/NAME, or iostall://HOST/NAME for another iostall";
+/// What the user can do, in the words of one kind of store.
+#[derive(Debug)]
+pub(crate) struct Hints {
+    keys: &'static str,
+    place: &'static str,
+    network: &'static str,
+    pub(crate) http: &'static str,
+    pub(crate) lock: &'static str,
+}
+
+/// Of stores that speak S3, and of a receiver, which has most of its own words.
+pub(crate) static S3: Hints = Hints {
+    keys: "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, the region in AWS_REGION, what this account \
+           may do in the bucket, and the clock of this machine",
+    place: "check the name of the bucket, AWS_REGION, and AWS_ENDPOINT_URL, which names a store that is not Amazon's",
+    network: "check AWS_ENDPOINT_URL and the network; without AWS_ACCESS_KEY_ID the keys are asked of the cloud's own metadata service",
+    http: "name an https:// address in AWS_ENDPOINT_URL, or set AWS_ALLOW_HTTP=true to send everything unencrypted",
+    lock: "lock backups in a bucket that has object lock enabled, with an account that has the right s3:PutObjectRetention, \
+           or leave out --lock",
+};
+
+/// Of Azure's blob storage.
+pub(crate) static AZURE: Hints = Hints {
+    keys: "check AZURE_STORAGE_ACCOUNT_NAME with AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN, what they may do in the \
+           container, and the clock of this machine",
+    place: "check the name of the container, AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ENDPOINT, which names a store that is not \
+            Microsoft's",
+    network: "check AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ENDPOINT and the network; without a key or a token the cloud's own \
+              metadata service is asked for one",
+    http: "name an https:// address in AZURE_STORAGE_ENDPOINT, or set AZURE_ALLOW_HTTP=true to send everything unencrypted",
+    lock: "leave out --lock",
+};
+
+pub(crate) const OF_ACCOUNT: &str =
+    "set AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN";
+pub(crate) const OF_AZURE_ENDPOINT: &str = "write AZURE_STORAGE_ENDPOINT=https://HOST, with the account after it where it is not in the name of the host";
+pub(crate) const OF_OTHERS: &str = "name a store that speaks S3 as s3://BUCKET/NAME, with its address in AWS_ENDPOINT_URL, or Azure's as az://CONTAINER/NAME";
+pub(crate) const OF_ADDRESS: &str =
+    "write s3://BUCKET/NAME, az://CONTAINER/NAME, or iostall://HOST/NAME for another iostall";
 pub(crate) const OF_RECEIVER_ADDRESS: &str =
     "write iostall://HOST:PORT/PREFIX/NAME, where `iostall backup receive` listens";
 pub(crate) const OF_RECEIVER_KEY: &str = "`iostall backup receive --keys FILE --add-key NAME` on the receiver's host prints a key; set \
@@ -77,33 +105,45 @@ pub(crate) fn again(error: &io::Error) -> io::Error {
     }
 }
 
+/// Azure's codes of what a condition of ours has prevented; it has the same statuses for other conflicts.
+const IT_EXISTS: [&str; 3] = ["BlobAlreadyExists", "ConditionNotMet", "TargetConditionNotMet"];
+
 /// In the words of the server, without addresses and keys that may stand around them.
-pub(crate) fn of_store(error: &object_store::Error) -> io::Error {
+pub(crate) fn of_store(error: &object_store::Error, hints: &Hints) -> io::Error {
     use object_store::Error as Store;
     if let Some(known) = innermost(error).downcast_ref::<RemoteError>() {
         return io::Error::other(known.clone());
     }
     let text = chain(error);
     let status = status_of(&text);
+    let code = element(&text, "Code");
+    let is_of_azure = std::ptr::eq(hints, &raw const AZURE);
     let (kind, hint) = match error {
         // A bucket that does not exist is another fault than an object that does not.
-        Store::NotFound { .. } if text.contains("NoSuchBucket") => (io::ErrorKind::Other, Some(OF_PLACE)),
+        Store::NotFound { .. } if matches!(code, Some("NoSuchBucket" | "ContainerNotFound")) => {
+            (io::ErrorKind::Other, Some(hints.place))
+        }
         Store::NotFound { .. } => (io::ErrorKind::NotFound, None),
+        Store::AlreadyExists { .. } | Store::Precondition { .. }
+            if is_of_azure && code.is_some_and(|code| !IT_EXISTS.contains(&code)) =>
+        {
+            (io::ErrorKind::Other, None)
+        }
         Store::AlreadyExists { .. } | Store::Precondition { .. } => (io::ErrorKind::AlreadyExists, None),
         Store::PermissionDenied { .. } | Store::Unauthenticated { .. } => {
-            (io::ErrorKind::PermissionDenied, Some(OF_KEYS))
+            (io::ErrorKind::PermissionDenied, Some(hints.keys))
         }
         Store::NotSupported { .. } => (io::ErrorKind::Unsupported, None),
         // Without a key the cloud's own service is asked for one, and its refusal has no kind.
         _ if status.starts_with("401") || status.starts_with("403") => {
-            (io::ErrorKind::PermissionDenied, Some(OF_KEYS))
+            (io::ErrorKind::PermissionDenied, Some(hints.keys))
         }
         // Redirections are answers of another region.
-        _ if status.starts_with('3') => (io::ErrorKind::Other, Some(OF_PLACE)),
-        _ if status.is_empty() => (io::ErrorKind::Other, Some(OF_NETWORK)),
+        _ if status.starts_with('3') => (io::ErrorKind::Other, Some(hints.place)),
+        _ if status.is_empty() => (io::ErrorKind::Other, Some(hints.network)),
         _ => (io::ErrorKind::Other, None),
     };
-    let known = element(&text, "Code").and_then(hint_of_code);
+    let known = code.and_then(hint_of_code);
     io::Error::new(kind, RemoteError { reason: reason(error, &text, &status, kind), hint: known.or(hint) })
 }
 
@@ -137,10 +177,10 @@ pub(crate) fn of_receiver(error: &ureq::Error) -> RemoteError {
 }
 
 /// The same of an answer to a request that the library does not know.
-pub(crate) fn of_answer(status: StatusCode, body: &[u8]) -> io::Error {
+pub(crate) fn of_answer(status: StatusCode, body: &[u8], hints: &Hints) -> io::Error {
     let source = format!("status code: {status}: {}", String::from_utf8_lossy(body)).into();
-    let (path, store) = (String::new(), "S3");
-    of_store(&match status {
+    let (path, store) = (String::new(), "store");
+    let error = match status {
         StatusCode::NOT_FOUND => object_store::Error::NotFound { path, source },
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
             object_store::Error::PermissionDenied { path, source }
@@ -149,12 +189,16 @@ pub(crate) fn of_answer(status: StatusCode, body: &[u8]) -> io::Error {
             object_store::Error::NotSupported { source }
         }
         _ => object_store::Error::Generic { store, source },
-    })
+    };
+    of_store(&error, hints)
 }
 
 fn reason(error: &object_store::Error, text: &str, status: &str, kind: io::ErrorKind) -> String {
-    let code = element(text, "Code");
-    let message = element(text, "Message").map(|message| unescape(message).unwrap_or(message.into()));
+    // Azure has it where others have none.
+    let code = element(text, "Code").filter(|code| *code != "BlobNotFound");
+    // Azure adds lines with the id and the time of the request.
+    let message = element(text, "Message").and_then(|message| message.lines().next());
+    let message = message.map(|message| unescape(message).unwrap_or(message.into()));
     match (code, message) {
         (Some(code), Some(message)) => said(&format!("the store answered {status} {code}: {message}")),
         (Some(code), None) => said(&format!("the store answered {status} {code}")),
@@ -207,7 +251,7 @@ mod tests {
         let answer = "Server returned non-2xx status code: 403 Forbidden: <Error><Code>SignatureDoesNotMatch</Code>\
                       <Message>The signature does not match</Message><AWSAccessKeyId>AKIDEXAMPLE</AWSAccessKeyId></Error>";
         let error = object_store::Error::PermissionDenied { path: "a".to_owned(), source: answer.into() };
-        let error = of_store(&error);
+        let error = of_store(&error, &S3);
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
         assert_eq!(
             error.to_string(),
@@ -220,7 +264,7 @@ mod tests {
     #[test]
     fn a_refusal_of_any_kind_says_which_keys_to_check() {
         let answer = "Server returned non-2xx status code: 403 Forbidden: no";
-        let error = of_store(&object_store::Error::Generic { store: "S3", source: answer.into() });
+        let error = of_store(&object_store::Error::Generic { store: "S3", source: answer.into() }, &S3);
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
         assert!(hint(&error).is_some_and(|hint| hint.contains("AWS_ACCESS_KEY_ID")));
     }
@@ -228,12 +272,28 @@ mod tests {
     #[test]
     fn a_missing_object_and_a_missing_bucket_are_two_faults() {
         let missing = |answer: &str| {
-            of_store(&object_store::Error::NotFound { path: "a".to_owned(), source: answer.into() })
+            of_store(&object_store::Error::NotFound { path: "a".to_owned(), source: answer.into() }, &S3)
         };
         assert_eq!(missing("").kind(), io::ErrorKind::NotFound);
         let bucket =
             missing("status code: 404 Not Found: <Code>NoSuchBucket</Code><Message>No bucket</Message>");
         assert_eq!(bucket.kind(), io::ErrorKind::Other);
         assert!(hint(&bucket).is_some_and(|hint| hint.contains("bucket")));
+    }
+
+    /// Azure has the status of a condition for what policies and leases forbid, too: "it exists" was said of a blob that could not
+    /// be deleted.
+    #[test]
+    fn of_azures_conflicts_only_those_of_names_say_that_something_exists() {
+        let kind = |code: &str| {
+            let answer =
+                format!("status code: 409 Conflict: <Code>{code}</Code><Message>No.\nRequestId:1</Message>");
+            let error = object_store::Error::AlreadyExists { path: "a".to_owned(), source: answer.into() };
+            of_store(&error, &AZURE)
+        };
+        assert_eq!(kind("BlobAlreadyExists").kind(), io::ErrorKind::AlreadyExists);
+        let leased = kind("LeaseIdMissing");
+        assert_eq!(leased.kind(), io::ErrorKind::Other);
+        assert_eq!(leased.to_string(), "the store answered 409 Conflict LeaseIdMissing: No.");
     }
 }

@@ -1,6 +1,7 @@
 //! The HTTP of the store's library, through the client that the rest of the program uses: one TLS library, and no second
 //! client to compile.
 
+use std::fmt;
 use std::io;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use object_store::client::{
 use rustls::crypto::aws_lc_rs;
 use ureq::config::Config;
 use ureq::http::header::{AUTHORIZATION, HeaderValue, IF_NONE_MATCH};
-use ureq::http::{Method, Request, StatusCode, request, response};
+use ureq::http::{HeaderMap, Method, Request, StatusCode, request, response};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{Connector as _, TcpConnector};
@@ -52,6 +53,14 @@ pub(crate) struct Service {
     plain: Agent,
     /// What a receiver knows this client by; its requests are not signed.
     key: Option<HeaderValue>,
+    /// What a store of another kind needs.
+    amend: Option<Arc<dyn Amend>>,
+}
+
+/// Adds to requests of the library what it has no option for.
+#[async_trait]
+pub(crate) trait Amend: fmt::Debug + Send + Sync {
+    async fn amend(&self, request: &mut HttpRequest) -> object_store::Result<()>;
 }
 
 impl Service {
@@ -60,17 +69,30 @@ impl Service {
         let tls = TlsConnector::new(certificate).map_err(io::Error::other)?;
         let connector = ().chain(TcpConnector::default()).chain(tls);
         let agent = Agent::with_parts(config(None), connector, DefaultResolver::default());
-        Ok(Self { encrypted: agent.clone(), plain: agent, key: Some(key.clone()) })
+        Ok(Self { encrypted: agent.clone(), plain: agent, key: Some(key.clone()), amend: None })
+    }
+
+    /// The same, with the same connections, for a store that needs more.
+    pub(crate) fn amended(&self, amend: Arc<dyn Amend>) -> Self {
+        Self { amend: Some(amend), ..self.clone() }
     }
 }
 
 /// One for all buckets, so that connections are kept.
-pub(crate) static SERVICE: LazyLock<Service> =
-    LazyLock::new(|| Service { encrypted: agent(Proxy::try_from_env()), plain: agent(None), key: None });
+pub(crate) static SERVICE: LazyLock<Service> = LazyLock::new(|| Service {
+    encrypted: agent(Proxy::try_from_env()),
+    plain: agent(None),
+    key: None,
+    amend: None,
+});
 
 #[async_trait]
 impl HttpService for Service {
-    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        if let Some(amend) = &self.amend {
+            let failed = |error| HttpError::new(HttpErrorKind::Unknown, error);
+            amend.amend(&mut request).await.map_err(failed)?;
+        }
         let (mut head, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
         if completes_an_upload(&head) {
@@ -95,9 +117,18 @@ impl HttpService for Service {
         }
         // The library knows nothing of locks, and passes on what is attached.
         head.extensions.insert(protection_of(&head.headers));
-        let bytes = read(&mut body).map_err(|error| self.fault(error))?;
+        let mut bytes = read(&mut body).map_err(|error| self.fault(error))?;
+        if bytes.is_empty() && !head.status.is_success() {
+            bytes = code_of(&head.headers).into_bytes();
+        }
         Ok(HttpResponse::from_parts(head, HttpResponseBody::from(bytes)))
     }
+}
+
+/// Azure says in a header, too, why it refuses a request whose answer has no body: as the body that others would have had.
+fn code_of(headers: &HeaderMap) -> String {
+    let code = headers.get("x-ms-error-code").and_then(|code| code.to_str().ok());
+    code.map(|code| format!("<Error><Code>{code}</Code></Error>")).unwrap_or_default()
 }
 
 fn read(body: &mut Body) -> Result<Vec<u8>, Error> {

@@ -6,10 +6,11 @@
 //!               └─ writes ───► Upload ──► parts ──► threads ──► PUT of a part … complete
 //! ```
 //!
-//! Inside it is asynchronous, because the library is; outside it blocks. An address is a path that begins with `s3://`, or with
+//! Inside it is asynchronous, because the library is; outside it blocks. An address is a path that begins with `s3://`, `az://`, or with
 //! `iostall://` where another iostall is the store.
 
 mod ask;
+mod azure;
 mod bucket;
 mod engine;
 mod error;
@@ -26,6 +27,7 @@ mod tests;
 mod tls;
 mod upload;
 mod uploads;
+mod wait;
 
 pub use engine::{EngineFile, RemoteEngine};
 pub use error::{RemoteError, hint};

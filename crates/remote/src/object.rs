@@ -9,25 +9,27 @@ use iostall_measure::clock::utc_now;
 use iostall_model::backup::{ObjectLock, Protection};
 use jiff::Timestamp;
 use object_store::path::Path as Key;
-use object_store::{GetOptions, ObjectStore as _, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
+use object_store::{GetOptions, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
 use ureq::http::Method;
 
 use crate::ask::Ask;
-use crate::bucket::{Bucket, wait};
-use crate::error::{OF_ADDRESS, OF_APPEND_ONLY, OF_LOCK, OF_OTHERS, refused};
+use crate::azure;
+use crate::bucket::Bucket;
+use crate::error::{OF_ADDRESS, OF_APPEND_ONLY, OF_OTHERS, refused};
 use crate::lock::{CONTENT_MD5, md5_of, until_of};
 use crate::receiver;
 use crate::upload::Upload;
 
 const SCHEME: &str = "s3://";
-/// Of stores that do not speak S3. They are no directories of this machine either.
-const OTHERS: [&str; 4] = ["az://", "abfs://", "abfss://", "gs://"];
+/// Of stores whose language iostall does not speak. They are no directories of this machine either.
+const OTHERS: [&str; 3] = ["abfs://", "abfss://", "gs://"];
+/// What the address of an object can begin with.
+const SCHEMES: [&str; 3] = [SCHEME, azure::SCHEME, receiver::SCHEME];
 
 /// Whether a path is the address of an object.
 pub fn is_object(path: &Path) -> bool {
     is_of_other_store(path)
-        || is_of_receiver(path)
-        || path.to_str().is_some_and(|text| text.starts_with(SCHEME))
+        || path.to_str().is_some_and(|text| SCHEMES.iter().any(|scheme| text.starts_with(scheme)))
 }
 
 /// Whether a path is the address of an object that another iostall keeps, which deletes nothing for its clients and cleans up
@@ -71,14 +73,14 @@ impl fmt::Debug for Object {
 }
 
 impl Object {
-    /// The object at an address such as `s3://bucket/directory/name` or `iostall://host/directory/name`. Asks no server.
+    /// The object at an address such as `s3://bucket/directory/name`, `az://container/directory/name` or `iostall://host/directory/name`. Asks no server.
     pub fn at(path: &Path) -> io::Result<Self> {
         if is_of_other_store(path) {
             return Err(refused("iostall does not speak the language of this store", Some(OF_OTHERS)));
         }
         let wrong = || refused(format!("{} is no address of an object", path.display()), Some(OF_ADDRESS));
         let text = path.to_str().ok_or_else(wrong)?;
-        let (scheme, rest) = [SCHEME, receiver::SCHEME]
+        let (scheme, rest) = SCHEMES
             .into_iter()
             .find_map(|scheme| text.strip_prefix(scheme).map(|rest| (scheme, rest)))
             .ok_or_else(wrong)?;
@@ -87,8 +89,11 @@ impl Object {
             return Err(wrong());
         }
         let key = Key::parse(key).map_err(|_| wrong())?;
-        let is_receiver = scheme == receiver::SCHEME;
-        let bucket = if is_receiver { Bucket::of_receiver(place)? } else { Bucket::open(place)? };
+        let bucket = match scheme {
+            receiver::SCHEME => Bucket::of_receiver(place)?,
+            azure::SCHEME => Bucket::of_azure(place)?,
+            _ => Bucket::open(place)?,
+        };
         Ok(Self { bucket, key, root: format!("{scheme}{place}/") })
     }
 
@@ -99,7 +104,7 @@ impl Object {
 
     fn facts(&self) -> io::Result<Facts> {
         let options = GetOptions { head: true, ..GetOptions::default() };
-        let found = wait(self.bucket.store.get_opts(&self.key, options))?;
+        let found = self.bucket.wait(self.bucket.store.get_opts(&self.key, options))?;
         let protection = found.extensions.get::<Protection>().copied().unwrap_or_default();
         // A store without clock says nothing about the age of an object, as if it were new.
         let changed_utc =
@@ -125,7 +130,7 @@ impl Object {
     /// The objects whose names begin with this one and a slash, and have no other slash after it.
     pub fn list(&self) -> io::Result<Vec<Listed>> {
         let prefix = (!self.key.as_ref().is_empty()).then_some(&self.key);
-        let found = wait(self.bucket.store.list_with_delimiter(prefix))?;
+        let found = self.bucket.wait(self.bucket.store.list_with_delimiter(prefix))?;
         let listed = found.objects.into_iter().map(|facts| Listed {
             path: PathBuf::from(format!("{}{}", self.root, facts.location)),
             bytes: facts.size,
@@ -138,7 +143,7 @@ impl Object {
         let putter = self.bucket.putter(bytes, lock)?;
         let payload = PutPayload::from(bytes.to_vec());
         let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
-        wait(putter.put_opts(&self.key, payload, options)).map(drop)
+        self.bucket.wait(putter.put_opts(&self.key, payload, options)).map(drop)
     }
 
     pub(crate) fn bucket(&self) -> &Bucket {
@@ -170,7 +175,7 @@ impl Object {
         if is_locked(&self.facts()?) {
             return Ok(());
         }
-        Err(refused("the store took the object and does not lock it", Some(OF_LOCK)))
+        Err(refused("the store took the object and does not lock it", Some(self.bucket.hints().lock)))
     }
 
     /// Fails if no client can delete it.
@@ -195,9 +200,9 @@ impl Object {
         if let (Some(version), Some(_)) = (&facts.version, facts.protection.lock)
             && !facts.protection.holds_at(utc_now())
         {
-            return self.delete_version(version);
+            return self.bucket.delete_version(&self.key, version);
         }
-        match wait(self.bucket.store.delete(&self.key)) {
+        match self.bucket.delete(&self.key) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
@@ -206,13 +211,9 @@ impl Object {
     /// Deletes it where it was put a moment ago: also where there are versions nothing of it stays, if this account may do that.
     pub fn erase(&self) -> io::Result<()> {
         match self.facts()?.version {
-            Some(version) => self.delete_version(&version).or_else(|_| self.delete()),
+            Some(version) => self.bucket.delete_version(&self.key, &version).or_else(|_| self.delete()),
             None => self.delete(),
         }
-    }
-
-    fn delete_version(&self, version: &str) -> io::Result<()> {
-        self.bucket.ask(&Ask::new(Method::DELETE, &self.key).query("versionId", version)).map(drop)
     }
 
     /// Begins to write it, locked if there is a lock. It is not there before all of it is.
@@ -259,7 +260,8 @@ impl ObjectReader {
         if offset >= end {
             return Ok(Vec::new());
         }
-        let read = wait(self.object.bucket.store.get_range(&self.object.key, offset..end));
+        let bucket = &self.object.bucket;
+        let read = bucket.wait(bucket.store.get_range(&self.object.key, offset..end));
         if let Err(error) = &read {
             *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
         }

@@ -42,7 +42,7 @@ pub(crate) fn store(place: &str, retry: RetryConfig) -> io::Result<AmazonS3> {
         .with_http_connector(Connector(service))
         .with_retry(retry)
         .build()
-        .map_err(|error| crate::error::of_store(&error))
+        .map_err(|error| crate::error::of_store(&error, &crate::error::S3))
 }
 
 /// A colon stands in `[::1]`, too.

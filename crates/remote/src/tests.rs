@@ -136,10 +136,10 @@ fn an_engine_writes_and_reads_objects_beside_files() {
     }
 }
 
-/// `--to az://…` was taken for a directory of this machine, with the hint to make it.
+/// `--to gs://…` was taken for a directory of this machine, with the hint to make it.
 #[test]
 fn an_address_of_a_store_that_does_not_speak_s3_is_refused_and_no_directory() {
-    for address in ["az://container/x", "gs://bucket/x", "abfss://c@account/x"] {
+    for address in ["abfs://container/x", "gs://bucket/x", "abfss://c@account/x"] {
         assert!(is_object(Path::new(address)));
         let error = Object::at(Path::new(address)).unwrap_err();
         assert!(hint(&error).is_some_and(|hint| hint.contains("s3://BUCKET/NAME")), "{error}");

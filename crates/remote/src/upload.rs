@@ -12,9 +12,10 @@ use object_store::PutPayload;
 use object_store::multipart::PartId;
 use object_store::path::Path as Key;
 
-use crate::bucket::{Bucket, Store, wait};
-use crate::error::again;
+use crate::bucket::{Bucket, Store};
+use crate::error::{Hints, again};
 use crate::parts::{UPLOAD_BYTES_MAX, part_bytes};
+use crate::wait::wait;
 
 /// Parts of one upload that are on their way at the same time, beside the one that is being filled.
 const PARTS_AT_ONCE: usize = 3;
@@ -22,6 +23,7 @@ const PARTS_AT_ONCE: usize = 3;
 /// An object that is being written. Unless it is completed, its parts are removed when it is dropped.
 pub struct Upload {
     store: Arc<dyn Store>,
+    hints: &'static Hints,
     key: Key,
     id: String,
     filling: Mutex<Filling>,
@@ -73,13 +75,15 @@ impl fmt::Debug for Upload {
 impl Upload {
     pub(crate) fn begin(bucket: &Bucket, key: &Key, lock: Option<&ObjectLock>) -> io::Result<Self> {
         let writers = bucket.writers(lock)?;
-        let id = wait(writers.begins.create_multipart(key))?;
+        let hints = bucket.hints();
+        let id = wait(writers.begins.create_multipart(key), hints)?;
         // Without room in it, so that memory is bounded by the threads: a part is given to one that waits, or kept.
         let (sender, receiver) = sync_channel(0);
         let shared = Shared { parts: Mutex::new(receiver), state: Mutex::default() };
         let filling = Filling { parts: Some(sender), ..Filling::default() };
         Ok(Self {
             store: writers.continues,
+            hints,
             key: key.clone(),
             id,
             filling: Mutex::new(filling),
@@ -134,10 +138,10 @@ impl Upload {
 
     fn thread(&self) -> io::Result<JoinHandle<()>> {
         let (store, key, id) = (Arc::clone(&self.store), self.key.clone(), self.id.clone());
-        let shared = Arc::clone(&self.shared);
+        let (shared, hints) = (Arc::clone(&self.shared), self.hints);
         std::thread::Builder::new()
             .name("upload".into())
-            .spawn(move || put_parts(&*store, &key, &id, &shared))
+            .spawn(move || put_parts(&*store, hints, (&key, &id), &shared))
     }
 
     /// Uploads what is left, and waits until the store has all parts.
@@ -175,7 +179,7 @@ impl Upload {
         let mut parts = lock(&self.shared.state).done.clone();
         parts.sort_by_key(|(index, _)| *index);
         let parts = parts.into_iter().map(|(_, part)| part).collect();
-        wait(self.store.complete_multipart(&self.key, &self.id, parts))?;
+        wait(self.store.complete_multipart(&self.key, &self.id, parts), self.hints)?;
         lock(&self.filling).is_completed = true;
         Ok(())
     }
@@ -193,13 +197,13 @@ impl Drop for Upload {
         self.join(&mut filling);
         if !filling.is_completed {
             // Already failing, or a trial: parts that stay are invisible, and go with the next backup to this name.
-            let _ = wait(self.store.abort_multipart(&self.key, &self.id));
+            let _ = wait(self.store.abort_multipart(&self.key, &self.id), self.hints);
         }
     }
 }
 
 /// The loop of a thread, until there are no more parts. After a failure the rest is taken and not put.
-fn put_parts(store: &dyn Store, key: &Key, id: &String, shared: &Shared) {
+fn put_parts(store: &dyn Store, hints: &Hints, (key, id): (&Key, &String), shared: &Shared) {
     loop {
         let next = lock(&shared.parts).recv();
         let Ok(Part { index, bytes }) = next else { return };
@@ -209,7 +213,7 @@ fn put_parts(store: &dyn Store, key: &Key, id: &String, shared: &Shared) {
                 continue;
             }
         }
-        let put = wait(store.put_part(key, id, index, PutPayload::from(bytes)));
+        let put = wait(store.put_part(key, id, index, PutPayload::from(bytes)), hints);
         let mut state = lock(&shared.state);
         match put {
             Ok(part) => state.done.push((index, part)),

@@ -73,6 +73,9 @@ impl Object {
     /// # Errors
     /// If the store does not list them.
     pub fn open_uploads(&self) -> io::Result<Vec<OpenUpload>> {
+        if self.bucket().forgets_uploads() {
+            return Ok(Vec::new());
+        }
         open_uploads(self.bucket(), self.key(), self.root())
     }
 }

@@ -1,0 +1,217 @@
+//! Azure's blob storage: a container and its client, with the requests and conditions that the library has no option for.
+
+use std::env;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use object_store::azure::{
+    AzureAuthorizer, AzureConfigKey, AzureCredentialProvider, MicrosoftAzure, MicrosoftAzureBuilder,
+};
+use object_store::client::HttpRequest;
+use object_store::{ClientConfigKey, HeaderValue};
+use ureq::http::Method;
+use ureq::http::header::{AUTHORIZATION, CONTENT_LENGTH, IF_NONE_MATCH};
+use url::{Host, Url};
+
+use crate::ask::{Ask, Sign};
+use crate::error::{AZURE, OF_ACCOUNT, OF_AZURE_ENDPOINT, of_store, refused};
+use crate::http::{Amend, Connector, SERVICE};
+use crate::wait::retry;
+
+/// What its addresses begin with.
+pub(crate) const SCHEME: &str = "az://";
+
+/// The emulator's address and account unless the environment names others, as the library has them.
+const EMULATOR: &str = "http://127.0.0.1:10000";
+const EMULATOR_ACCOUNT: &str = "devstoreaccount1";
+const EMULATOR_URL: &str = "AZURITE_BLOB_STORAGE_URL";
+
+/// A container.
+pub(crate) struct Container {
+    access: Access,
+    url: Url,
+}
+
+/// Who makes the requests.
+#[derive(Clone)]
+struct Access {
+    account: String,
+    credentials: AzureCredentialProvider,
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.account)
+    }
+}
+
+/// A client of the container of this name, with address and keys from the environment. Asks no server.
+pub(crate) fn open(name: &str) -> io::Result<(MicrosoftAzure, Container)> {
+    let place = Place::of_environment()?;
+    let built = |builder: MicrosoftAzureBuilder| builder.build().map_err(|error| of_store(&error, &AZURE));
+    let credentials = Arc::clone(built(place.builder(name))?.credentials());
+    let access = Access { account: place.account.clone(), credentials: Arc::clone(&credentials) };
+    let service = Connector(SERVICE.amended(Arc::new(access.clone())));
+    let store = built(place.builder(name).with_credentials(credentials).with_http_connector(service))?;
+    let mut url = place.url;
+    extend(&mut url, [name]);
+    Ok((store, Container { access, url }))
+}
+
+/// The account, and the address of its containers, as the library makes it from the environment.
+struct Place {
+    account: String,
+    url: Url,
+    is_emulator: bool,
+}
+
+impl Place {
+    fn of_environment() -> io::Result<Self> {
+        let builder = MicrosoftAzureBuilder::from_env();
+        let of = |key| builder.get_config_value(&key).filter(|value| !value.is_empty());
+        let is_set = |key| {
+            let value = of(key).unwrap_or_default().to_ascii_lowercase();
+            matches!(value.as_str(), "true" | "1" | "yes" | "on" | "y")
+        };
+        let account = of(AzureConfigKey::AccountName);
+        let is_emulator = is_set(AzureConfigKey::UseEmulator);
+        let place = if is_emulator {
+            let account = account.unwrap_or_else(|| EMULATOR_ACCOUNT.to_owned());
+            let mut url = parsed(&env::var(EMULATOR_URL).unwrap_or_else(|_| EMULATOR.to_owned()))?;
+            extend(&mut url, [account.as_str()]);
+            Self { account, url, is_emulator }
+        } else {
+            let account = account.ok_or_else(|| refused("no account of Azure is named", Some(OF_ACCOUNT)))?;
+            let of_account = |service: &str| format!("https://{account}.blob.{service}");
+            let url = match of(AzureConfigKey::Endpoint) {
+                Some(endpoint) => parsed(&endpoint)?,
+                None if is_set(AzureConfigKey::UseFabricEndpoint) => {
+                    parsed(&of_account("fabric.microsoft.com"))?
+                }
+                None => parsed(&of_account("core.windows.net"))?,
+            };
+            Self { account, url, is_emulator }
+        };
+        let allows_http = is_set(AzureConfigKey::Client(ClientConfigKey::AllowHttp));
+        if place.url.scheme() != "https" && !allows_http && !(is_emulator && is_of_this_machine(&place.url)) {
+            return Err(refused(format!("{} is not encrypted", place.url), Some(AZURE.http)));
+        }
+        Ok(place)
+    }
+
+    fn builder(&self, name: &str) -> MicrosoftAzureBuilder {
+        let mut builder = MicrosoftAzureBuilder::from_env();
+        if !self.is_emulator {
+            builder = builder.with_endpoint(self.url.as_str().trim_end_matches('/').to_owned());
+        }
+        builder.with_container_name(name).with_http_connector(Connector(SERVICE.clone())).with_retry(retry())
+    }
+}
+
+fn parsed(text: &str) -> io::Result<Url> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    url.ok_or_else(|| refused(format!("{text:?} is no address of a store"), Some(OF_AZURE_ENDPOINT)))
+}
+
+fn is_of_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}
+
+fn extend<I: AsRef<str>>(url: &mut Url, segments: impl IntoIterator<Item = I>) {
+    // Every address of these schemes has segments.
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.pop_if_empty().extend(segments);
+    }
+}
+
+impl Access {
+    async fn sign(&self, request: &mut HttpRequest) -> object_store::Result<()> {
+        let credential = self.credentials.get_credential().await?;
+        AzureAuthorizer::new(&credential, &self.account).try_authorize(request)
+    }
+}
+
+impl Sign for Container {
+    async fn request(&self, ask: &Ask) -> object_store::Result<HttpRequest> {
+        let mut url = self.url.clone();
+        extend(&mut url, ask.key.parts());
+        let mut request = ask.to(url)?;
+        if ask.method == Method::PUT {
+            let length = HeaderValue::from(request.body().content_length());
+            request.headers_mut().insert(CONTENT_LENGTH, length);
+        }
+        self.access.sign(&mut request).await?;
+        Ok(request)
+    }
+}
+
+#[async_trait]
+impl Amend for Access {
+    /// The list of blocks that makes a blob gets the condition that nothing has its name: the library has no option for it.
+    async fn amend(&self, request: &mut HttpRequest) -> object_store::Result<()> {
+        if !completes_a_blob(request) {
+            return Ok(());
+        }
+        request.headers_mut().insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
+        let signature = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        // Of the kinds of credentials, only a key signs the headers of a request.
+        if signature.is_some_and(|text| text.starts_with("SharedKey ")) {
+            request.headers_mut().remove(AUTHORIZATION);
+            self.sign(request).await?;
+        }
+        Ok(())
+    }
+}
+
+fn completes_a_blob(request: &HttpRequest) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    request.method() == Method::PUT && query.split('&').any(|part| part == "comp=blocklist")
+}
+
+#[cfg(test)]
+mod tests {
+    use object_store::StaticCredentialProvider;
+    use object_store::azure::{AzureAccessKey, AzureCredential};
+    use object_store::path::Path as Key;
+
+    use super::*;
+
+    fn amended(method: Method, query: &str, credential: AzureCredential) -> HttpRequest {
+        let credentials: AzureCredentialProvider = Arc::new(StaticCredentialProvider::new(credential));
+        let access = Access { account: "a".to_owned(), credentials };
+        let url = format!("https://a.blob.core.windows.net/c/k{query}");
+        let mut request = Ask::new(method, &Key::from("k")).to(Url::parse(&url).unwrap()).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(access.sign(&mut request)).unwrap();
+        runtime.block_on(access.amend(&mut request)).unwrap();
+        request
+    }
+
+    fn key() -> AzureCredential {
+        AzureCredential::AccessKey(AzureAccessKey::try_new("c2VjcmV0").unwrap())
+    }
+
+    /// Two backups to one name at the same moment: the second list of blocks replaced the first blob.
+    #[test]
+    fn only_the_request_that_completes_a_blob_is_made_conditional_and_signed_with_it() {
+        for other in ["?comp=block&blockid=MQ%3D%3D", ""] {
+            assert!(!amended(Method::PUT, other, key()).headers().contains_key(IF_NONE_MATCH), "{other}");
+        }
+        assert!(!amended(Method::GET, "?comp=blocklist", key()).headers().contains_key(IF_NONE_MATCH));
+        let made = amended(Method::PUT, "?comp=blocklist", key());
+        assert_eq!(made.headers().get(IF_NONE_MATCH).unwrap(), "*");
+        let signatures: Vec<_> = made.headers().get_all(AUTHORIZATION).iter().collect();
+        assert_eq!(signatures.len(), 1, "{signatures:?}");
+        let token = AzureCredential::BearerToken("t".to_owned());
+        let made = amended(Method::PUT, "?comp=blocklist", token);
+        assert_eq!(made.headers().get(AUTHORIZATION).unwrap(), "Bearer t");
+        assert_eq!(made.headers().get(IF_NONE_MATCH).unwrap(), "*");
+    }
+}
