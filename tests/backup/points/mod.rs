@@ -5,3 +5,4 @@ mod prune;
 mod receive;
 mod restore;
 mod server;
+mod standby;
