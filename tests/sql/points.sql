@@ -54,3 +54,48 @@ SELECT max(id) = $number FROM ledger;
 
 -- name: checkpoint
 CHECKPOINT;
+
+-- name: make_tablespace
+CREATE TABLESPACE fast LOCATION '$place';
+
+-- name: fill_tablespace
+CREATE TABLE moved TABLESPACE fast AS SELECT n AS id, repeat(md5(n::text), 20) AS filler FROM generate_series(1, 3000) AS n;
+
+-- name: change_tablespace
+UPDATE moved SET filler = 'changed' WHERE id > 2900;
+
+-- name: changed_in_tablespace
+SELECT count(*) FROM moved WHERE filler = 'changed';
+
+-- name: where_tablespace
+SELECT pg_tablespace_location(oid) FROM pg_tablespace WHERE spcname = 'fast';
+
+-- name: file_of_ledger
+SELECT pg_relation_filepath('ledger');
+
+-- name: vacuum
+VACUUM ledger;
+
+-- name: map_bytes
+SELECT pg_relation_size('ledger', 'vm');
+
+-- name: forget
+DELETE FROM ledger WHERE id > $from;
+
+-- name: count_by_index
+SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(id) FROM ledger WHERE id > 0;
+
+-- name: synchronous
+SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND application_name = 'iostall_wal';
+
+-- name: waiting
+SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep';
+
+-- name: wait_for_archive
+ALTER SYSTEM SET synchronous_standby_names = 'iostall_wal';
+
+-- name: wait_for_nobody
+ALTER SYSTEM RESET synchronous_standby_names;
+
+-- name: reload
+SELECT pg_reload_conf();

@@ -110,6 +110,8 @@ pub enum WarningCode {
     LeftOut,
     /// A restored database needs another step before a server may be started on it.
     NotPrepared,
+    /// Visibility maps of a restored PostgreSQL are empty.
+    VisibilityMapsEmpty,
     /// There is a newer backup of the same source than the one that was used.
     NewerBackup,
     /// A stripe of a backup has another name than it was given.
@@ -172,6 +174,7 @@ impl WarningCode {
             | Self::StoreReplaces
             | Self::NewerBackup
             | Self::NotPrepared
+            | Self::VisibilityMapsEmpty
             | Self::MissingGrant
             | Self::SettingOff
             | Self::CountersLost

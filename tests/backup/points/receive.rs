@@ -11,41 +11,45 @@ use crate::running::Running;
 use crate::support::{Ran, Workspace, until};
 
 /// A server whose log is received by the account of the servers.
-struct Case<'a> {
-    programs: &'a Programs,
-    here: Workspace,
-    wal: TempDir,
+pub(super) struct Case<'a> {
+    pub(super) programs: &'a Programs,
+    pub(super) here: Workspace,
+    pub(super) wal: TempDir,
 }
 
 impl<'a> Case<'a> {
-    fn new(programs: &'a Programs) -> Self {
+    pub(super) fn new(programs: &'a Programs) -> Self {
         let here = Workspace::new();
         fs::create_dir(here.path("b")).unwrap();
         Self { programs, here, wal: place() }
     }
 
-    fn wal(&self) -> &str {
+    pub(super) fn wal(&self) -> &str {
         self.wal.path().to_str().unwrap()
     }
 
-    fn receive(&self, server: &Server<'_>, rest: &[&str]) -> Running {
+    pub(super) fn receive(&self, server: &Server<'_>, rest: &[&str]) -> Running {
         let mut command = self.programs.command(&self.programs.iostall());
         command.args(["backup", "wal", "receive", &server.url(), "--to", self.wal()]).args(rest);
         Running::new(&mut command)
     }
 
     /// Waits until the log is durable in the archive up to where the server is.
-    fn caught_up(&self, server: &Server<'_>) {
+    pub(super) fn caught_up(&self, server: &Server<'_>) {
+        self.caught_up_in(self.wal(), server);
+    }
+
+    pub(super) fn caught_up_in(&self, wal: &str, server: &Server<'_>) {
         let wanted = server.ask("lsn", &[]);
         until("the log in the archive", || {
-            let ran = self.here.run(&["backup", "wal", "list", "--json", self.wal()]);
+            let ran = self.here.run(&["backup", "wal", "list", "--json", wal]);
             let list: Value = serde_json::from_str(&ran.stdout).ok()?;
             let newest = list["ranges"].as_array()?.last()?["to_lsn"].as_str()?.to_owned();
             (position(&newest) >= position(&wanted)).then_some(())
         });
     }
 
-    fn restored(&self, to: &Path, rest: &[&str]) -> Ran {
+    pub(super) fn restored(&self, to: &Path, rest: &[&str]) -> Ran {
         let mut restore = std::process::Command::new(self.programs.iostall());
         restore.current_dir(self.here.path(".")).env("IOSTALL_STORE", self.here.path("store.db"));
         restore.args(["backup", "restore", "b/a.iob", "--to", to.to_str().unwrap(), "--wal", self.wal()]);
@@ -58,12 +62,12 @@ fn position(text: &str) -> u64 {
     u64::from_str_radix(high, 16).unwrap() << 32 | u64::from_str_radix(low, 16).unwrap()
 }
 
-fn signal(running: Running, signal: &str) -> Ran {
+pub(super) fn signal(running: Running, signal: &str) -> Ran {
     running.signal(signal);
     running.ended()
 }
 
-fn plain(programs: &Programs) -> Server<'_> {
+pub(super) fn plain(programs: &Programs) -> Server<'_> {
     let place = place();
     programs.make(place.path());
     Server::on(programs, place, &["max_wal_size=4MB", "min_wal_size=2MB"]).unwrap()

@@ -1,13 +1,14 @@
 //! `iostall backup restore --until` and `drill --until`, on real servers of several versions.
 
 use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::server::{Programs, Server, give, place};
-use crate::support::{Ran, Workspace, until};
+use super::server::{Programs, Server, give, is_root, place};
+use crate::support::{Ran, Workspace, skip, until};
 
 /// Rows that were written before and after the backup, one a transaction, and what the server said of each.
 struct Written {
@@ -207,6 +208,45 @@ fn what_cannot_be_reached_is_said_before_the_first_byte() {
         Err(log) => log,
     };
     assert!(log.contains("is damaged") && !log.contains("archive recovery complete"), "{log}");
+}
+
+/// The story: root had received the log, and after two hours of restoring the server was not allowed to read it.
+#[test]
+fn an_archive_that_the_account_of_the_server_cannot_read_is_named_before_the_first_byte() {
+    if !is_root() {
+        return skip("files of another account", "only root has other accounts");
+    }
+    let Some(programs) = Programs::of(15) else { return };
+    let case = Case::new(&programs, "wal");
+    let place = place();
+    let to = place.path().join("data");
+    let drill = || {
+        let mut drill = std::process::Command::new(programs.iostall());
+        drill.current_dir(case.here.path(".")).env("IOSTALL_STORE", case.here.path("store.db"));
+        drill.args(["backup", "drill", "--scratch", place.path().to_str().unwrap(), "--user", "nobody", "b"]);
+        Ran::from(drill.args(["--wal", case.wal.to_str().unwrap()]).output().unwrap())
+    };
+    let refused = |words: &str, hint: &str| {
+        for ran in [case.restore(&to, &[]), drill()] {
+            let ran = ran.expect_status(2);
+            assert!(ran.stderr.contains(words) && ran.stderr.contains(hint), "{words}: {}", ran.stderr);
+            assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "{words}");
+        }
+    };
+    let newest = fs::read_dir(&case.wal).unwrap().map(|entry| entry.unwrap().path());
+    let newest = newest.filter(|path| path.extension().is_some_and(|end| end == "iow")).max().unwrap();
+    chown(&newest, Some(0), Some(0)).unwrap();
+    let wal = case.wal.display();
+    refused(
+        &format!("the account nobody may not read {}", newest.display()),
+        &format!("chown -R nobody {wal}"),
+    );
+    give(&newest);
+    chown(&case.wal, Some(0), Some(0)).unwrap();
+    fs::set_permissions(&case.wal, fs::Permissions::from_mode(0o700)).unwrap();
+    refused(&format!("the account nobody may not enter {wal}"), &format!("chmod o+x {wal}"));
+    give(&case.wal);
+    case.expect(&[], IN_BACKUP + ROWS + 1);
 }
 
 /// The story: a standby was promoted on Monday, and the backup of Sunday could not be brought beyond it.

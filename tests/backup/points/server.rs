@@ -137,9 +137,20 @@ pub(super) struct Server<'a> {
 impl<'a> Server<'a> {
     /// On the cluster in `data` below `place`, once it answers; `Err` with its log if it ends before.
     pub(super) fn on(programs: &'a Programs, place: TempDir, settings: &[&str]) -> Result<Self, String> {
+        Self::at(programs, place, settings, None)
+    }
+
+    /// The same on a port of the caller's choice.
+    fn at(
+        programs: &'a Programs,
+        place: TempDir,
+        settings: &[&str],
+        port: Option<u16>,
+    ) -> Result<Self, String> {
         let log = place.path().join("log");
+        let any = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let (port, mut process) = until("PostgreSQL", || {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let port = port.unwrap_or_else(any);
             let mut postgres = programs.command(&programs.bin().join("postgres"));
             postgres.arg("-D").arg(place.path().join("data")).arg("-k").arg(place.path());
             postgres.args(["-p", &port.to_string()]);
@@ -211,9 +222,26 @@ impl<'a> Server<'a> {
     }
 
     /// Ends it as an administrator does; its directory stays.
-    pub(super) fn stopped(mut self) -> TempDir {
-        self.end("-INT");
+    pub(super) fn stopped(self) -> TempDir {
+        self.ended("-INT")
+    }
+
+    /// Ends it as a power loss does; its directory stays.
+    pub(super) fn killed(self) -> TempDir {
+        self.ended("-KILL")
+    }
+
+    fn ended(mut self, signal: &str) -> TempDir {
+        self.end(signal);
         std::mem::replace(&mut self.place, tempfile::tempdir().unwrap())
+    }
+
+    /// Ends it as an administrator does and starts it again on its port; `between` comes between.
+    pub(super) fn restarted(self, settings: &[&str], between: impl FnOnce()) -> Self {
+        let (programs, port) = (self.programs, self.port);
+        let place = self.stopped();
+        between();
+        Self::at(programs, place, settings, Some(port)).unwrap()
     }
 
     fn end(&mut self, signal: &str) {

@@ -137,6 +137,7 @@ pub fn restore(
     match done {
         Some(Ok(restored)) => {
             warnings.extend(lost(&restored.losses));
+            warnings.extend(set_warnings::empty_maps(&restored));
             take(&mut outcome, set.as_ref(), &restored);
             outcome.recovery = recovery.map(|recovery| recovery.record);
             outcome.prepare_ns = preparation.is_some().then(|| prepare_ns.load(Ordering::Relaxed));
@@ -172,7 +173,7 @@ fn preparation(request: &RestoreRequest, set: Option<&OpenSet>) -> Result<Option
 /// Where a PostgreSQL is to be brought. Checked before the first byte is restored, too.
 fn recovery(request: &RestoreRequest, set: Option<&OpenSet>) -> Result<Option<Recovery>, SessionError> {
     match (&request.point, set) {
-        (Some(point), Some(set)) => Ok(Some(Recovery::plan(point, &set.manifest)?)),
+        (Some(point), Some(set)) => Ok(Some(Recovery::plan(point, &set.manifest, None)?)),
         _ => Ok(None),
     }
 }

@@ -6,6 +6,7 @@ use iostall_engine::files::path_bytes;
 use iostall_model::backup::SetId;
 use iostall_model::{Newest, Warning, WarningCode};
 use iostall_transfer::backup::read::OpenSet;
+use iostall_transfer::backup::restore::Restored;
 
 use super::known::{KnownSets, source_name};
 
@@ -56,4 +57,19 @@ pub(super) fn warnings(set: &OpenSet) -> Vec<Warning> {
         }
     }
     all
+}
+
+/// What a server that is started on the files lacks at first. Its answers are right all the same.
+pub(super) fn empty_maps(restored: &Restored) -> Option<Warning> {
+    let maps = match restored.empty_maps {
+        0 => return None,
+        1 => "1 visibility map is empty".to_owned(),
+        many => format!("{many} visibility maps are empty"),
+    };
+    let message = format!(
+        "{maps}: the increments that the server makes do not say which of their bits were cleared. Answers are right, but index-only \
+         scans read the tables, too, until VACUUM has filled the maps"
+    );
+    let hint = "run `vacuumdb --all` on the restored server; it reads all tables";
+    Some(Warning::new(WarningCode::VisibilityMapsEmpty, message).hint(hint))
 }

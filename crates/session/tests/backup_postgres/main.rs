@@ -3,6 +3,7 @@
 mod increments;
 mod load;
 mod made;
+mod oracle;
 mod protocol;
 mod replication;
 mod restored;

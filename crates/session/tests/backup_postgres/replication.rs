@@ -26,6 +26,7 @@ fn open(port: u16, user: &str, password: &str) -> Result<ReplicationSession, Rep
     let limit = Duration::from_secs(60);
     ReplicationSession::open(ReplicationLogin {
         address: &address,
+        name: "iostall",
         password: &password,
         limit,
         cancel: Arc::default(),

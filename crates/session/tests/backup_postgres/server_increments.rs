@@ -64,7 +64,7 @@ fn back_up(port: u16, directory: &Path, name: &str, is_increment: bool) -> Resul
     attempt(vec![source(port, directory)], directory.join(name), is_increment.then_some(base))
 }
 
-fn made(port: u16, directory: &Path, name: &str, is_increment: bool) -> PathBuf {
+pub(crate) fn made(port: u16, directory: &Path, name: &str, is_increment: bool) -> PathBuf {
     let created = back_up(port, directory, name, is_increment)
         .unwrap_or_else(|error| panic!("{error}: {:?}", error.hint()));
     assert!(created.ended.is_none(), "{:?}", created.ended);
@@ -72,7 +72,7 @@ fn made(port: u16, directory: &Path, name: &str, is_increment: bool) -> PathBuf 
     directory.join(name)
 }
 
-fn restored(set: &OpenSet) -> tempfile::TempDir {
+pub(crate) fn restored(set: &OpenSet) -> tempfile::TempDir {
     let place = place();
     let to = place.path().join("data");
     restore(set, &to, &RestoreOptions::default(), &Progress::default()).map_err(|not| not.error).unwrap();
@@ -108,25 +108,20 @@ fn difference(name: &Path, one: &[u8], other: &[u8]) -> Option<String> {
     (!at.is_empty()).then(|| format!("{} in {} bytes: {}", name.display(), at.len(), first.join(", ")))
 }
 
-/// The fifth increment was tried out for the first time when it was needed.
-fn chain(version: u32) {
-    // With checksums the server writes hints to its log, so that an increment has them.
-    let Some(server) = Postgres::start_checked(version) else {
-        return skip(&format!("increments of PostgreSQL {version} itself: it cannot be had"));
-    };
+/// Backs `server` up into `sets`, first as a whole, then five times as an increment, under load; `space` is for a tablespace. Nothing
+/// changes after the last one. Returns it, and how many transfers were committed.
+pub(crate) fn make_chain(server: &Postgres, sets: &Path, space: &Path) -> (PathBuf, u64) {
     server.sql(sql("summarize"));
     server.sql(sql("reload"));
-    let space = directory();
     server.sql(sql("schema"));
-    server.sql(&sql_with("make_tablespace", &[("place", &space.path().display())]));
+    server.sql(&sql_with("make_tablespace", &[("place", &space.display())]));
     server.sql(sql("make_in_tablespace"));
     let rows = |name, table: &str| sql_with(name, &[("table", &table)]);
     for table in ["dropped", "cut", "grown", "moved"] {
         server.sql(&rows("make_rows", table));
     }
-    let sets = tempfile::tempdir().unwrap();
     let load = Load::on(server.port);
-    let whole = made(server.port, sets.path(), "0.iob", false);
+    let whole = made(server.port, sets, "0.iob", false);
     let nights: [&dyn Fn(); 4] = [
         &|| {
             server.sql(sql("drop_and_cut"));
@@ -143,7 +138,7 @@ fn chain(version: u32) {
         work();
         load.wait_for(20);
         let size = |path: &Path| fs::metadata(path).unwrap().len();
-        let increment = made(server.port, sets.path(), &format!("{night}.iob"), true);
+        let increment = made(server.port, sets, &format!("{night}.iob"), true);
         assert!(size(&increment) < size(&whole), "{night}");
     }
     load.wait_for(20);
@@ -151,7 +146,17 @@ fn chain(version: u32) {
     drop(load);
     // Nothing changes any more: the last increment and a whole backup are of the same state.
     server.sql("CHECKPOINT");
-    let last = made(server.port, sets.path(), "5.iob", true);
+    (made(server.port, sets, "5.iob", true), committed)
+}
+
+/// The fifth increment was tried out for the first time when it was needed.
+fn chain(version: u32) {
+    // With checksums the server writes hints to its log, so that an increment has them.
+    let Some(server) = Postgres::start_checked(version) else {
+        return skip(&format!("increments of PostgreSQL {version} itself: it cannot be had"));
+    };
+    let (sets, space) = (tempfile::tempdir().unwrap(), directory());
+    let (last, committed) = make_chain(&server, sets.path(), space.path());
     let elsewhere = tempfile::tempdir().unwrap();
     let again = made(server.port, elsewhere.path(), "again.iob", false);
 

@@ -21,6 +21,8 @@ const SLOT_NAME_MAX: usize = 63;
 /// How to reach a server.
 pub struct ReplicationLogin<'a> {
     pub address: &'a Address,
+    /// What the server calls the session: `application_name`.
+    pub name: &'a str,
     pub password: &'a Secret,
     /// How long connecting, or the answer to a simple question, may take.
     pub limit: Duration,
@@ -73,10 +75,10 @@ impl ReplicationSession {
     /// # Errors
     /// If the server cannot be reached, is older than 12, or does not let the login replicate.
     pub fn open(login: ReplicationLogin<'_>) -> Result<Self, ReplicationError> {
-        let ReplicationLogin { address, password, limit, cancel } = login;
+        let ReplicationLogin { address, name, password, limit, cancel } = login;
         let runtime = runtime(address)?;
         let login = Login::new(address, password, limit)?;
-        let started = bounded(&runtime, address, limit, async { Ok(startup::start(&login).await) })??;
+        let started = bounded(&runtime, address, limit, async { Ok(startup::start(&login, name).await) })??;
         let startup::Started { wire, version, version_text } = started;
         let (source_name, user) = (address.to_string(), login.user().to_owned());
         let link = Link { wire, runtime, source_name, user, limit, cancel };

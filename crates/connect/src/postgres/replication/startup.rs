@@ -38,8 +38,8 @@ pub(super) struct Started {
     pub(super) version_text: String,
 }
 
-/// Connects and logs in for replication.
-pub(super) async fn start(login: &Login) -> Result<Started, ReplicationError> {
+/// Connects and logs in for replication, as the application `name`.
+pub(super) async fn start(login: &Login, name: &str) -> Result<Started, ReplicationError> {
     let socket = login.socket().await.map_err(|error| login.unreachable(&error))?;
     let socket = secured(login, socket).await?;
     let mut startup = Startup { login, wire: Wire::new(socket), scram: None, version_text: String::new() };
@@ -48,7 +48,7 @@ pub(super) async fn start(login: &Login) -> Result<Started, ReplicationError> {
     let parameters = [
         ("user", login.user()),
         ("replication", "true"),
-        ("application_name", "iostall"),
+        ("application_name", name),
         ("client_encoding", "UTF8"),
     ];
     frontend::startup_message(parameters, &mut first).map_err(broken)?;

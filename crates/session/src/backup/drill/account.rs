@@ -53,14 +53,6 @@ pub(super) fn check_entry(account: &Account, directory: &Path) -> Result<(), Dri
     }
 }
 
-/// Checks that `account` can get to `path`: its server reads the log from there while it recovers.
-pub(super) fn check_log(account: &Account, path: &Path) -> Result<(), DrillError> {
-    match barred(account, path).map_err(DrillError::system("use", path))? {
-        Some(path) => Err(DrillError::BarredLog { account: account.name.clone(), path }),
-        None => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -37,8 +37,6 @@ pub enum DrillError {
     Mariadb(#[from] MariadbBackupError),
     #[error(transparent)]
     Point(#[from] PointError),
-    #[error("the account {account} may not enter {}, and its server fetches the log there", path.display())]
-    BarredLog { account: String, path: PathBuf },
     #[error("there is no PostgreSQL {major} in {looked}")]
     NoEngine { major: String, looked: String },
     #[error("{} is PostgreSQL {found}, and the backup is of {major}", directory.display())]
@@ -93,7 +91,6 @@ impl DrillError {
             ),
             Self::Mariadb(error) => error.hint(),
             Self::Point(error) => return error.hint(),
-            Self::BarredLog { path, .. } => format!("`chmod o+x {}`", shell_path(path)),
             Self::Start { .. } => "--engine-dir names the directory of the server's programs".into(),
             Self::NothingToAsk => "leave --check out".into(),
             Self::Scan(_) | Self::System { .. } => return None,

@@ -22,7 +22,7 @@ use iostall_engine::files::path_from_bytes;
 use iostall_host::Account;
 use iostall_model::backup::{FileEntry, FileKind, Manifest, SourceKind, SourceRecord, StoredName};
 use iostall_model::drill::{CheckState, DrillCheck};
-use iostall_model::{DrillOutcome, Run, RunBody};
+use iostall_model::{DrillOutcome, Run, RunBody, Warning};
 use iostall_transfer::Progress;
 use iostall_transfer::backup::read::{OpenSet, ReadChoice, ReadError, open_with};
 use iostall_transfer::backup::restore::{NotRestored, RestoreOptions, restore as restore_set};
@@ -37,10 +37,11 @@ use self::limits::Limits;
 use self::mariadb::{MariadbCopyFiles, MariadbPrograms};
 use self::postgres::Cluster;
 use self::scratch::Scratch;
-use super::damage;
 use super::known::source_name;
 use super::wal::WalError;
+use super::wal::access::Reader;
 use super::wal::point::Recovery;
+use super::{damage, set_warnings};
 use crate::event::Observer;
 use crate::transfer::{Transfer, target};
 
@@ -59,7 +60,8 @@ pub fn drill(request: &DrillRequest, transfer: Transfer, observer: &dyn Observer
         Err(ReadError::Damaged(found)) => {
             let from = from.first().map(|path| path.display().to_string()).unwrap_or_default();
             let damage = damage::stored(&found);
-            return Ok(finish(transfer, DrillOutcome { from, damage, ..DrillOutcome::default() }, None));
+            let outcome = DrillOutcome { from, damage, ..DrillOutcome::default() };
+            return Ok(finish(transfer, outcome, Vec::new(), None));
         }
         Err(error) => return Err(error.into()),
     };
@@ -67,7 +69,7 @@ pub fn drill(request: &DrillRequest, transfer: Transfer, observer: &dyn Observer
     let held = transfer.work(observer, |progress| stage.hold(progress));
     // The server is down by now. What broke off is not kept: nobody hears where it is.
     let removed = stage.scratch.end(request.keep && held.is_ok());
-    let mut outcome = held?;
+    let (mut outcome, warnings) = held?;
     outcome.is_kept = request.keep;
     if let Err(error) = removed {
         outcome.is_kept = true;
@@ -80,16 +82,21 @@ pub fn drill(request: &DrillRequest, transfer: Transfer, observer: &dyn Observer
         };
         outcome.checks.push(check);
     }
-    Ok(finish(transfer, outcome, Some(&set)))
+    Ok(finish(transfer, outcome, warnings, Some(&set)))
 }
 
-fn finish(transfer: Transfer, mut outcome: DrillOutcome, set: Option<&OpenSet>) -> Run {
+fn finish(
+    transfer: Transfer,
+    mut outcome: DrillOutcome,
+    warnings: Vec<Warning>,
+    set: Option<&OpenSet>,
+) -> Run {
     outcome.elapsed_ns = transfer.elapsed_ns();
     outcome.series = transfer.progress().series();
     let targets = set.iter().flat_map(|set| &set.stripes).take(1);
     let targets = targets.filter_map(|open| target(&open.stripe.path)).collect();
     let name = damage::short(&outcome.set);
-    transfer.finish(name, targets, Vec::new(), RunBody::BackupDrill(Box::new(outcome)))
+    transfer.finish(name, targets, warnings, RunBody::BackupDrill(Box::new(outcome)))
 }
 
 /// The programs of a server.
@@ -151,13 +158,11 @@ impl<'a> Stage<'a> {
             Some(usual) => account::choose(request.user.as_deref(), usual, owner(manifest))?,
             None => None,
         };
+        let reader = account.clone().map(Reader::alone);
         let point = request.point.as_ref();
-        let recovery = point.map(|point| Recovery::plan(point, manifest)).transpose()?;
+        let recovery = point.map(|point| Recovery::plan(point, manifest, reader)).transpose()?;
         if let Some(account) = &account {
             account::check_entry(account, &request.scratch)?;
-            for path in point.iter().flat_map(|point| [Some(point.wal.as_path()), point.program.parent()]) {
-                account::check_log(account, path.unwrap_or(Path::new("/")))?;
-            }
         }
         let name = damage::short(&manifest.set.to_string());
         let bytes = manifest.totals.bytes.saturating_sub(manifest.totals.hole_bytes);
@@ -165,7 +170,7 @@ impl<'a> Stage<'a> {
         Ok(Self { request, set, installations, account, recovery, scratch })
     }
 
-    fn hold(&self, progress: &Progress) -> Result<DrillOutcome, DrillError> {
+    fn hold(&self, progress: &Progress) -> Result<(DrillOutcome, Vec<Warning>), DrillError> {
         let Self { request, set, scratch, .. } = self;
         let limits = Limits::new(progress, request.timeout);
         let mut outcome = self.outcome();
@@ -177,9 +182,9 @@ impl<'a> Stage<'a> {
             Ok(restored) => restored,
             Err(NotRestored { error, .. }) if !error.damage().is_empty() => {
                 outcome.damage = damage::stored(error.damage());
-                return Ok(outcome);
+                return Ok((outcome, Vec::new()));
             }
-            Err(NotRestored { error, .. }) if error.is_cancelled() => return Ok(outcome),
+            Err(NotRestored { error, .. }) if error.is_cancelled() => return Ok((outcome, Vec::new())),
             Err(NotRestored { error, .. }) => return Err(error.into()),
         };
         outcome.restore_ns = limits.now_ns() - begun_ns;
@@ -202,7 +207,7 @@ impl<'a> Stage<'a> {
         outcome.checks_ns = findings.checks_ns;
         outcome.checks = findings.checks;
         outcome.is_complete = !limits.is_cancelled();
-        Ok(outcome)
+        Ok((outcome, set_warnings::empty_maps(&restored).into_iter().collect()))
     }
 
     fn outcome(&self) -> DrillOutcome {

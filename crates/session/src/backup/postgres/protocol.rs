@@ -40,6 +40,7 @@ pub(super) fn prepare(
     let named = request.address.to_string();
     let mut session = ReplicationSession::open(ReplicationLogin {
         address: &request.address,
+        name: "iostall",
         password: &request.password,
         limit: request.limit,
         cancel: Arc::clone(cancel),

@@ -60,10 +60,16 @@ impl WalError {
         }
     }
 
+    /// Whether there was no room left.
+    pub(super) fn is_full_disk(&self) -> bool {
+        matches!(self, Self::System { source, .. }
+            if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+    }
+
     /// What to do about it, if that is known.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::System { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+            Self::System { .. } if self.is_full_disk() => {
                 "the server keeps what is not archived, and tries again: make room, or remove what no backup needs with \
                  `iostall backup prune --wal DIR`"
                     .into()

@@ -15,6 +15,8 @@ pub enum ReceiveEvent {
     Switched { timeline: u32, at: Lsn },
     /// The connection is gone; another one is tried.
     Lost { why: String, pause_s: u64 },
+    /// There is no room for more. What is durable up to `flushed` stays.
+    Full { why: String, flushed: Lsn, pause_s: u64 },
 }
 
 /// What was received when it was ended.
@@ -35,6 +37,11 @@ impl fmt::Display for ReceiveEvent {
             }
             Self::Archived { name } => write!(f, "archived {name}"),
             Self::Switched { timeline, at } => write!(f, "the server began timeline {timeline} at {at}"),
+            Self::Full { why, flushed, pause_s } => write!(
+                f,
+                "{why}: no room left; the archive is durable up to {flushed}, and the slot keeps the rest on the server; trying again in \
+                 {pause_s} s"
+            ),
             Self::Lost { why, pause_s } => write!(f, "{why}; trying again in {pause_s} s"),
         }
     }

@@ -83,7 +83,8 @@ impl Incoming<'_> {
                 partial.sync()?;
                 (flushed, says) = (at, true);
             }
-            self.done.flushed = flushed;
+            // What was durable before a connection was lost still is, although it comes again.
+            self.done.flushed = self.done.flushed.max(flushed);
             if says {
                 match stream.status(at, flushed, flushed, silent > SILENCE_MAX / 2) {
                     // What is over says nothing more.

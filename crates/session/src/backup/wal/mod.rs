@@ -1,6 +1,8 @@
 //! An archive of PostgreSQL's write-ahead log, which brings a base backup to a point in time after it.
 
+pub(super) mod access;
 mod archive;
+mod denied;
 mod directory;
 mod error;
 mod event;
@@ -26,6 +28,7 @@ mod settings;
 mod target;
 
 pub use self::archive::{ArchiveRequest, Archived, archive};
+pub use self::denied::Denied;
 pub use self::error::WalError;
 pub use self::event::{ReceiveEvent, Received};
 pub use self::fetch::{FetchRequest, Fetched, fetch};

@@ -10,6 +10,7 @@ use iostall_model::backup::{Manifest, PostgresRecord, SourceRecord};
 use iostall_model::wal_archive::RecoveryRecord;
 use jiff::Timestamp;
 
+use super::access::Reader;
 use super::error::WalError;
 use super::inventory::Inventory;
 use super::list::{base_of, sources, time, ways};
@@ -56,8 +57,13 @@ impl Recovery {
     /// Checks that the archive has everything that it takes to bring the backup there.
     ///
     /// # Errors
-    /// If something is missing, which is named, or the backup is of later.
-    pub(in crate::backup) fn plan(request: &PointRequest, manifest: &Manifest) -> Result<Self, PointError> {
+    /// If something is missing, which is named, or the backup is of later; or the server cannot use the archive. It runs under the
+    /// account `server`, or that of its files.
+    pub(in crate::backup) fn plan(
+        request: &PointRequest,
+        manifest: &Manifest,
+        server: Option<Reader>,
+    ) -> Result<Self, PointError> {
         let (source, record) = only_source(manifest)?;
         let archive =
             std::fs::canonicalize(&request.wal).map_err(WalError::system("look at", &request.wal))?;
@@ -71,6 +77,10 @@ impl Recovery {
         let reach = way.reach(&inventory, &base);
         let target = Target { request, source, base: &base, inventory: &inventory, way: &way, reach: &reach };
         target.check(&archive)?;
+        if let Some(reader) = server.or_else(|| Reader::of_files(manifest, source)) {
+            let first = base.start.0 / inventory.cluster.segment_bytes;
+            reader.check(&archive, &inventory, first, &request.program)?;
+        }
         let settings = Settings {
             program: &request.program,
             archive: &archive,

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use iostall_connect::postgres::Lsn;
+use iostall_measure::foreign::shell_path;
 use jiff::Timestamp;
 use thiserror::Error;
 
+use super::denied::Denied;
 use super::error::WalError;
 use super::target::Until;
 use crate::error::{SessionError, UseCaseError};
@@ -24,6 +26,10 @@ pub enum PointError {
     Version { version: String },
     #[error("the backup is of the cluster {set}, and {} is the archive of {found}", archive.display())]
     OtherCluster { archive: PathBuf, set: u64, found: u64 },
+    #[error(
+        "the account {account} may not {what} {}{}, and its server fetches the log there", path.display(), and_others(*others)
+    )]
+    Denied { account: String, what: Denied, path: PathBuf, others: u64 },
     #[error("the manifest is not understood: {reason}")]
     Manifest { reason: String },
     #[error("no way leads from this backup to timeline {timeline}")]
@@ -34,6 +40,14 @@ pub enum PointError {
     Gap { until: Until, first: String, last: String, count: u64, end: Lsn, last_utc: Option<Timestamp> },
     #[error("{until} is not in the archive, which ends at {end} on timeline {timeline}{}", at(*last_utc))]
     Beyond { until: Until, timeline: u32, end: Lsn, last_utc: Option<Timestamp> },
+}
+
+fn and_others(others: u64) -> String {
+    match others {
+        0 => String::new(),
+        1 => " and 1 other file".to_owned(),
+        many => format!(" and {many} other files"),
+    }
 }
 
 fn missing(first: &str, last: &str, count: u64) -> String {
@@ -60,6 +74,12 @@ impl PointError {
             Self::SeveralClusters => "make a backup of each".into(),
             Self::Version { .. } => "restore it without --wal, and write its recovery.conf".into(),
             Self::OtherCluster { .. } => "name the archive of this cluster, or another backup".into(),
+            Self::Denied { what: Denied::Enter, path, .. } => format!("`chmod o+x {}`", shell_path(path)),
+            Self::Denied { what: Denied::Run, path, .. } => format!("`chmod o+rx {}`", shell_path(path)),
+            Self::Denied { what: Denied::Read, account, path, .. } => format!(
+                "`chown -R {account} {}`, and archive or receive under that account: files of the log are for their owner only",
+                shell_path(path.parent().unwrap_or(path))
+            ),
             Self::Manifest { .. } => "use the version of iostall that made the backup, or a newer one".into(),
             Self::Timeline { known, .. } if known.is_empty() => "its history is not in the archive".into(),
             Self::Timeline { known, .. } => {

@@ -54,8 +54,8 @@ pub struct ReceiveRequest {
 /// Receives until `stop` is set.
 ///
 /// # Errors
-/// If the archive cannot be written, or the server does not have what comes next. A lost connection is none: another one is tried,
-/// unless there never was one.
+/// If the archive cannot be written, or the server does not have what comes next. A lost connection and a full disk are none: it is
+/// tried again, unless nothing was received yet.
 pub fn receive(
     request: &ReceiveRequest,
     stop: &Arc<AtomicBool>,
@@ -75,10 +75,16 @@ pub fn receive(
         let before = receiver.done;
         match receiver.connect() {
             Ok(()) | Err(ReceiveError::Server(ReplicationError::Cancelled)) => return Ok(receiver.done),
-            Err(ReceiveError::Server(error)) if receiver.tries_again(&error) => {
+            Err(error) if receiver.tries_again(&error) => {
                 tries = if receiver.done == before { tries + 1 } else { 0 };
                 let pause_s = PAUSES_S[tries.min(PAUSES_S.len() - 1)];
-                see(&ReceiveEvent::Lost { why: error.to_string(), pause_s });
+                see(&match error {
+                    ReceiveError::Archive(full) => {
+                        let flushed = receiver.done.flushed;
+                        ReceiveEvent::Full { why: full.to_string(), flushed, pause_s }
+                    }
+                    lost => ReceiveEvent::Lost { why: lost.to_string(), pause_s },
+                });
                 receiver.pause(pause_s);
             }
             Err(error) => return Err(error),
@@ -101,6 +107,8 @@ pub fn drop_slot(request: &ReceiveRequest) -> Result<(), ReceiveError> {
 fn login<'a>(request: &'a ReceiveRequest, stop: &Arc<AtomicBool>) -> ReplicationLogin<'a> {
     ReplicationLogin {
         address: &request.address,
+        // By this a server knows for whom its commits wait.
+        name: &request.slot,
         password: &request.password,
         limit: request.limit,
         cancel: Arc::clone(stop),
@@ -120,9 +128,15 @@ struct Receiver<'a> {
 }
 
 impl Receiver<'_> {
-    /// Whether another connection may succeed. One that never was is an error.
-    fn tries_again(&self, error: &ReplicationError) -> bool {
-        (error.is_lost() || error.state() == Some(IN_USE)) && self.lock.is_some()
+    /// Whether another connection may succeed, or there may be room by then: the slot keeps what comes next. Where there never was
+    /// one it is an error.
+    fn tries_again(&self, error: &ReceiveError) -> bool {
+        let may_pass = match error {
+            ReceiveError::Server(error) => error.is_lost() || error.state() == Some(IN_USE),
+            ReceiveError::Archive(error) => error.is_full_disk(),
+            _ => false,
+        };
+        may_pass && self.lock.is_some()
     }
 
     fn pause(&self, seconds: u64) {

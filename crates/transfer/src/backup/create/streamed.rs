@@ -1,7 +1,7 @@
 //! Files that come in one stream, those of several mixed, as mariadb-backup and PostgreSQL write them. They are packed into frames while they are
 //! read: a large file has frames of its own, and small ones share one.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +24,9 @@ use crate::progress::Progress;
 
 /// Mode of the directories that files of the stream are in, as a database server makes them.
 const DIRECTORY_MODE: u32 = 0o700;
+/// Bits that let the group read a file, and enter a directory.
+const GROUP_READS: u32 = 0o040;
+const GROUP_ENTERS: u32 = 0o050;
 
 /// A stream of files, and what all of them have.
 pub(super) struct FileStream {
@@ -87,9 +90,8 @@ pub(super) fn store(
         add(&file.entry.name, file.entry.kind.clone(), file.entry.metadata.unwrap_or(metadata))
     };
     let numbers: Vec<u64> = entries.iter().map(of_entry).collect();
-    let of_directory = FileMetadata { mode: DIRECTORY_MODE, ..metadata };
-    for directory in &missing_directories(&entries) {
-        add(directory, FileKind::Directory, of_directory);
+    for (directory, metadata) in missing_directories(&entries, metadata) {
+        add(&directory, FileKind::Directory, metadata);
     }
     for (number, file) in numbers.into_iter().zip(&entries) {
         ledger.stored(number, file.size_bytes, file.data_bytes, None);
@@ -97,13 +99,19 @@ pub(super) fn store(
     Ok(counts)
 }
 
-/// The directories that entries are in and that are no entries themselves.
-fn missing_directories(files: &[StreamedFile]) -> BTreeSet<StoredName> {
-    let mut directories = BTreeSet::new();
+/// The directories that entries are in and that are no entries themselves. Whoever owns what is in one owns it, too: restored by root,
+/// it would be root's, and a server could not enter it. Entries without metadata have `usual`.
+fn missing_directories(files: &[StreamedFile], usual: FileMetadata) -> BTreeMap<StoredName, FileMetadata> {
+    let mut directories = BTreeMap::new();
     for file in files {
+        let inside = file.entry.metadata.unwrap_or(usual);
+        let enters = if inside.mode & GROUP_READS == 0 { 0 } else { GROUP_ENTERS };
+        let own = FileMetadata { mode: DIRECTORY_MODE | enters, ..inside };
         let name = file.entry.name.as_bytes();
         let ends = name.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-        directories.extend(ends.map(|end| StoredName(name[..end].to_vec())));
+        for end in ends {
+            directories.entry(StoredName(name[..end].to_vec())).or_insert(own);
+        }
     }
     for file in files {
         directories.remove(&file.entry.name);

@@ -13,9 +13,11 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files::{self, path_from_bytes};
-use iostall_model::backup::StoredName;
+use iostall_model::backup::{FileEntry, Manifest, StoredName};
 
 use super::error::RestoreError;
+use super::plan::{is_in, plain};
+use super::roots::{Elsewhere, Roots};
 use crate::backup::pages::{Fork, INCREMENTAL, IncrementalFile, RelationFile};
 use crate::backup::read::{OpenSet, ReadError};
 use crate::pipeline::PipelineError;
@@ -33,55 +35,106 @@ const MANIFEST: &[u8] = b"backup_manifest";
 /// What the label of an increment says besides: no server starts on it.
 const OF_INCREMENT: &str = "INCREMENTAL FROM ";
 
-/// Restores the set to the path, beside the others.
-pub(super) type RestoreBase<'r> = &'r dyn Fn(&OpenSet, &Path) -> Result<(), RestoreError>;
+/// Restores the set to the path, beside the others, and parts of it elsewhere.
+pub(super) type RestoreBase<'r> = &'r dyn Fn(&OpenSet, &Path, &[Elsewhere]) -> Result<(), RestoreError>;
 
-/// Makes the files of `set`, which were restored to `directory` as they were sent, whole.
+/// Where the files of one of the sets are.
+struct Files {
+    main: PathBuf,
+    /// What is not below that.
+    elsewhere: Vec<Elsewhere>,
+}
+
+impl Files {
+    /// Where the set that is restored is made.
+    fn of(roots: &Roots, elsewhere: &[Elsewhere]) -> Self {
+        let made = elsewhere.iter().zip(roots.temporary_parts());
+        let elsewhere = made.map(|(part, to)| Elsewhere { to: to.to_owned(), ..part.clone() }).collect();
+        Self { main: roots.main.temporary.clone(), elsewhere }
+    }
+
+    /// The same with another directory for each.
+    fn with(&self, to: impl Fn(&Path) -> PathBuf) -> Self {
+        let elsewhere = self.elsewhere.iter();
+        let elsewhere = elsewhere.map(|part| Elsewhere { to: to(&part.to), ..part.clone() }).collect();
+        Self { main: to(&self.main), elsewhere }
+    }
+
+    /// Where the file is that is called `name` in the set.
+    fn at(&self, name: &[u8]) -> PathBuf {
+        let name = path_from_bytes(name.to_vec());
+        let inside =
+            self.elsewhere.iter().find_map(|part| Some(part.to.join(name.strip_prefix(&part.name).ok()?)));
+        inside.unwrap_or_else(|| self.main.join(&name))
+    }
+
+    fn directories(&self) -> impl Iterator<Item = &Path> {
+        self.elsewhere.iter().map(|part| part.to.as_path()).chain([self.main.as_path()])
+    }
+
+    fn make(&self) -> Result<(), RestoreError> {
+        let make = |path: &Path| {
+            files::create_new_directory_private(path).map_err(RestoreError::system("make", path))
+        };
+        self.directories().try_for_each(make)
+    }
+
+    fn remove(&self) -> Result<(), RestoreError> {
+        let remove = |path: &Path| fs::remove_dir_all(path).map_err(RestoreError::system("remove", path));
+        self.directories().try_for_each(remove)
+    }
+}
+
+/// Makes the files of `set`, which were restored as they were sent, whole. Returns how many visibility maps are empty now.
 pub(super) fn combine(
     set: &OpenSet,
-    directory: &Path,
+    roots: &Roots,
+    elsewhere: &[Elsewhere],
     progress: &Progress,
     restore: RestoreBase<'_>,
-) -> Result<(), RestoreError> {
-    let work = directory.join(WORK);
-    files::create_new_directory_private(&work).map_err(RestoreError::system("make", &work))?;
+) -> Result<u64, RestoreError> {
+    let own = Files::of(roots, elsewhere);
+    let work = own.with(|directory| directory.join(WORK));
+    work.make()?;
     let bases: Vec<_> = set.chain.there().collect();
-    let mut older: Option<PathBuf> = None;
+    let mut older: Option<Files> = None;
     for (number, base) in bases.into_iter().rev() {
-        let place = work.join(number.to_string());
-        restore(base, &place)?;
-        if let Some(older) = older.replace(place.clone()) {
-            apply(base, &older, &place, progress)?;
-            fs::remove_dir_all(&older).map_err(RestoreError::system("remove", &older))?;
+        let newer = work.with(|directory| directory.join(number.to_string()));
+        restore(base, &newer.main, &newer.elsewhere)?;
+        if let Some(older) = &older {
+            apply(base, older, &newer, progress)?;
+            older.remove()?;
         }
+        older = Some(newer);
     }
     let missing = || RestoreError::Increment {
         name: StoredName::default(),
         cause: "nothing of what it is based on is there".to_owned(),
     };
-    apply(set, &older.ok_or_else(missing)?, directory, progress)?;
-    finish_label(set, directory)?;
-    fs::remove_dir_all(&work).map_err(RestoreError::system("remove", &work))
+    let emptied = apply(set, &older.ok_or_else(missing)?, &own, progress)?;
+    finish_label(set, &own.main)?;
+    work.remove()?;
+    Ok(emptied)
 }
 
-/// Makes the files of `set` in `newer` whole with those in `older`, which are whole.
-fn apply(set: &OpenSet, older: &Path, newer: &Path, progress: &Progress) -> Result<(), RestoreError> {
+/// Makes the files of `set` in `newer` whole with those in `older`, which are whole. Returns how many of them were emptied.
+fn apply(set: &OpenSet, older: &Files, newer: &Files, progress: &Progress) -> Result<u64, RestoreError> {
+    let mut emptied = 0;
     for entry in &set.manifest.files {
         let Some(bare) = bare_name(&entry.name) else { continue };
         if progress.is_cancelled() {
             return Err(ReadError::Pipeline(PipelineError::Cancelled).into());
         }
-        let (part, bare) =
-            (newer.join(path_from_bytes(entry.name.as_bytes().to_vec())), path_from_bytes(bare));
-        let (from, to) = (older.join(&bare), newer.join(&bare));
+        let (part, from, to) = (newer.at(entry.name.as_bytes()), older.at(&bare), newer.at(&bare));
         let failed = |cause: String| RestoreError::Increment { name: entry.name.clone(), cause };
         if to.exists() {
             return Err(failed("the set has the whole file, too".to_owned()));
         }
         if is_visibility_map(&to) {
-            let emptied = File::options().write(true).open(&part).and_then(|file| file.set_len(0));
-            let emptied = emptied.and_then(|()| files::rename_over(&part, &to));
-            emptied.map_err(RestoreError::system("empty", &part))?;
+            let done = File::options().write(true).open(&part).and_then(|file| file.set_len(0));
+            let done = done.and_then(|()| files::rename_over(&part, &to));
+            done.map_err(RestoreError::system("empty", &part))?;
+            emptied += 1;
             continue;
         }
         match files::rename_over(&from, &to) {
@@ -96,7 +149,7 @@ fn apply(set: &OpenSet, older: &Path, newer: &Path, progress: &Progress) -> Resu
         })?;
         fs::remove_file(&part).map_err(RestoreError::system("remove", &part))?;
     }
-    Ok(())
+    Ok(emptied)
 }
 
 /// Whether a file says which pages everybody can see. When the server clears such a bit, its log does not name the block of the map,
@@ -107,11 +160,18 @@ fn is_visibility_map(path: &Path) -> bool {
     RelationFile::parse(name).is_some_and(|file| file.fork == Fork::VisibilityMap)
 }
 
-/// A part of a file is of no use to anybody.
-pub(super) fn refuse_parts<'n>(mut names: impl Iterator<Item = &'n StoredName>) -> Result<(), RestoreError> {
-    let Some(name) = names.find(|name| bare_name(name).is_some()) else { return Ok(()) };
-    let cause = "it has only what changed since its base: restore all of the increment".to_owned();
-    Err(RestoreError::Increment { name: name.clone(), cause })
+/// A part of a file is of no use to anybody: `only`, names as the user gives them, must not need one.
+pub(super) fn refuse_parts(manifest: &Manifest, only: &[PathBuf]) -> Result<(), RestoreError> {
+    let is_wanted = |entry: &&FileEntry| {
+        let bare = bare_name(&entry.name);
+        bare.is_some_and(|bare| {
+            only.iter().any(|only| is_in(&bare, plain(only)) || is_in(entry.name.as_bytes(), plain(only)))
+        })
+    };
+    match manifest.files.iter().find(is_wanted) {
+        Some(entry) => Err(RestoreError::OnlyPart { name: entry.name.clone() }),
+        None => Ok(()),
+    }
 }
 
 /// The name of the whole file of which `name` is a part; `None` if it is none.

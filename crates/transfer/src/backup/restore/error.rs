@@ -66,6 +66,8 @@ pub enum RestoreError {
     /// What was to be done with the files before they get their name failed.
     #[error("{0}")]
     NotFinished(StageFailure),
+    #[error("{name} has only what changed since its base, and no whole file can be made of it alone")]
+    OnlyPart { name: StoredName },
     /// A part of a file of an increment that the server has made.
     #[error("{name} cannot be put together: {cause}")]
     Increment { name: StoredName, cause: String },
@@ -136,6 +138,10 @@ impl RestoreError {
             Self::NotNamed { target, temporary, .. } => {
                 Some(format!("mv -T {} {}", shell_path(temporary), shell_path(target)))
             }
+            Self::OnlyPart { .. } => Some(
+                "restore all of the increment to a new place (without --only), and take the file from there"
+                    .to_owned(),
+            ),
             Self::Engine(error) => error.hint().map(str::to_owned),
             _ => None,
         }

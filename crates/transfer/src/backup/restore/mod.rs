@@ -22,7 +22,7 @@ use std::path::Path;
 
 use iostall_engine::files;
 use iostall_measure::{Clock as _, MonotonicClock};
-use iostall_model::backup::{Manifest, StoredName};
+use iostall_model::backup::Manifest;
 
 use self::batch::Writing;
 use self::plan::Plan;
@@ -49,6 +49,9 @@ pub fn restore(
     progress: &Progress,
 ) -> Result<Restored, NotRestored> {
     set.check_usable()?;
+    if set.is_in_parts() {
+        combine::refuse_parts(&set.manifest, options.only)?;
+    }
     let plan = Plan::new(&set.manifest, options.only)?;
     if files::is_block_device(to) {
         return device::restore(set, &plan, to, options, progress);
@@ -97,26 +100,8 @@ fn write(
     }
     tree.make_links()?;
     tree.finish_directories()?;
-    if set.is_in_parts() && !options.only.is_empty() {
-        combine::refuse_parts(content().map(|planned| &planned.entry.name))?;
-    } else if set.is_in_parts() {
-        if let Some(part) = options.elsewhere.first() {
-            let cause = "a directory of an increment that the server has made cannot go elsewhere".to_owned();
-            let name = StoredName(files::path_bytes(&part.name).to_vec());
-            return Err(RestoreError::Increment { name, cause });
-        }
-        combine::combine(set, &roots.main.temporary, progress, &|base, to| {
-            let options =
-                RestoreOptions { rate: options.rate, choice: options.choice, ..RestoreOptions::default() };
-            restore(base, to, &options, progress).map(drop).map_err(|not| match not.error {
-                RestoreError::Read(ReadError::Damaged(found)) => {
-                    let set = base.manifest.set;
-                    ReadError::Damaged(found.into_iter().map(|damage| damage.in_base(set)).collect()).into()
-                }
-                other => other,
-            })
-        })?;
-    }
+    let is_combined = set.is_in_parts() && options.only.is_empty();
+    let empty_maps = if is_combined { combine(set, roots, options, progress)? } else { 0 };
     if let Some(BeforeNamed(finish)) = options.before_named {
         finish(&roots.main.temporary).map_err(RestoreError::NotFinished)?;
     }
@@ -131,6 +116,31 @@ fn write(
         workers: shape.workers,
         transfer_bytes: shape.transfer_bytes(),
         sync_ns: clock.now_ns() - begun_ns,
+        empty_maps,
         losses: Vec::new(),
+    })
+}
+
+/// Puts the files together that the server has sent in parts; returns how many visibility maps are empty now.
+fn combine(
+    set: &OpenSet,
+    roots: &Roots,
+    options: &RestoreOptions<'_>,
+    progress: &Progress,
+) -> Result<u64, RestoreError> {
+    combine::combine(set, roots, options.elsewhere, progress, &|base, to, elsewhere| {
+        let options = RestoreOptions {
+            rate: options.rate,
+            choice: options.choice,
+            elsewhere,
+            ..RestoreOptions::default()
+        };
+        restore(base, to, &options, progress).map(drop).map_err(|not| match not.error {
+            RestoreError::Read(ReadError::Damaged(found)) => {
+                let set = base.manifest.set;
+                ReadError::Damaged(found.into_iter().map(|damage| damage.in_base(set)).collect()).into()
+            }
+            other => other,
+        })
     })
 }

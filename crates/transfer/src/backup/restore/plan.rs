@@ -168,7 +168,7 @@ fn select<'m>(manifest: &'m Manifest, only: &[PathBuf]) -> Result<Vec<(&'m FileE
 }
 
 /// As names are stored: without `./` before and `/` after.
-fn plain(path: &Path) -> &[u8] {
+pub(super) fn plain(path: &Path) -> &[u8] {
     let mut name = path_bytes(path);
     while let Some(rest) = name.strip_prefix(b"./") {
         name = rest;
@@ -179,6 +179,7 @@ fn plain(path: &Path) -> &[u8] {
     name
 }
 
-fn is_in(name: &[u8], directory: &[u8]) -> bool {
+/// Whether `name` is `directory` or below it.
+pub(super) fn is_in(name: &[u8], directory: &[u8]) -> bool {
     name.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
 }

@@ -56,6 +56,8 @@ pub struct Restored {
     pub transfer_bytes: u32,
     /// The final sync calls.
     pub sync_ns: u64,
+    /// Visibility maps of PostgreSQL that are empty, because an increment of the server does not say what is in them.
+    pub empty_maps: u64,
     /// Metadata that could not be restored.
     pub losses: Vec<FileLoss>,
 }

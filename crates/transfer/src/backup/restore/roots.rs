@@ -123,6 +123,11 @@ impl Roots {
         self.parts.iter().map(|part| &part.place).chain([&self.main])
     }
 
+    /// Where each part that goes elsewhere is made, in the order in which they were named.
+    pub(super) fn temporary_parts(&self) -> impl Iterator<Item = &Path> {
+        self.parts.iter().map(|part| part.place.temporary.as_path())
+    }
+
     pub(super) fn sync(&self) -> Result<(), RestoreError> {
         self.places().try_for_each(|place| {
             let synced = files::sync_file_system(&place.lock);
