@@ -12,6 +12,7 @@ pub mod delta;
 pub mod device;
 pub mod distribution;
 pub mod drill;
+pub mod drive;
 mod entry;
 pub mod figures;
 pub mod flash;

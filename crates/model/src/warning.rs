@@ -126,6 +126,10 @@ pub enum WarningCode {
     NotCounted,
     /// A part of the watched server, named in `subject`, was not read this time.
     NotRead,
+    /// Numbers of a drive that cannot all be true.
+    Implausible,
+    /// A drive got other firmware between two readings.
+    FirmwareChanged,
 }
 
 /// How much a warning changes what the numbers mean. The most severe is the least.
@@ -178,7 +182,9 @@ impl WarningCode {
             | Self::MissingGrant
             | Self::SettingOff
             | Self::CountersLost
-            | Self::NotRead => Rank::Caution,
+            | Self::NotRead
+            | Self::Implausible
+            | Self::FirmwareChanged => Rank::Caution,
             Self::LatencyBatched
             | Self::FewSamples
             | Self::EngineFallback

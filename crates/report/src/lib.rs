@@ -14,6 +14,7 @@ pub mod collector;
 pub mod compare;
 pub mod csv;
 mod csv_error;
+pub mod endurance;
 pub mod exposition;
 pub mod fact;
 pub mod facts;

@@ -3,12 +3,14 @@
 use std::io;
 use std::path::PathBuf;
 
+use iostall_collect::smart::SmartError;
 use iostall_collect::{AddressError, SourceError};
 use iostall_notify::AlertFileError;
 use iostall_store::StoreError;
 use jiff::Timestamp;
 use thiserror::Error;
 
+use crate::ratings_error::RatingsError;
 use crate::setup_error::SetupError;
 use crate::windows::SourceHistory;
 
@@ -54,6 +56,12 @@ pub enum WatchError {
     },
     #[error("nothing was sampled into {} within the hour", store.display())]
     NothingWatched { store: PathBuf },
+    /// A drive's own counters.
+    #[error(transparent)]
+    Drive(#[from] SmartError),
+    /// Ratings of drives.
+    #[error(transparent)]
+    Ratings(#[from] RatingsError),
     #[error("sampling has ended")]
     SamplingEnded,
 }
@@ -65,6 +73,8 @@ impl WatchError {
             Self::Store(error) => return error.hint(),
             Self::Source(error) => return Some(error.hint()),
             Self::Address(error) => return Some(error.hint()),
+            Self::Drive(error) => return error.hint(),
+            Self::Ratings(error) => return error.hint(),
             Self::NamedTwice { .. } => "name each source once; databases are chosen with --database",
             Self::NoTerminal { .. } => "put it in a file and write ?password-file=PATH",
             Self::NoManagementDatabase { .. } => {

@@ -1,4 +1,4 @@
-//! The page of a comparison of runs.
+//! A page of sections that belong to no single run, such as a comparison.
 
 use maud::{Markup, html};
 
@@ -9,10 +9,10 @@ use crate::format::shown;
 use crate::section::Section;
 
 /// The page; each section with the charts of the same number.
-pub(super) fn page(title: &str, sections: &[Section], drawn: &[Vec<Chart>]) -> Markup {
+pub(super) fn page(kind: &str, title: &str, sections: &[Section], drawn: &[Vec<Chart>]) -> Markup {
     let body = html! {
         header {
-            p.kind { "iostall compare report" }
+            p.kind { "iostall " (kind) " report" }
             h1 { (shown(title)) }
         }
         main {
@@ -22,5 +22,5 @@ pub(super) fn page(title: &str, sections: &[Section], drawn: &[Vec<Chart>]) -> M
         }
         footer { "Made by iostall " (env!("CARGO_PKG_VERSION")) "." }
     };
-    document(&format!("{} · iostall compare report", shown(title)), &body, drawn)
+    document(&format!("{} · iostall {kind} report", shown(title)), &body, drawn)
 }

@@ -45,7 +45,19 @@ pub fn write_compare_html(
     charts: &[Vec<Chart>],
     out: &mut impl fmt::Write,
 ) -> fmt::Result {
-    out.write_str(&compare::page(title, sections, charts).into_string())
+    write_sections_html("compare", title, sections, charts, out)
+}
+
+/// Writes a page of sections that belong to no single run, each with its charts; `kind` is the command. Fails only if `out`
+/// does.
+pub fn write_sections_html(
+    kind: &str,
+    title: &str,
+    sections: &[Section],
+    charts: &[Vec<Chart>],
+    out: &mut impl fmt::Write,
+) -> fmt::Result {
+    out.write_str(&compare::page(kind, title, sections, charts).into_string())
 }
 
 #[cfg(test)]

@@ -1,0 +1,17 @@
+//! What solid-state drives say of their wear: the JSON of `smartctl -j -x` and of `nvme`, saved or asked for now.
+//!
+//! Counters of vendors have no common unit, so each family has its own table, and what is in none is not guessed.
+
+mod ata;
+mod document;
+mod error;
+mod field;
+mod nvme;
+mod place;
+mod program;
+mod scsi;
+mod smartctl;
+
+pub use document::parse;
+pub use error::SmartError;
+pub use place::{Drives, read};

@@ -1,0 +1,149 @@
+//! Where documents are: a file, a directory of them, or a device that is asked now.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use iostall_engine::Input;
+use iostall_measure::ByteCount;
+use iostall_measure::clock::utc_now;
+use iostall_model::drive::DriveReading;
+use jiff::Timestamp;
+
+use super::document::parse;
+use super::error::SmartError;
+use super::program::{DOCUMENT_BYTES_MAX, output};
+
+const DOCUMENT: Input = Input { what: "drive's document", limit: ByteCount(DOCUMENT_BYTES_MAX) };
+const SMARTCTL: [&str; 4] = ["smartctl", "-j", "-x", ""];
+const NVME_HEALTH: [&str; 4] = ["nvme", "smart-log", "-o", "json"];
+const NVME_IDENTITY: [&str; 4] = ["nvme", "id-ctrl", "-o", "json"];
+
+/// What a place has.
+#[derive(Debug, Default)]
+pub struct Drives {
+    pub readings: Vec<DriveReading>,
+    /// Files of a directory that are no document of a solid-state drive.
+    pub skipped: Vec<SmartError>,
+}
+
+/// Reads `place`. A device is asked for at most `limit`.
+pub fn read(place: &Path, limit: Duration) -> Result<Drives, SmartError> {
+    if place.starts_with("/dev") && !place.is_dir() {
+        let readings = vec![of_device(&place.to_string_lossy(), limit)?];
+        return Ok(Drives { readings, skipped: Vec::new() });
+    }
+    if !place.is_dir() {
+        return Ok(Drives { readings: vec![of_file(place)?], skipped: Vec::new() });
+    }
+    let mut drives = Drives::default();
+    for path in documents(place).map_err(|source| SmartError::Directory { path: place.to_owned(), source })? {
+        match of_file(&path) {
+            Ok(reading) => drives.readings.push(reading),
+            Err(error) => drives.skipped.push(error),
+        }
+    }
+    if drives.readings.is_empty() && drives.skipped.is_empty() {
+        return Err(SmartError::Empty { path: place.to_owned() });
+    }
+    Ok(drives)
+}
+
+/// The files of a directory that end in `.json`, by name. What a program is still writing under another name is none of them.
+fn documents(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// A saved document. One without a serial number or a time has them in its name, as `NAME@TIME.json`; without that, the time is
+/// that of the file.
+fn of_file(path: &Path) -> Result<DriveReading, SmartError> {
+    let text = DOCUMENT.read(path)?;
+    let mut reading = parse(&path.display().to_string(), &text)?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let (name, time) = stem.rsplit_once('@').unwrap_or((&stem, ""));
+    if reading.drive.serial.is_empty() {
+        name.clone_into(&mut reading.drive.serial);
+    }
+    if reading.taken_utc.is_none() {
+        let modified = || Timestamp::try_from(fs::metadata(path).ok()?.modified().ok()?).ok();
+        reading.taken_utc = time.parse().ok().or_else(modified);
+    }
+    Ok(reading)
+}
+
+fn of_device(device: &str, limit: Duration) -> Result<DriveReading, SmartError> {
+    let mut reading = match output(device, SMARTCTL, limit)? {
+        Some(text) => parse(device, &text)?,
+        None => of_nvme(device, limit)?,
+    };
+    if reading.drive.serial.is_empty() {
+        device.clone_into(&mut reading.drive.serial);
+    }
+    reading.taken_utc = Some(utc_now());
+    Ok(reading)
+}
+
+/// Without smartctl, nvme-cli reads drives of its own sort.
+fn of_nvme(device: &str, limit: Duration) -> Result<DriveReading, SmartError> {
+    let no_program = || SmartError::NoProgram {
+        name: device.to_owned(),
+        source: io::Error::from(io::ErrorKind::NotFound),
+    };
+    let mut reading = parse(device, &output(device, NVME_HEALTH, limit)?.ok_or_else(no_program)?)?;
+    if let Some(text) = output(device, NVME_IDENTITY, limit)? {
+        reading.drive = parse(device, &text)?.drive;
+    }
+    Ok(reading)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(30);
+    const HEALTH: &str = r#"{"avail_spare":100,"spare_thresh":10,"percent_used":1,"data_units_written":"7"}"#;
+
+    #[test]
+    fn a_directory_gives_its_drives_and_says_what_it_left_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+        write("b.json", include_str!("../../testdata/smart/intel_sata.json"));
+        write("nvme0@2026-11-01T00:00:00Z.json", HEALTH);
+        write("plain.json", HEALTH);
+        write("broken.json", "{");
+        write("notes.txt", "nothing");
+        write("half.json.tmp", "{");
+        let drives = read(directory.path(), LIMIT).unwrap();
+        let serials: Vec<&str> = drives.readings.iter().map(|one| one.drive.serial.as_str()).collect();
+        assert_eq!(serials, ["TESTSERIAL0001", "nvme0", "plain"]);
+        assert_eq!(drives.readings[1].taken_utc, Some("2026-11-01T00:00:00Z".parse().unwrap()));
+        assert!(drives.readings[2].taken_utc.is_some(), "the time of the file");
+        assert_eq!(drives.skipped.len(), 1);
+    }
+
+    #[test]
+    fn what_is_not_there_or_too_large_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(matches!(read(directory.path(), LIMIT), Err(SmartError::Empty { .. })));
+        assert!(matches!(read(&directory.path().join("a.json"), LIMIT), Err(SmartError::Input(_))));
+        let large = directory.path().join("large.json");
+        fs::File::create(&large).unwrap().set_len(DOCUMENT_BYTES_MAX + 1).unwrap();
+        assert!(read(&large, LIMIT).unwrap_err().to_string().contains("larger than 16 MiB"));
+    }
+
+    #[test]
+    fn a_device_that_is_no_drive_is_an_error_in_words() {
+        let error = read(Path::new("/dev/no-such-drive"), LIMIT).unwrap_err();
+        assert!(error.hint().is_some(), "{error}");
+        assert!(error.to_string().contains("/dev/no-such-drive"), "{error}");
+    }
+}

@@ -1,0 +1,208 @@
+//! The readings of one drive in the order of time, and what it wrote in between.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::reading::{DriveIdentity, DriveReading, Wear};
+
+const DAY_S: f64 = 86_400.0;
+/// A rate is taken from the newest readings that are at least so far apart.
+const WINDOW_DAYS: f64 = 7.0;
+/// Less says nothing about days to come.
+const WINDOW_DAYS_MIN: f64 = 1.0;
+/// Two logs of a drive are saved one after the other, seconds apart at most.
+const OTHER_LOG_S: f64 = 600.0;
+/// The busiest day is sought among stretches from nearly a day to two.
+const PEAK_DAYS: (f64, f64) = (0.95, 2.0);
+
+/// What happened between two readings.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WearInterval {
+    pub from_utc: Timestamp,
+    pub to_utc: Timestamp,
+    /// Written by hosts, bytes; `None` if it is not counted, or across a break.
+    pub host_bytes: Option<u64>,
+    /// Programmed into the flash, bytes.
+    pub nand_bytes: Option<u64>,
+    /// Of this interval alone.
+    pub write_amplification: Option<f64>,
+    /// Percentage used that was added.
+    pub used_percent: Option<u64>,
+    /// Why nothing can be subtracted across it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub broken: Option<String>,
+}
+
+impl WearInterval {
+    /// Its length, days.
+    pub fn days(&self) -> f64 {
+        days(self.from_utc, self.to_utc)
+    }
+}
+
+/// How fast it is written, bytes a day.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct WriteRates {
+    /// Over the newest days.
+    pub recent: Option<f64>,
+    /// How many days those are.
+    pub recent_days: Option<f64>,
+    /// Over all hours that it was powered on.
+    pub life: Option<f64>,
+    /// Its busiest day among the readings.
+    pub peak_day: Option<f64>,
+}
+
+/// See the module. There is at least one reading.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DriveHistory {
+    first: DriveReading,
+    /// With their times, which ascend.
+    timed: Vec<(Timestamp, DriveReading)>,
+}
+
+fn days(from: Timestamp, to: Timestamp) -> f64 {
+    to.duration_since(from).as_secs_f64() / DAY_S
+}
+
+impl DriveHistory {
+    /// The history of one drive. Readings of the same time become one, as do
+    /// two logs of it that were saved together; those without a time count only if there is no other.
+    /// `None` without readings.
+    pub fn of(readings: Vec<DriveReading>) -> Option<Self> {
+        let first = readings.first()?.clone();
+        let mut timed: Vec<(Timestamp, DriveReading)> =
+            readings.into_iter().filter_map(|reading| Some((reading.taken_utc?, reading))).collect();
+        timed.sort_by_key(|(taken, _)| *taken);
+        timed.dedup_by(|(later, extra), (taken, kept)| {
+            let is_other_log = kept.wear.host.is_none() || extra.wear.host.is_none();
+            let is_same = later == taken || (is_other_log && days(*taken, *later) * DAY_S <= OTHER_LOG_S);
+            if is_same {
+                kept.wear.fill_from(std::mem::take(&mut extra.wear));
+                kept.warnings.append(&mut extra.warnings);
+            }
+            is_same
+        });
+        Some(Self { first, timed })
+    }
+
+    /// The newest reading.
+    pub fn latest(&self) -> &DriveReading {
+        self.timed.last().map_or(&self.first, |(_, reading)| reading)
+    }
+
+    /// The readings with their times, oldest first.
+    pub fn timed(&self) -> &[(Timestamp, DriveReading)] {
+        &self.timed
+    }
+
+    /// Which drive it is, with what any of its readings knows of it.
+    pub fn drive(&self) -> DriveIdentity {
+        let mut drive = self.latest().drive.clone();
+        for (_, reading) in self.timed.iter().rev() {
+            let known = &reading.drive;
+            drive.capacity_bytes = drive.capacity_bytes.or(known.capacity_bytes);
+            drive.link = drive.link.or(known.link);
+            drive.family = drive.family.take().or_else(|| known.family.clone());
+            if drive.model.is_empty() {
+                drive.model.clone_from(&known.model);
+            }
+        }
+        drive
+    }
+
+    /// What happened between each two readings.
+    pub fn intervals(&self) -> Vec<WearInterval> {
+        self.timed.windows(2).map(|pair| interval((pair[0].0, &pair[0].1), (pair[1].0, &pair[1].1))).collect()
+    }
+
+    /// The readings since the last break.
+    pub(super) fn unbroken(&self) -> &[(Timestamp, DriveReading)] {
+        let last = self.intervals().iter().rposition(|interval| interval.broken.is_some());
+        &self.timed[last.map_or(0, |index| index + 1)..]
+    }
+
+    /// The newest readings that are at least seven days apart, or the whole stretch if it has a day.
+    pub(super) fn window(&self) -> Option<WearInterval> {
+        let stretch = self.unbroken();
+        let (to, last) = stretch.last().map(|(taken, reading)| (*taken, reading))?;
+        let far = stretch.iter().rev().find(|(taken, _)| days(*taken, to) >= WINDOW_DAYS);
+        let (from, first) = far.or(stretch.first()).map(|(taken, reading)| (*taken, reading))?;
+        (days(from, to) >= WINDOW_DAYS_MIN).then(|| interval((from, first), (to, last)))
+    }
+
+    /// How fast it is written.
+    pub fn rates(&self) -> WriteRates {
+        let window = self.window();
+        let per_day = |window: &WearInterval| Some(window.host_bytes? as f64 / window.days());
+        let wear = &self.latest().wear;
+        let powered_days = wear.power_on_hours.filter(|hours| *hours > 0).map(|hours| hours as f64 / 24.0);
+        WriteRates {
+            recent: window.as_ref().and_then(per_day),
+            recent_days: window.as_ref().filter(|window| window.host_bytes.is_some()).map(WearInterval::days),
+            life: wear.host_bytes().zip(powered_days).map(|(bytes, days)| bytes as f64 / days),
+            peak_day: self.peak_day(),
+        }
+    }
+
+    /// The busiest day, bytes: no calendar's day, but any stretch of at least nearly a day.
+    fn peak_day(&self) -> Option<f64> {
+        let counted: Vec<(Timestamp, u64)> = self
+            .unbroken()
+            .iter()
+            .filter_map(|(taken, reading)| Some((*taken, reading.wear.host_bytes()?)))
+            .collect();
+        let mut from = 0;
+        let mut most: Option<f64> = None;
+        for (to, bytes) in &counted {
+            while counted.get(from + 1).is_some_and(|(next, _)| days(*next, *to) >= PEAK_DAYS.0) {
+                from += 1;
+            }
+            let (start, before) = counted[from];
+            let length = days(start, *to);
+            if (PEAK_DAYS.0..=PEAK_DAYS.1).contains(&length) {
+                let rate = bytes.saturating_sub(before) as f64 / length;
+                most = Some(most.map_or(rate, |most| most.max(rate)));
+            }
+        }
+        most
+    }
+}
+
+fn interval(from: (Timestamp, &DriveReading), to: (Timestamp, &DriveReading)) -> WearInterval {
+    let (before, after) = (&from.1.wear, &to.1.wear);
+    let broken = broken(before, after);
+    let gained = |counter: fn(&Wear) -> Option<u64>| {
+        let pair = counter(before).zip(counter(after)).filter(|_| broken.is_none());
+        pair.and_then(|(before, after)| after.checked_sub(before))
+    };
+    let (host_bytes, nand_bytes) = (gained(Wear::host_bytes), gained(Wear::nand_bytes));
+    let written = host_bytes.filter(|bytes| *bytes > 0);
+    WearInterval {
+        from_utc: from.0,
+        to_utc: to.0,
+        host_bytes,
+        nand_bytes,
+        write_amplification: nand_bytes.zip(written).map(|(nand, host)| nand as f64 / host as f64),
+        used_percent: gained(Wear::used_percent),
+        broken,
+    }
+}
+
+/// Which counter makes two readings incomparable.
+fn broken(before: &Wear, after: &Wear) -> Option<String> {
+    let falls = |before: Option<u64>, after: Option<u64>| before.zip(after).is_some_and(|(b, a)| a < b);
+    let origin = |wear: &Wear| wear.host.as_ref().map(|counted| counted.origin.clone());
+    if falls(before.host_bytes(), after.host_bytes()) {
+        return Some("the bytes written by hosts went back".to_owned());
+    }
+    if falls(before.nand_bytes(), after.nand_bytes()) {
+        return Some("the bytes written to the flash went back".to_owned());
+    }
+    if falls(before.power_on_hours, after.power_on_hours) {
+        return Some("the hours went back".to_owned());
+    }
+    let both = origin(before).zip(origin(after));
+    both.filter(|(before, after)| before != after)
+        .map(|(before, after)| format!("counted by {before} and then by {after}"))
+}

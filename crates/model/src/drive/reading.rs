@@ -1,0 +1,142 @@
+//! What a drive says of its own wear at one time.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::warning::Warning;
+
+/// How a drive is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriveLink {
+    Sata,
+    Sas,
+    Nvme,
+}
+
+impl DriveLink {
+    /// What no drive of this sort can take in, bytes a second: SATA 6 Gbit/s, SAS 24 Gbit/s, four lanes of PCIe 5.
+    pub fn bytes_per_s_max(self) -> u64 {
+        match self {
+            Self::Sata => 600_000_000,
+            Self::Sas => 2_400_000_000,
+            Self::Nvme => 16_000_000_000,
+        }
+    }
+}
+
+/// Which drive it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriveIdentity {
+    pub model: String,
+    /// The family in the database of smartmontools, which decides what an attribute means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<String>,
+    /// Its serial number, or a name given to a document without one.
+    pub serial: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<DriveLink>,
+    /// What a host can address, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_bytes: Option<u64>,
+}
+
+/// Bytes since the drive was made, and which of its counters says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountedBytes {
+    pub bytes: u64,
+    /// Such as `attribute 241 x 32 MiB`.
+    pub origin: String,
+}
+
+/// A share of its life that is used up, and which of its counters says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountedPercent {
+    /// A whole number, as drives count it. It may be more than 100.
+    pub percent: u64,
+    pub origin: String,
+}
+
+/// The counters of a drive. What it does not count is absent, which is different from zero.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wear {
+    /// Written by hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<CountedBytes>,
+    /// Programmed into the flash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nand: Option<CountedBytes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<CountedPercent>,
+    /// Spare blocks that are left, percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare_percent: Option<u64>,
+    /// Below this the drive warns, percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare_threshold_percent: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_on_hours: Option<u64>,
+    /// Minutes in which it worked on commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_minutes: Option<u64>,
+    /// Mean number of times that a block was erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erase_cycles: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_errors: Option<u64>,
+    /// The bits of NVMe's critical warning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critical_warning: Option<u64>,
+    /// Whether the drive calls itself healthy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<bool>,
+}
+
+impl Wear {
+    /// Bytes that hosts wrote.
+    pub fn host_bytes(&self) -> Option<u64> {
+        self.host.as_ref().map(|counted| counted.bytes)
+    }
+
+    /// Bytes programmed into the flash.
+    pub fn nand_bytes(&self) -> Option<u64> {
+        self.nand.as_ref().map(|counted| counted.bytes)
+    }
+
+    /// Percentage used.
+    pub fn used_percent(&self) -> Option<u64> {
+        self.used.as_ref().map(|counted| counted.percent)
+    }
+
+    /// Takes from `other` what is absent here: another log of the same drive at the same time.
+    pub fn fill_from(&mut self, other: Self) {
+        fn fill<T>(mine: &mut Option<T>, theirs: Option<T>) {
+            if mine.is_none() {
+                *mine = theirs;
+            }
+        }
+        fill(&mut self.host, other.host);
+        fill(&mut self.nand, other.nand);
+        fill(&mut self.used, other.used);
+        fill(&mut self.spare_percent, other.spare_percent);
+        fill(&mut self.spare_threshold_percent, other.spare_threshold_percent);
+        fill(&mut self.power_on_hours, other.power_on_hours);
+        fill(&mut self.busy_minutes, other.busy_minutes);
+        fill(&mut self.erase_cycles, other.erase_cycles);
+        fill(&mut self.media_errors, other.media_errors);
+        fill(&mut self.critical_warning, other.critical_warning);
+        fill(&mut self.passed, other.passed);
+    }
+}
+
+/// One reading of one drive.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DriveReading {
+    pub drive: DriveIdentity,
+    /// `None` if the document does not say when it was taken.
+    pub taken_utc: Option<Timestamp>,
+    pub wear: Wear,
+    pub warnings: Vec<Warning>,
+}

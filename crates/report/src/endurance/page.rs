@@ -1,0 +1,151 @@
+//! The sections about drives: the answer in words, its routes, and what was read.
+
+use iostall_model::drive::{DriveState, Endurance, WearInterval};
+use iostall_model::warning::Rank;
+use iostall_watch::EnduranceReport;
+
+use super::facts;
+use super::units::{bytes, rate, time};
+use crate::format::{NONE, count, shown};
+use crate::section::{Layout, Note, Section};
+use crate::table::{Column, Severity, Table, TableCell};
+use crate::{warnings, zone};
+
+/// More lines of a table are read in the CSV.
+const INTERVALS_SHOWN: usize = 12;
+/// Routes further apart than this share no answer.
+const SPREAD_LARGE: f64 = 2.0;
+
+/// What the report is about, in a few words.
+pub fn title(report: &EnduranceReport) -> String {
+    match report.drives.as_slice() {
+        [] => "drive endurance: a rating".to_owned(),
+        [one] => format!("drive endurance: {}", name(one)),
+        many => format!("drive endurance: {} drives", count(many.len() as u64)),
+    }
+}
+
+fn name(one: &Endurance) -> String {
+    let both = [one.drive.model.as_str(), one.drive.serial.as_str()];
+    shown(&both.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
+}
+
+/// A section for each drive.
+pub fn sections(report: &EnduranceReport) -> Vec<Section> {
+    let mut sections: Vec<Section> = report.drives.iter().map(section).collect();
+    if let (true, Some(converted)) = (sections.is_empty(), &report.converted) {
+        let facts = facts::spellings(converted);
+        sections.push(Section { layout: Layout::Facts, facts, ..Section::titled("Rating") });
+    }
+    if !report.left_out.is_empty() {
+        let notes = report.left_out.iter().map(|said| Note::caution(shown(said))).collect();
+        sections.push(Section { notes, ..Section::titled("Left out") });
+    }
+    sections
+}
+
+fn section(one: &Endurance) -> Section {
+    let tables = if one.intervals.is_empty() { Vec::new() } else { vec![intervals(&one.intervals)] };
+    Section {
+        notes: notes(one),
+        results: Some(routes(one)),
+        tables,
+        facts: facts::of(one),
+        ..Section::titled(name(one))
+    }
+}
+
+fn notes(one: &Endurance) -> Vec<Note> {
+    let mut notes = Vec::new();
+    match one.state {
+        DriveState::Failing => notes.push(Note::bad("The drive reports a failure: replace it.")),
+        DriveState::Worn => {
+            notes.push(Note::bad(
+                "The drive has used up what it was made for, or its spare blocks: replace it.",
+            ));
+        }
+        DriveState::Healthy => {}
+    }
+    if let Some(why) = &one.too_thin {
+        notes.push(Note::caution(format!("Too thin for a projection: {why}.")));
+    }
+    if let Some((answer, days)) = one.answer.as_ref().and_then(|answer| Some((answer, answer.days?))) {
+        let latest = days.latest.map_or_else(|| "no end".to_owned(), |days| time(Some(days)));
+        let (likely, earliest) = (time(Some(days.likely)), time(Some(days.earliest)));
+        let text = match answer.name.name() {
+            by if days.likely <= 0.0 => format!("It is used up, by {by}."),
+            by => format!("It lasts {likely}, by {by} ({earliest} to {latest})."),
+        };
+        notes.push(Note::strong(text));
+    }
+    if let Some(spread) = one.spread.filter(|spread| *spread > SPREAD_LARGE) {
+        notes.push(Note::caution(format!(
+            "The routes are {spread:.1} times apart: the earliest counts, and the reason is worth a look."
+        )));
+    }
+    for warning in warnings::by_rank(&one.warnings) {
+        let text = match &warning.hint {
+            Some(hint) => format!("{}. {hint}.", warnings::in_a_line(warning)),
+            None => format!("{}.", warnings::in_a_line(warning)),
+        };
+        let is_note = warning.code.rank() == Rank::Note;
+        notes.push(if is_note { Note::plain(text) } else { Note::caution(text) });
+    }
+    notes
+}
+
+fn routes(one: &Endurance) -> Table {
+    let columns = vec![
+        Column::words("by"),
+        Column::numbers("left"),
+        Column::numbers("at least").droppable(2),
+        Column::numbers("at most").droppable(1),
+        Column::words("from"),
+    ];
+    let mut table = Table::new("Life that is left", columns);
+    for route in &one.routes {
+        let days = route.days;
+        let is_answer = one.answer.as_ref().is_some_and(|answer| answer.name == route.name);
+        let severity = if is_answer { Severity::Strong } else { Severity::Plain };
+        table.row(vec![
+            TableCell::from(route.name.name()).severity(severity),
+            TableCell::from(time(days.map(|days| days.likely))).severity(severity),
+            TableCell::from(time(days.map(|days| days.earliest))),
+            TableCell::from(time(days.and_then(|days| days.latest))),
+            TableCell::from(shown(&route.basis)),
+        ]);
+    }
+    table
+}
+
+fn intervals(all: &[WearInterval]) -> Table {
+    let columns = vec![
+        Column::words(&zone::heading("from")),
+        Column::words("to"),
+        Column::numbers("hosts wrote"),
+        Column::numbers("a day"),
+        Column::numbers("to the flash").droppable(1),
+        Column::numbers("amplification"),
+        Column::numbers("used").droppable(2),
+    ];
+    let mut table = Table::new("Between the readings", columns);
+    let left_out = all.len().saturating_sub(INTERVALS_SHOWN);
+    for one in &all[left_out..] {
+        let host = one.host_bytes.map(|bytes| bytes as f64);
+        table.row(vec![
+            TableCell::from(zone::column(one.from_utc)),
+            TableCell::from(zone::column(one.to_utc)),
+            TableCell::from(bytes(host)),
+            TableCell::from(rate(host.map(|bytes| bytes / one.days()))),
+            TableCell::from(bytes(one.nand_bytes.map(|bytes| bytes as f64))),
+            TableCell::from(
+                one.write_amplification.map_or_else(|| NONE.to_owned(), |ratio| format!("{ratio:.2}")),
+            ),
+            TableCell::from(one.used_percent.map_or_else(|| NONE.to_owned(), |used| format!("+{used} %"))),
+        ]);
+    }
+    if left_out > 0 {
+        table.note(&format!("the newest {INTERVALS_SHOWN} of {}; --csv has all.", count(all.len() as u64)));
+    }
+    table
+}

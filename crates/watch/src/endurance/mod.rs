@@ -1,0 +1,73 @@
+//! How long solid-state drives last, from what they say of themselves and from what was promised.
+
+mod ratings;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use iostall_collect::smart;
+use iostall_model::drive::{Converted, DriveHistory, DriveReading, Endurance, Planned, endurance};
+use serde::Serialize;
+
+use self::ratings::Ratings;
+pub use self::ratings::TypedRating;
+use crate::error::WatchError;
+
+/// The longest time for one drive to answer: one that sleeps has to spin up its controller first.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// Which drives, and what is known of them besides.
+#[derive(Clone, Debug, Default)]
+pub struct EnduranceRequest {
+    /// Files, directories and devices.
+    pub places: Vec<PathBuf>,
+    /// A file of ratings.
+    pub ratings: Option<PathBuf>,
+    /// A rating from the command line.
+    pub typed: TypedRating,
+    /// Writes to expect in place of those observed.
+    pub planned: Option<Planned>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct EnduranceReport {
+    /// One for each serial number.
+    pub drives: Vec<Endurance>,
+    /// What was left out, and why.
+    pub left_out: Vec<String>,
+    /// The rating of the command line in its spellings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub converted: Option<Converted>,
+}
+
+/// Reads the places and finds out how long each drive lasts.
+pub fn drive_endurance(request: &EnduranceRequest) -> Result<EnduranceReport, WatchError> {
+    let ratings = Ratings::read(request.ratings.as_deref(), &request.typed)?;
+    let mut report = EnduranceReport { converted: ratings.converted(), ..EnduranceReport::default() };
+    let mut drives: Vec<Vec<DriveReading>> = Vec::new();
+    let mut refused = None;
+    for place in &request.places {
+        let found = smart::read(place, ANSWER)?;
+        report.left_out.extend(found.skipped.iter().map(ToString::to_string));
+        refused = refused.or(found.skipped.into_iter().next());
+        found.readings.into_iter().for_each(|reading| add(&mut drives, reading));
+    }
+    if let (true, Some(error)) = (drives.is_empty(), refused) {
+        return Err(error.into());
+    }
+    for history in drives.into_iter().filter_map(DriveHistory::of) {
+        let rating = ratings.of(&history.drive())?;
+        report.drives.push(endurance(&history, rating, request.planned));
+    }
+    ratings.check_models(&report.drives)?;
+    Ok(report)
+}
+
+/// Puts a reading to those of the same drive.
+fn add(drives: &mut Vec<Vec<DriveReading>>, reading: DriveReading) {
+    match drives.iter_mut().find(|known| known.iter().any(|one| one.drive.serial == reading.drive.serial)) {
+        Some(known) => known.push(reading),
+        None => drives.push(vec![reading]),
+    }
+}

@@ -1,0 +1,109 @@
+//! `iostall drive endurance`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use iostall_measure::ByteCount;
+use iostall_model::drive::{Planned, RaidShare};
+use iostall_watch::{EnduranceRequest, TypedRating};
+
+const DAY_S: f64 = 86_400.0;
+
+/// Which drives, what was promised of them, and what is to be written.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall drive endurance /dev/nvme0 --tbw 1380TB --years 5\n  \
+    iostall drive endurance /var/lib/smart --drives drives.toml --html drives.html\n  \
+    iostall drive endurance a.json b.json --drives drives.toml --from-rate 200GB/day --raid 5:4\n  \
+    iostall drive endurance --tbw 7.5TB --years 3 --capacity 80GB    a rating in its spellings\n\n\
+    FILE is what `smartctl -j -x DEVICE` or `nvme smart-log -o json DEVICE` printed; two or more of one drive, taken days\n\
+    apart, give its rates. docs/endurance.md explains the numbers and the file of ratings.\n\n\
+    Exit status 1: a drive reports a failure or is worn. 2: no drive could be projected.")]
+pub(crate) struct EnduranceArgs {
+    /// Saved documents, directories of them (each *.json), or devices, which smartctl or nvme is asked for
+    #[arg(value_name = "FILE|DIR|DEVICE", required_unless_present_any = ["tbw", "dwpd"])]
+    pub(crate) places: Vec<PathBuf>,
+    /// Ratings of models, as TOML: [[drive]] with model, tbw or dwpd, years, erase-cycles, physical, nand
+    #[arg(long, value_name = "FILE", help_heading = "Rating", conflicts_with_all = ["tbw", "dwpd"])]
+    pub(crate) drives: Option<PathBuf>,
+    /// Bytes that hosts may write: 1380TB
+    #[arg(long, value_name = "SIZE", help_heading = "Rating", conflicts_with = "dwpd", requires = "years")]
+    pub(crate) tbw: Option<ByteCount>,
+    /// Drive writes per day
+    #[arg(long, value_name = "N", help_heading = "Rating", requires = "years")]
+    pub(crate) dwpd: Option<f64>,
+    /// Years of 365 days that the rating is for; no number of them is usual
+    #[arg(long, value_name = "N", help_heading = "Rating")]
+    pub(crate) years: Option<f64>,
+    /// Capacity of the drive, where it does not say so itself
+    #[arg(long, value_name = "SIZE", help_heading = "Rating")]
+    pub(crate) capacity: Option<ByteCount>,
+    /// Project these writes of the database instead of those observed: 200GB/day, 5MB/s
+    #[arg(long, value_name = "RATE", value_parser = per_day, help_heading = "Writes")]
+    pub(crate) from_rate: Option<f64>,
+    /// The array between the database and the drives: LEVEL:DRIVES, such as 10:8 or 5:4; 5:4:full where whole stripes are
+    /// written
+    #[arg(long, value_name = "ARRAY", requires = "from_rate", help_heading = "Writes")]
+    pub(crate) raid: Option<RaidShare>,
+    /// As JSON; - is standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) json: Option<PathBuf>,
+    /// As CSV, a line for each two readings; - is standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) csv: Option<PathBuf>,
+    /// As an HTML page, which needs no network; - is standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
+    /// As Markdown; - is standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) markdown: Option<PathBuf>,
+}
+
+impl EnduranceArgs {
+    /// What is asked.
+    pub(crate) fn request(&self) -> EnduranceRequest {
+        EnduranceRequest {
+            places: self.places.clone(),
+            ratings: self.drives.clone(),
+            typed: TypedRating {
+                written: self.tbw,
+                drive_writes_per_day: self.dwpd,
+                years: self.years,
+                capacity: self.capacity,
+            },
+            planned: self.from_rate.map(|bytes_per_day| Planned { bytes_per_day, raid: self.raid }),
+        }
+    }
+}
+
+/// `200GB/day` or `5MB/s` as bytes a day. A period is needed: a size alone says nothing.
+fn per_day(text: &str) -> Result<f64, String> {
+    let wanted =
+        || format!("{text:?} is no rate: write bytes and a period, such as 200GB/day, 9GB/h or 5MB/s");
+    let (size, period) = text.split_once('/').ok_or_else(wanted)?;
+    let size: ByteCount = size.parse().map_err(|_| wanted())?;
+    let periods = match period {
+        "day" | "d" => 1.0,
+        "h" | "hour" => 24.0,
+        "s" => DAY_S,
+        "week" | "w" => 1.0 / 7.0,
+        _ => return Err(wanted()),
+    };
+    if size.bytes() == 0 { Err(wanted()) } else { Ok(size.bytes() as f64 * periods) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_of_writes_has_a_period() {
+        let read = |text| per_day(text).map(|rate| format!("{rate:.0}"));
+        assert_eq!(read("200GB/day").unwrap(), "200000000000");
+        assert_eq!(read("5MB/s").unwrap(), "432000000000");
+        assert_eq!(read("70GiB/w").unwrap(), "10737418240");
+        for wrong in ["200GB", "200GB/", "/day", "0GB/day", "200GB/year", "much/day"] {
+            assert!(per_day(wrong).unwrap_err().contains("such as"), "{wrong}");
+        }
+    }
+}

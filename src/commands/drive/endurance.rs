@@ -1,0 +1,42 @@
+//! `iostall drive endurance`.
+
+use std::io::Write;
+
+use iostall_model::drive::DriveState;
+use iostall_report::endurance::{sections, title, write_endurance};
+use iostall_session::output::{Form, Outputs};
+use iostall_watch::{EnduranceReport, drive_endurance};
+
+use crate::cli::{EnduranceArgs, GlobalArgs};
+use crate::failure::Status;
+use crate::output::{text_of_sections, write_or_show};
+use crate::printer::Printer;
+use crate::store::taken;
+
+/// Reads, projects and shows.
+pub(super) fn run(args: &EnduranceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let wanted = [
+        ("--csv", Form::Csv, args.csv.as_deref()),
+        ("--json", Form::Json, args.json.as_deref()),
+        ("--html", Form::Html, args.html.as_deref()),
+        ("--markdown", Form::Markdown, args.markdown.as_deref()),
+    ];
+    let inputs = args.places.iter().chain(&args.drives);
+    let outputs = Outputs::check(&wanted, &taken(global).inputs(inputs))?;
+    let report = drive_endurance(&args.request())?;
+    let render = |form, out: &mut dyn Write| write_endurance(&report, form, out);
+    let text = || Some(text_of_sections(&title(&report), &sections(&report), printer));
+    Ok(write_or_show(&outputs, &render, &text, printer, status(&report)))
+}
+
+/// A bad drive is an answer; drives of which none can be projected are not.
+fn status(report: &EnduranceReport) -> Status {
+    let drives = &report.drives;
+    if drives.iter().any(|one| one.state != DriveState::Healthy) {
+        Status::No
+    } else if !drives.is_empty() && drives.iter().all(|one| one.answer.is_none()) {
+        Status::CouldNot
+    } else {
+        Status::Done
+    }
+}
