@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use super::attacks::words_of;
-use super::azurite::{Azure, KEY};
+use super::azurite::{Azure, KEY, sas};
 use super::store_proxy::{Proxy, StopAt};
 use super::upload_kills::{kill_at, nothing_looks_whole_and_the_same_line_works, source};
 use crate::copy::content;
@@ -187,6 +187,32 @@ fn an_azure_that_refuses_is_quoted_and_nothing_goes_unencrypted_by_itself() {
     );
     assert!(store.names().is_empty());
     store.run(&here, &create).expect_status(0);
+}
+
+/// A signature stands in the address of each request, from where it must not come into messages.
+#[test]
+fn a_shared_access_signature_is_enough_and_is_never_shown() {
+    let here = Workspace::new();
+    let Some(store) = Azure::start(&here) else { return };
+    fs::write(here.path("a"), content(100_000)).unwrap();
+    let run = |rights: &str, words: &[&str]| {
+        let token = sas(rights);
+        let mut command = store.command(&here, words);
+        command.env_remove("AZURE_STORAGE_ACCOUNT_KEY").env("AZURE_STORAGE_SAS_TOKEN", &token);
+        let ran = Ran::from(command.output().unwrap());
+        let signature = token.rsplit_once("sig=").unwrap().1.to_owned();
+        let words = words_of(&ran);
+        assert!(!words.contains(&signature[..20]), "{words}");
+        ran
+    };
+    let create = ["backup", "create", "--no-store", "--to", "az://backups/a.iob", "a"];
+    let read_only = run("rl", &create).expect_status(2);
+    assert!(read_only.stderr.contains("AuthorizationPermissionMismatch"), "{}", read_only.stderr);
+    assert!(read_only.stderr.contains("AZURE_STORAGE_SAS_TOKEN"), "{}", read_only.stderr);
+    run("rwdlac", &create).expect_status(0);
+    assert!(run("rwdlac", &create).expect_status(2).stderr.contains("exists"));
+    run("rl", &["backup", "verify", "--no-store", "az://backups/a.iob"]).expect_status(0);
+    assert_eq!(store.names(), ["a.iob", "a.iob.manifest"]);
 }
 
 #[test]

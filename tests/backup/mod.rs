@@ -2,6 +2,7 @@
 
 mod at_once;
 mod attacks;
+mod azure_lock;
 mod azure_objects;
 mod azurite;
 mod create;
@@ -37,4 +38,5 @@ mod sqlserver_verify;
 mod store_proxy;
 mod traps;
 mod tune;
+mod tune_stores;
 mod upload_kills;

@@ -5,8 +5,8 @@ use crate::running::Running;
 use crate::sqlserver::server::{Answer, Server};
 use crate::support::{Ran, Workspace};
 
-const SINCE: &str = "\nsince\n2026-05-28T03:00:00.123";
-const LINES: &str = "\nlogged\tsaid\n\
+pub(super) const SINCE: &str = "\nsince\n2026-05-28T03:00:00.123";
+pub(super) const LINES: &str = "\nlogged\tsaid\n\
     2026-05-28T03:00:00.130\tDBCC TRACEON 3605, server process ID (SPID) 57. This is an informational message only.\n\
     2026-05-28T03:00:00.200\tBackup(sales): BACKUP DATABASE started\n\
     2026-05-28T03:00:00.210\tBackup/Restore buffer configuration parameters\n\

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use super::sqlserver::{GONE, HISTORY, server};
+use super::sqlserver_trace::{LINES, SINCE};
 use crate::running::Running;
 use crate::sqlserver::server::{Answer, Compute, PASSWORD, ResultSet, Server, USER};
 use crate::support::{Ran, Workspace};
@@ -127,6 +128,37 @@ fn a_search_through_backup_itself_finds_the_best_options_and_prints_them_three_w
     assert!(best["trials"].as_u64().unwrap() > 4, "it was compared with the defaults, turn by turn: {best}");
     let listed = workspace.run(&["runs"]).expect_status(0);
     assert!(listed.stdout.contains("backup-tune"), "{}", listed.stdout);
+}
+
+/// The story: a tuner said that BUFFERCOUNT 64 was better, and nobody could say than what: the server chooses its own.
+#[test]
+fn what_the_server_takes_by_itself_is_read_from_the_error_log_of_the_first_trial() {
+    let (workspace, server) = (Workspace::new(), tunable());
+    trials(&server, surface);
+    server.answer_with("iostall:backup_trace_on", SINCE);
+    server.answer("iostall:backup_trace_off", Answer::Messages(Vec::new()));
+    server.answer_with("iostall:backup_trace_lines", LINES);
+    let traced = ["--budget", "12h", "--trace-flags", "--json", "t.json"];
+    let ran = tune(&workspace, &server, &traced).expect_status(0);
+    let trace = &tuned(&workspace)["server"]["trace"];
+    assert_eq!((&trace["buffer_count"], &trace["buffer_sets"]), (&7.into(), &3.into()), "{trace}");
+    for part in
+        ["3 sets of 7 buffers of 1 MiB", "Copying data files", "of the first trial, which had the defaults"]
+    {
+        assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
+    }
+    let counts = ["on", "off", "lines"].map(|what| server.count(&format!("iostall:backup_trace_{what}")));
+    assert_eq!(counts, [1, 1, 1], "the other trials are without");
+
+    // Who may not do that still gets an answer.
+    let denied = "User 'backup' does not have permission to run DBCC TRACEON.";
+    server.answer("iostall:backup_trace_on", Answer::Errors(vec![(2571, denied.to_owned())]));
+    tune(&workspace, &server, &traced).expect_status(0);
+    let run = workspace.json("t.json");
+    assert!(run["warnings"].to_string().contains("sysadmin"), "{}", run["warnings"]);
+    assert!(run["backup-tune"]["server"]["trace"].is_null());
+    let ours = ["backup", "tune", "--trace-flags", "--to", "null:", "data"];
+    assert!(workspace.run(&ours).expect_status(2).stderr.contains("--sqlserver"));
 }
 
 /// A tuner that names the luckiest setting sends people to change what works.

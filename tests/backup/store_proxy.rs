@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::support::PATIENCE;
+use crate::support::{PATIENCE, pause};
 
 /// Which request, counted from 1, and whether the store still gets it.
 #[derive(Clone, Copy, Debug)]
@@ -26,9 +26,22 @@ struct Shared {
     seen: usize,
     requests: Vec<String>,
     stopped: Sender<()>,
+    /// Bytes a second that all connections share, of requests and answers.
+    bytes_per_s: Option<u64>,
     /// Says that the request that was stopped at goes on; without it, it never does.
     resumed: Option<Receiver<()>>,
 }
+
+/// What it does besides.
+#[derive(Clone, Copy, Default)]
+struct Kind {
+    is_forgetful: bool,
+    is_pausing: bool,
+    bytes_per_s: Option<u64>,
+}
+
+/// One connection at a time has the network.
+static WIRE: Mutex<()> = Mutex::new(());
 
 /// Listens until the test ends.
 pub(super) struct Proxy {
@@ -41,27 +54,34 @@ pub(super) struct Proxy {
 impl Proxy {
     /// Before the store at this port of the machine.
     pub(super) fn before(server: u16, stop: Option<StopAt>) -> Self {
-        Self::start(server, stop, false, false)
+        Self::start(server, stop, Kind::default())
+    }
+
+    /// The same, with a network of so many bytes a second before it.
+    pub(super) fn slow(server: u16, bytes_per_s: u64) -> Self {
+        Self::start(server, None, Kind { bytes_per_s: Some(bytes_per_s), ..Kind::default() })
     }
 
     /// The same, where the request goes on after [`Self::resume`].
     pub(super) fn pausing(server: u16, stop: StopAt) -> Self {
-        Self::start(server, Some(stop), false, true)
+        Self::start(server, Some(stop), Kind { is_pausing: true, ..Kind::default() })
     }
 
     /// Makes the store one that ignores conditions.
     pub(super) fn forgetful(server: u16) -> Self {
-        Self::start(server, None, true, false)
+        Self::start(server, None, Kind { is_forgetful: true, ..Kind::default() })
     }
 
-    fn start(server: u16, stop: Option<StopAt>, is_forgetful: bool, is_pausing: bool) -> Self {
+    fn start(server: u16, stop: Option<StopAt>, kind: Kind) -> Self {
+        let Kind { is_forgetful, is_pausing, bytes_per_s } = kind;
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let (sender, stopped) = channel();
         let (resume, resumed) = sync_channel(1);
         let resumed = is_pausing.then_some(resumed);
         let requests = Vec::new();
-        let shared = Shared { server, is_forgetful, stop, seen: 0, requests, stopped: sender, resumed };
+        let shared =
+            Shared { server, is_forgetful, stop, seen: 0, requests, stopped: sender, bytes_per_s, resumed };
         let shared = Arc::new(Mutex::new(shared));
         let of_listener = Arc::clone(&shared);
         std::thread::spawn(move || {
@@ -94,7 +114,7 @@ fn pass(mut client: TcpStream, shared: &Mutex<Shared>) {
     let _ = client.set_read_timeout(Some(PATIENCE));
     let Some((head, body)) = request_of(&mut client) else { return };
     let first = head.lines().next().unwrap_or_default().to_owned();
-    let (server, is_forgetful, stops, is_done, stopped, resumed) = {
+    let (server, is_forgetful, stops, is_done, stopped, resumed, bytes_per_s) = {
         let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |stop: &StopAt| first.starts_with(stop.method) && first.contains(stop.part);
         let stop = shared.stop.filter(is_it);
@@ -103,8 +123,15 @@ fn pass(mut client: TcpStream, shared: &Mutex<Shared>) {
         shared.requests.push(first);
         let is_done = stop.is_some_and(|stop| stop.is_done);
         let resumed = if stops { shared.resumed.take() } else { None };
-        (shared.server, shared.is_forgetful, stops, is_done, shared.stopped.clone(), resumed)
+        let Shared { server, is_forgetful, bytes_per_s, .. } = *shared;
+        (server, is_forgetful, stops, is_done, shared.stopped.clone(), resumed, bytes_per_s)
     };
+    let wire = |bytes: usize| {
+        let Some(rate) = bytes_per_s else { return };
+        let _one = WIRE.lock().unwrap_or_else(PoisonError::into_inner);
+        pause(bytes as u64 * 1000 / rate);
+    };
+    wire(body.len());
     let holds = stops && resumed.is_none();
     if let Some(resumed) = resumed {
         let _ = stopped.send(());
@@ -133,6 +160,7 @@ fn pass(mut client: TcpStream, shared: &Mutex<Shared>) {
         let _ = stopped.send(());
         hold(&mut client);
     } else if done.is_ok() {
+        wire(answer.len());
         let _ = client.write_all(&answer);
     }
 }
@@ -143,7 +171,8 @@ fn hold(client: &mut TcpStream) {
     while matches!(client.read(&mut rest), Ok(read) if read > 0) {}
 }
 
-fn request_of(client: &mut TcpStream) -> Option<(String, Vec<u8>)> {
+/// Head and body of the next request; `None` if there is none.
+pub(super) fn request_of(client: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     let (mut bytes, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
     let end = loop {
         if let Some(at) = bytes.windows(4).position(|part| part == b"\r\n\r\n") {

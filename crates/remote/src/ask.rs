@@ -42,6 +42,11 @@ impl Ask {
         self
     }
 
+    pub(crate) fn headers(mut self, headers: HeaderMap) -> Self {
+        self.headers.extend(headers);
+        self
+    }
+
     pub(crate) fn body(self, body: String) -> Self {
         Self { body, ..self }
     }
@@ -50,6 +55,7 @@ impl Ask {
 /// What a store has answered.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
 
@@ -75,9 +81,8 @@ pub(crate) async fn answer(signer: &impl Sign, ask: &Ask) -> object_store::Resul
 }
 
 async fn sent(request: HttpRequest) -> Result<Answer, HttpError> {
-    let answer = SERVICE.call(request).await?;
-    let status = answer.status();
-    Ok(Answer { status, body: answer.into_body().bytes().await?.to_vec() })
+    let (head, body) = SERVICE.call(request).await?.into_parts();
+    Ok(Answer { status: head.status, headers: head.headers, body: body.bytes().await?.to_vec() })
 }
 
 impl Ask {

@@ -6,11 +6,12 @@ use std::io;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use iostall_model::backup::ObjectLock;
 use object_store::azure::{
     AzureAuthorizer, AzureConfigKey, AzureCredentialProvider, MicrosoftAzure, MicrosoftAzureBuilder,
 };
 use object_store::client::HttpRequest;
-use object_store::{ClientConfigKey, HeaderValue};
+use object_store::{ClientConfigKey, HeaderMap, HeaderValue};
 use ureq::http::Method;
 use ureq::http::header::{AUTHORIZATION, CONTENT_LENGTH, IF_NONE_MATCH};
 use url::{Host, Url};
@@ -18,6 +19,7 @@ use url::{Host, Url};
 use crate::ask::{Ask, Sign};
 use crate::error::{AZURE, OF_ACCOUNT, OF_AZURE_ENDPOINT, of_store, refused};
 use crate::http::{Amend, Connector, SERVICE};
+use crate::lock::azure_headers_of;
 use crate::wait::retry;
 
 /// What its addresses begin with.
@@ -30,8 +32,10 @@ const EMULATOR_URL: &str = "AZURITE_BLOB_STORAGE_URL";
 
 /// A container.
 pub(crate) struct Container {
+    name: String,
     access: Access,
     url: Url,
+    place: Place,
 }
 
 /// Who makes the requests.
@@ -39,6 +43,8 @@ pub(crate) struct Container {
 struct Access {
     account: String,
     credentials: AzureCredentialProvider,
+    /// What is added to each request that makes a blob.
+    lock: HeaderMap,
 }
 
 impl fmt::Debug for Access {
@@ -50,14 +56,29 @@ impl fmt::Debug for Access {
 /// A client of the container of this name, with address and keys from the environment. Asks no server.
 pub(crate) fn open(name: &str) -> io::Result<(MicrosoftAzure, Container)> {
     let place = Place::of_environment()?;
-    let built = |builder: MicrosoftAzureBuilder| builder.build().map_err(|error| of_store(&error, &AZURE));
     let credentials = Arc::clone(built(place.builder(name))?.credentials());
-    let access = Access { account: place.account.clone(), credentials: Arc::clone(&credentials) };
-    let service = Connector(SERVICE.amended(Arc::new(access.clone())));
-    let store = built(place.builder(name).with_credentials(credentials).with_http_connector(service))?;
-    let mut url = place.url;
+    let access = Access { account: place.account.clone(), credentials, lock: HeaderMap::new() };
+    let mut url = place.url.clone();
     extend(&mut url, [name]);
-    Ok((store, Container { access, url }))
+    let container = Container { name: name.to_owned(), access, url, place };
+    Ok((container.client(HeaderMap::new())?, container))
+}
+
+fn built(builder: MicrosoftAzureBuilder) -> io::Result<MicrosoftAzure> {
+    builder.build().map_err(|error| of_store(&error, &AZURE))
+}
+
+impl Container {
+    /// A client that gives what it writes this lock.
+    pub(crate) fn locking(&self, lock: &ObjectLock) -> io::Result<MicrosoftAzure> {
+        self.client(azure_headers_of(lock))
+    }
+
+    fn client(&self, lock: HeaderMap) -> io::Result<MicrosoftAzure> {
+        let access = Access { lock, ..self.access.clone() };
+        let builder = self.place.builder(&self.name).with_credentials(Arc::clone(&access.credentials));
+        built(builder.with_http_connector(Connector(SERVICE.amended(Arc::new(access)))))
+    }
 }
 
 /// The account, and the address of its containers, as the library makes it from the environment.
@@ -154,12 +175,18 @@ impl Sign for Container {
 
 #[async_trait]
 impl Amend for Access {
-    /// The list of blocks that makes a blob gets the condition that nothing has its name: the library has no option for it.
+    /// The list of blocks that makes a blob gets the condition that nothing has its name, and what makes a blob its lock: the library
+    /// has no option for either.
     async fn amend(&self, request: &mut HttpRequest) -> object_store::Result<()> {
-        if !completes_a_blob(request) {
+        let completes = completes_a_blob(request);
+        let is_locked = !self.lock.is_empty() && (completes || puts_a_blob(request));
+        if !completes && !is_locked {
             return Ok(());
         }
-        request.headers_mut().insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
+        if completes {
+            request.headers_mut().insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
+        }
+        request.headers_mut().extend(self.lock.clone());
         let signature = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         // Of the kinds of credentials, only a key signs the headers of a request.
         if signature.is_some_and(|text| text.starts_with("SharedKey ")) {
@@ -175,6 +202,10 @@ fn completes_a_blob(request: &HttpRequest) -> bool {
     request.method() == Method::PUT && query.split('&').any(|part| part == "comp=blocklist")
 }
 
+fn puts_a_blob(request: &HttpRequest) -> bool {
+    request.method() == Method::PUT && request.headers().contains_key("x-ms-blob-type")
+}
+
 #[cfg(test)]
 mod tests {
     use object_store::StaticCredentialProvider;
@@ -185,7 +216,7 @@ mod tests {
 
     fn amended(method: Method, query: &str, credential: AzureCredential) -> HttpRequest {
         let credentials: AzureCredentialProvider = Arc::new(StaticCredentialProvider::new(credential));
-        let access = Access { account: "a".to_owned(), credentials };
+        let access = Access { account: "a".to_owned(), credentials, lock: HeaderMap::new() };
         let url = format!("https://a.blob.core.windows.net/c/k{query}");
         let mut request = Ask::new(method, &Key::from("k")).to(Url::parse(&url).unwrap()).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

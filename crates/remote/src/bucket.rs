@@ -16,7 +16,7 @@ use crate::ask::{Answer, Ask, Signed, answer};
 use crate::azure::{self, Container};
 use crate::error::{self, Hints, element, of_answer, of_store, refused};
 use crate::http::{Connector, SERVICE};
-use crate::lock::{CONTENT_MD5, headers_of, md5_of};
+use crate::lock::{CONTENT_MD5, azure_headers_of, azure_locks, headers_of, md5_of, until_of};
 use crate::receiver;
 use crate::wait::{retry, wait};
 
@@ -144,11 +144,17 @@ impl Bucket {
     /// What writes an object, with this lock if there is one.
     pub(crate) fn writers(&self, lock: Option<&ObjectLock>) -> io::Result<Writers> {
         let plain = || Writers { begins: Arc::clone(&self.store), continues: Arc::clone(&self.store) };
-        let Service::S3(s3) = &self.service else {
-            return match lock {
-                Some(_) => Err(refused("what is there cannot be locked", Some(self.hints().lock))),
-                None => Ok(plain()),
-            };
+        let s3 = match (&self.service, lock) {
+            (Service::S3(s3), _) => s3,
+            (_, None) => return Ok(plain()),
+            (Service::Azure(container), Some(lock)) => {
+                // The last request makes the blob, and gives it its lock.
+                let locking: Arc<dyn Store> = Arc::new(container.locking(lock)?);
+                return Ok(Writers { begins: Arc::clone(&locking), continues: locking });
+            }
+            (Service::Plain, Some(_)) => {
+                return Err(refused("what is there cannot be locked", Some(self.hints().lock)));
+            }
         };
         if lock.is_none() && !self.wants_checksums(s3)? {
             return Ok(plain());
@@ -183,6 +189,13 @@ impl Bucket {
         Ok(*s3.wants_checksums.get_or_init(|| wants))
     }
 
+    /// Removes the parts that were uploaded for this name, where no request does that: they are left out of what gets the name, which is
+    /// deleted.
+    pub(crate) fn discard(&self, key: &Key) -> io::Result<()> {
+        self.wait(self.store.complete_multipart(key, &String::new(), Vec::new()))?;
+        self.delete(key)
+    }
+
     /// Deletes the version that has this name now.
     pub(crate) fn delete_version(&self, key: &Key, version: &str) -> io::Result<()> {
         let delete = Ask::new(Method::DELETE, key);
@@ -198,9 +211,13 @@ impl Bucket {
 
     /// Whether objects in it can be locked; `None` if this account may not ask.
     pub(crate) fn can_be_locked(&self) -> io::Result<Option<bool>> {
-        let Service::S3(_) = &self.service else { return Ok(Some(false)) };
+        match &self.service {
+            Service::S3(_) => {}
+            Service::Azure(_) => return self.azure_can_be_locked(),
+            Service::Plain => return Ok(Some(false)),
+        }
         let ask = Ask::new(Method::GET, &Key::default()).query("object-lock", "");
-        let Answer { status, body } = self.answer(&ask)?;
+        let Answer { status, body, .. } = self.answer(&ask)?;
         let text = String::from_utf8_lossy(&body);
         let failed = || of_answer(status, &body, self.hints());
         Ok(match status {
@@ -216,12 +233,36 @@ impl Bucket {
         })
     }
 
+    fn azure_can_be_locked(&self) -> io::Result<Option<bool>> {
+        let ask = Ask::new(Method::GET, &Key::default()).query("restype", "container");
+        let Answer { status, headers, body } = self.answer(&ask)?;
+        match status {
+            StatusCode::OK => Ok(Some(azure_locks(&headers))),
+            StatusCode::FORBIDDEN => Ok(None),
+            _ => Err(of_answer(status, &body, self.hints())),
+        }
+    }
+
+    /// Locks an object that is there.
+    pub(crate) fn lock(&self, key: &Key, lock: &ObjectLock) -> io::Result<()> {
+        let ask = match &self.service {
+            Service::Azure(_) => Ask::new(Method::PUT, key)
+                .query("comp", "immutabilityPolicies")
+                .headers(azure_headers_of(lock)),
+            Service::S3(_) | Service::Plain => retention(key, lock),
+        };
+        self.ask(&ask).map(drop)
+    }
+
     /// The answer to a request that the library does not know.
     fn answer(&self, ask: &Ask) -> io::Result<Answer> {
         match &self.service {
             Service::S3(s3) => self.wait(answer(&s3.signed, ask)),
             Service::Azure(container) => self.wait(answer(&**container, ask)),
-            Service::Plain => Ok(Answer { status: StatusCode::NOT_IMPLEMENTED, body: Vec::new() }),
+            Service::Plain => {
+                let (headers, body) = (HeaderMap::new(), Vec::new());
+                Ok(Answer { status: StatusCode::NOT_IMPLEMENTED, headers, body })
+            }
         }
     }
 
@@ -230,6 +271,18 @@ impl Bucket {
         let Answer { status, body, .. } = self.answer(ask)?;
         if status.is_success() { Ok(body) } else { Err(of_answer(status, &body, self.hints())) }
     }
+}
+
+/// The request that locks an object of S3 that is there.
+fn retention(key: &Key, lock: &ObjectLock) -> Ask {
+    let body = format!(
+        "<Retention xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Mode>{}</Mode>\
+         <RetainUntilDate>{}</RetainUntilDate></Retention>",
+        lock.mode.of_store(),
+        until_of(lock)
+    );
+    let digest = md5_of(body.as_bytes());
+    Ask::new(Method::PUT, key).query("retention", "").header(CONTENT_MD5, digest).body(body)
 }
 
 impl S3 {

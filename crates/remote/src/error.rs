@@ -46,7 +46,8 @@ pub(crate) static AZURE: Hints = Hints {
     network: "check AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ENDPOINT and the network; without a key or a token the cloud's own \
               metadata service is asked for one",
     http: "name an https:// address in AZURE_STORAGE_ENDPOINT, or set AZURE_ALLOW_HTTP=true to send everything unencrypted",
-    lock: "leave out --lock",
+    lock: "lock backups in a container that has version-level immutability enabled, with an account that may set policies of its blobs, or \
+           leave out --lock",
 };
 
 pub(crate) const OF_ACCOUNT: &str =

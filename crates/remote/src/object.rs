@@ -10,13 +10,10 @@ use iostall_model::backup::{ObjectLock, Protection};
 use jiff::Timestamp;
 use object_store::path::Path as Key;
 use object_store::{GetOptions, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
-use ureq::http::Method;
 
-use crate::ask::Ask;
 use crate::azure;
 use crate::bucket::Bucket;
 use crate::error::{OF_ADDRESS, OF_APPEND_ONLY, OF_OTHERS, refused};
-use crate::lock::{CONTENT_MD5, md5_of, until_of};
 use crate::receiver;
 use crate::upload::Upload;
 
@@ -171,7 +168,7 @@ impl Object {
         if is_locked(&self.facts()?) {
             return Ok(());
         }
-        self.bucket.ask(&retention(&self.key, lock))?;
+        self.bucket.lock(&self.key, lock)?;
         if is_locked(&self.facts()?) {
             return Ok(());
         }
@@ -219,6 +216,11 @@ impl Object {
     /// Begins to write it, locked if there is a lock. It is not there before all of it is.
     pub fn upload(&self, lock: Option<&ObjectLock>) -> io::Result<Upload> {
         Upload::begin(&self.bucket, &self.key, lock)
+    }
+
+    /// Begins to write what never becomes an object, to see how fast that is. It must have a name that nothing else has.
+    pub fn upload_trial(&self) -> io::Result<Upload> {
+        Upload::begin_trial(&self.bucket, &self.key)
     }
 }
 
@@ -272,16 +274,4 @@ impl ObjectReader {
     pub fn failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-}
-
-/// The request that locks an object that is there.
-fn retention(key: &Key, lock: &ObjectLock) -> Ask {
-    let body = format!(
-        "<Retention xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Mode>{}</Mode>\
-         <RetainUntilDate>{}</RetainUntilDate></Retention>",
-        lock.mode.of_store(),
-        until_of(lock)
-    );
-    let digest = md5_of(body.as_bytes());
-    Ask::new(Method::PUT, key).query("retention", "").header(CONTENT_MD5, digest).body(body)
 }

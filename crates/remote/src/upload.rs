@@ -20,7 +20,7 @@ use crate::wait::wait;
 /// Parts of one upload that are on their way at the same time, beside the one that is being filled.
 const PARTS_AT_ONCE: usize = 3;
 
-/// An object that is being written. Unless it is completed, its parts are removed when it is dropped.
+/// An object that is being written. Unless it is completed, its parts are removed when it is dropped, or by the store after a week.
 pub struct Upload {
     store: Arc<dyn Store>,
     hints: &'static Hints,
@@ -28,6 +28,8 @@ pub struct Upload {
     id: String,
     filling: Mutex<Filling>,
     shared: Arc<Shared>,
+    /// Where parts stay that nobody gives up, if they are not to.
+    discards: Option<Bucket>,
 }
 
 /// The part that is being filled.
@@ -88,7 +90,15 @@ impl Upload {
             id,
             filling: Mutex::new(filling),
             shared: Arc::new(shared),
+            discards: None,
         })
+    }
+
+    /// Begins one that is never to be completed, and of which nothing stays in the store. Nothing else may have its name.
+    pub(crate) fn begin_trial(bucket: &Bucket, key: &Key) -> io::Result<Self> {
+        let mut upload = Self::begin(bucket, key, None)?;
+        upload.discards = bucket.forgets_uploads().then(|| bucket.clone());
+        Ok(upload)
     }
 
     /// Takes bytes that belong at `offset`, which must be where the last ones ended; returns how many of them. None are taken
@@ -198,6 +208,10 @@ impl Drop for Upload {
         if !filling.is_completed {
             // Already failing, or a trial: parts that stay are invisible, and go with the next backup to this name.
             let _ = wait(self.store.abort_multipart(&self.key, &self.id), self.hints);
+            if let Some(bucket) = &self.discards {
+                // Or they go after a week.
+                let _ = bucket.discard(&self.key);
+            }
         }
     }
 }

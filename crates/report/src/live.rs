@@ -10,7 +10,7 @@ use iostall_model::sync::SyncStep;
 use iostall_model::transfer::LimitSide;
 use iostall_model::{PartAlone, TunePart};
 use iostall_session::event::{
-    Part, Phase, ProgressNow, RunProgress, SpanProgress, Speed, TunePlan, WholeBackup,
+    Part, Phase, ProgressNow, RunProgress, SpanProgress, Speed, TrialPlace, TunePlan, WholeBackup,
 };
 use jiff::Timestamp;
 
@@ -45,8 +45,16 @@ pub fn tune_begun(plan: &TunePlan) -> String {
     let writes = match (plan.trial_bytes_max, plan.whole) {
         (0, None) => "writes nothing".to_owned(),
         (bytes, None) => {
-            let place = if plan.is_restore { "below --to" } else { "beside the stripes" };
-            format!("writes up to {} at a time {place}, and removes it", ByteCount(bytes))
+            let bytes = ByteCount(bytes);
+            match plan.place {
+                TrialPlace::Beside => {
+                    format!("writes up to {bytes} at a time beside the stripes, and removes it")
+                }
+                TrialPlace::Restored => format!("writes up to {bytes} at a time below --to, and removes it"),
+                TrialPlace::Uploads => {
+                    format!("sends up to {bytes} at a time in uploads that are never completed")
+                }
+            }
         }
         (0, Some(whole)) => format!("{}, to NUL", whole_backups(whole)),
         (_, Some(whole)) => {

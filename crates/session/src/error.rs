@@ -91,8 +91,6 @@ pub enum SessionError {
     TuneDatabase { named: String },
     #[error("{} is an increment, and restores are tried with whole sets", named.display())]
     TuneIncrement { named: PathBuf },
-    #[error("{} is no file: tune tries targets on this machine", target.display())]
-    TuneObject { target: PathBuf },
     #[error("{} has nothing to read", named.display())]
     TuneEmpty { named: PathBuf },
     #[error(
@@ -282,9 +280,6 @@ impl SessionError {
             Self::TuneStream => "name a file or a directory with content like that of the stream",
             Self::TuneDatabase { .. } => {
                 "name its data directory: it is only read, and the server may go on; then put its address into the line that is printed"
-            }
-            Self::TuneObject { .. } => {
-                "`--to null:` tries reading and compressing, and `backup create --stats 10` shows what the store takes"
             }
             Self::TuneIncrement { .. } => "name the set that it is based on: what suits one suits the other",
             Self::TuneEmpty { .. } => "name files with data",

@@ -117,8 +117,19 @@ pub struct TunePlan {
     pub trial_bytes_max: u64,
     /// What a trial is, where it is a whole backup that a server makes.
     pub whole: Option<WholeBackup>,
-    /// Whether restores are tried, which write to a place of their own.
-    pub is_restore: bool,
+    /// Where trials write.
+    pub place: TrialPlace,
+}
+
+/// Where trials leave what they move, for a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrialPlace {
+    /// Beside the stripes.
+    Beside,
+    /// In a store, in uploads that are never completed.
+    Uploads,
+    /// Below the place of restores.
+    Restored,
 }
 
 /// A backup of which a server can make no part alone.

@@ -24,12 +24,14 @@ const BUDGET_MAX: Nanos = Nanos(86_400_000_000_000);
     iostall backup tune --to /b1/shop.iob --to /b2/shop.iob /var/lib/shop\n  \
     iostall backup tune --budget 10m --compress zstd:1 --to /b1/shop.iob /var/lib/shop\n  \
     iostall backup tune --to null: /var/lib/shop                without targets\n  \
+    iostall backup tune --budget 10m --to s3://backups/db1/shop.iob /var/lib/shop             with the network to a store\n  \
     iostall backup tune --sqlserver sqlserver://backup@db1 --database sales --budget 2h       SQL Server's own BACKUP\n\n\
     First source, CPU and each target are measured alone; then stripes, buffers, transfer, frame and compression are tried\n\
     together; last, the best few are compared with the defaults, again and again in turn. What you give is kept. The answer\n\
     is a command line, or that the defaults are as good: both are exit status 0.\n\n\
     The source is only read. Trials write up to 1 GiB at a time (at most a quarter of the free space) to new files beside the\n\
-    stripes, named .NAME.SETID.partial, and remove them; no file that exists is touched.\n\n\
+    stripes, named .NAME.SETID.partial, and remove them; no file that exists is touched. To a store they send parts of\n\
+    uploads that are never completed.\n\n\
     With --sqlserver each trial is a whole backup that the server makes with COPY_ONLY, to NUL or over the trial before in the\n\
     files that --to names. Those must not be there before; they stay, because no statement deletes them.")]
 pub(crate) struct TuneArgs {
@@ -83,6 +85,9 @@ pub(crate) struct TuneArgs {
     /// Make the trials with CHECKSUM
     #[arg(long, requires = "sqlserver", help_heading = "SQL Server")]
     pub(crate) checksum: bool,
+    /// Show the buffers and steps of the first trial, which has the defaults: trace flags as for `backup run` (sysadmin; for tests)
+    #[arg(long, requires = "sqlserver", help_heading = "SQL Server")]
+    pub(crate) trace_flags: bool,
     #[command(flatten)]
     pub(crate) speed: SpeedArgs,
 

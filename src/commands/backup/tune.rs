@@ -44,6 +44,7 @@ fn of_server(args: &TuneArgs, url: &str, global: &GlobalArgs, printer: &Printer)
         statement: args.statement(),
         budget: args.budget,
         memory_bytes: args.memory.map(ByteCount::bytes),
+        trace_flags: args.trace_flags,
     };
     let run = sqlserver::tune(&request, begin_transfer(None, printer)?, printer)?;
     Ok(give(run, &Delivery::new(&outputs, &args.output, printer), &mut writer))

@@ -8,7 +8,7 @@ use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
 use crate::profile::Profile;
-use crate::sqlserver_backup::ServerVersion;
+use crate::sqlserver_backup::{BackupTrace, ServerVersion};
 use crate::summary::Summary;
 use crate::transfer::is_zero;
 
@@ -85,6 +85,9 @@ pub struct TunedServer {
     /// Files that the trials wrote and that no server deletes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files_left: Vec<String>,
+    /// What the server said of its own work on the first trial, which has the defaults, if it was asked to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<BackupTrace>,
 }
 
 /// A part of the way of a backup, measured without the others.
@@ -172,6 +175,8 @@ pub enum TuneLimit {
     Source,
     Cpu,
     Target,
+    /// The way to a store or from it, and the store at its end.
+    Network,
     /// Settings with more memory were left out.
     Memory,
     /// Source and target are on one file system, and each gets only a part of what the device can do.

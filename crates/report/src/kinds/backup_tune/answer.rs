@@ -33,6 +33,7 @@ pub(super) fn answer(tune: &BackupTuneOutcome) -> String {
         }
         TuneLimit::Cpu => "the CPU limits",
         TuneLimit::Target => "the target limits",
+        TuneLimit::Network => "the network limits, or the store at its end",
         TuneLimit::Memory => "the memory for buffers limits",
         TuneLimit::SharedDevice => "source and target share a device, which limits",
     });

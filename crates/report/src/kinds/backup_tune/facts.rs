@@ -2,6 +2,7 @@
 
 use iostall_model::{BackupTuneOutcome, TunedServer};
 
+use super::super::sqlserver_trace;
 use crate::fact::Fact;
 use crate::format::{bytes, count, duration, shown};
 
@@ -23,13 +24,16 @@ pub(super) fn facts(tune: &BackupTuneOutcome) -> Vec<Fact> {
     }
     if tune.trial_bytes_max > 0 {
         let most = bytes(tune.trial_bytes_max);
+        let is_to_store = tune.targets.iter().any(|target| target.contains("://"));
         let place = match &tune.restore {
+            None if is_to_store => "in uploads that were never completed".to_owned(),
             Some(_) => {
                 format!("below {}", tune.targets.first().map(|place| shown(place)).unwrap_or_default())
             }
             None => "beside the stripes".to_owned(),
         };
-        facts.push(Fact::new("written", format!("up to {most} at a time {place}, and removed")));
+        let (verb, end) = if is_to_store { ("sent", "") } else { ("written", ", and removed") };
+        facts.push(Fact::new(verb, format!("up to {most} at a time {place}{end}")));
     }
     let workers = tune.worker_count;
     facts.push(Fact::new("workers", workers.to_string()));
@@ -49,6 +53,7 @@ fn server_facts(server: &TunedServer) -> Vec<Fact> {
         .map(|seconds| format!("; the newest one before them took {}", duration(seconds as f64 * 1e9)));
     let backups = format!("{} whole ones with COPY_ONLY{}", count(server.backups), past.unwrap_or_default());
     facts.push(Fact::new("backups", backups));
+    facts.extend(server.trace.as_ref().and_then(sqlserver_trace::buffers));
     facts.push(Fact::new("T-SQL", one_line(&server.statement)));
     facts.extend(server.script.as_ref().map(|script| Fact::new("maintenance script", one_line(script))));
     let left = server.files_left.iter();

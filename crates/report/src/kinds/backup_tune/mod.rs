@@ -5,12 +5,14 @@ mod facts;
 mod tables;
 
 use iostall_measure::foreign::shell_word;
+use iostall_model::sqlserver_backup::BackupTrace;
 use iostall_model::{BackupTuneOutcome, Run, TuneAnswer, TuneLimit, TunePart, TunedSetting};
 
 use self::answer::{answer, of_what, times};
 use self::facts::facts;
 use self::tables::{alone, restores_tried, tried};
 use super::moved::NoSpans;
+use super::sqlserver_trace;
 use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
 use crate::report::{Field, Report, Series};
 use crate::section::{Note, Section, Tile};
@@ -92,15 +94,27 @@ fn section(tune: &BackupTuneOutcome) -> Section {
         subtitle: headline(tune),
         notes: notes(tune),
         results: if tune.restore.is_some() { restores_tried(tune) } else { tried(tune) },
-        tables: alone(tune).into_iter().collect(),
+        tables: alone(tune)
+            .into_iter()
+            .chain(trace(tune).into_iter().flat_map(sqlserver_trace::tables))
+            .collect(),
         facts: facts(tune),
         command: tune.command.iter().map(|word| shell_word(word)).collect(),
         ..Section::default()
     }
 }
 
+fn trace(tune: &BackupTuneOutcome) -> Option<&BackupTrace> {
+    tune.server.as_ref()?.trace.as_ref()
+}
+
 fn notes(tune: &BackupTuneOutcome) -> Vec<Note> {
     let mut notes = Vec::new();
+    if trace(tune).is_some() {
+        notes.push(Note::plain(
+            "What the server said is of the first trial, which had the defaults.".to_owned(),
+        ));
+    }
     if tune.limit == Some(TuneLimit::Memory) {
         notes.push(Note::plain(format!(
             "Settings with more than {} of buffers were not tried; --memory allows more.",

@@ -117,6 +117,9 @@ pub(super) fn alone(tune: &BackupTuneOutcome) -> Option<Table> {
             }
             TunePart::Source => ("source".to_owned(), "read, not stored"),
             TunePart::Cpu => (format!("CPU, {}", shown(&one.name)), "of the source, from memory"),
+            TunePart::Target if one.name.contains("://") => {
+                (shown(&one.name), "sent through the network from memory")
+            }
             TunePart::Target => (shown(&one.name), "written from memory"),
             TunePart::Targets => ("all targets".to_owned(), "written at the same time"),
         };

@@ -3,7 +3,7 @@
 use iostall_measure::Nanos;
 use iostall_stats::halving::neighbours;
 
-use crate::event::TunePlan;
+use crate::event::{TrialPlace, TunePlan};
 
 /// The settings that can be tried.
 #[derive(Clone, Debug)]
@@ -82,7 +82,7 @@ impl<S> Grid<S> {
             memory_bytes_max,
             trial_bytes_max,
             whole: None,
-            is_restore: false,
+            place: TrialPlace::Beside,
         }
     }
 

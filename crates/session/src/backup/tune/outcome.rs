@@ -13,7 +13,7 @@ use super::grid::Grid;
 use super::parts::Parts;
 use super::request::TuneRequest;
 use super::search::Searched;
-use super::tuner::targets_of;
+use super::tuner::{is_to_store, targets_of};
 use crate::transfer::Transfer;
 
 /// Everything that is known at the end, however early that came.
@@ -83,6 +83,9 @@ impl Found<'_> {
         match self.parts.limit(whole, &setting.compression.to_string(), &places, share) {
             Some(TunePart::Source) => Some(TuneLimit::Source),
             Some(TunePart::Cpu) => Some(TuneLimit::Cpu),
+            Some(TunePart::Target | TunePart::Targets) if is_to_store(&self.request.targets) => {
+                Some(TuneLimit::Network)
+            }
             Some(TunePart::Target | TunePart::Targets) => Some(TuneLimit::Target),
             None if self.grid.is_at_memory_limit(best) => Some(TuneLimit::Memory),
             None if self.shares_a_device(&places) => Some(TuneLimit::SharedDevice),

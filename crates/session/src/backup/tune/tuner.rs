@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use iostall_engine::files;
 use iostall_host::memory_available_bytes;
+use iostall_measure::Nanos;
 use iostall_measure::foreign::without_passwords;
 use iostall_model::backup::BackupSettings;
 use iostall_remote::is_object;
@@ -19,13 +20,15 @@ use super::request::TuneRequest;
 use super::search::{Searched, Seen, search_within};
 use crate::backup::database::DatabaseSource;
 use crate::error::SessionError;
-use crate::event::{Observer, TunePlan};
+use crate::event::{Observer, TrialPlace, TunePlan};
 use crate::transfer::Transfer;
 
 /// The most that one trial writes beside the stripes.
 const TRIAL_BYTES_MAX: u64 = 1 << 30;
 /// A trial of less says nothing about a device.
 const TRIAL_BYTES_MIN: u64 = 16 << 20;
+/// What a trial sends to a store for each stripe at least: two parts of an upload.
+const STORE_STRIPE_BYTES_MIN: u64 = 16 << 20;
 /// A small source is moved at most this often, or up to so many bytes, in one trial.
 const TIMES_MAX: u64 = 4;
 const SMALL_SOURCE_BYTES: u64 = 64 << 20;
@@ -48,14 +51,13 @@ pub(super) struct Tuner<'r> {
     /// The targets by their place in the request, the fastest first.
     pub(super) order: Vec<usize>,
     trials: u32,
+    /// The fastest trial to a store so far, bytes of the source a second.
+    to_store_bytes_per_s: f64,
 }
 
 impl<'r> Tuner<'r> {
     pub(super) fn new(request: &'r TuneRequest, transfer: &Transfer) -> Result<Self, SessionError> {
         refuse_what_is_read_once(&request.sources)?;
-        if let Some(target) = request.targets.iter().find(|target| is_object(target)) {
-            return Err(SessionError::TuneObject { target: target.clone() });
-        }
         check_targets(&request.targets)?;
         let paths = request.sources.iter().cloned().map(SourceRequest::Path).collect();
         let sample = Sample::of(&prepare(paths, &request.targets, transfer.progress())?);
@@ -64,8 +66,8 @@ impl<'r> Tuner<'r> {
                 named: request.sources.first().cloned().unwrap_or_default(),
             });
         }
-        let trial_bytes =
-            trial_bytes(sample.bytes(), request.targets.iter().map(|target| directory_of(target)))?;
+        let files = request.targets.iter().filter(|target| !is_object(target));
+        let trial_bytes = trial_bytes(sample.bytes(), files.map(|target| directory_of(target)))?;
         let mut tuner = Self {
             request,
             sample,
@@ -74,6 +76,7 @@ impl<'r> Tuner<'r> {
             cancel: transfer.progress().cancel_flag(),
             order: (0..request.targets.len()).collect(),
             trials: 0,
+            to_store_bytes_per_s: 0.0,
         };
         tuner.default = tuner.as_given().settings()?;
         Ok(tuner)
@@ -136,7 +139,12 @@ impl<'r> Tuner<'r> {
     /// What is about to be done.
     pub(super) fn plan(&self, grid: &Grid<Setting>, memory_bytes_max: u64) -> TunePlan {
         let trial_bytes_max = if self.request.targets.is_empty() { 0 } else { self.trial_bytes };
-        grid.plan(self.request.budget, memory_bytes_max, trial_bytes_max)
+        let plan = grid.plan(self.request.budget, memory_bytes_max, trial_bytes_max);
+        if is_to_store(&self.request.targets) {
+            TunePlan { place: TrialPlace::Uploads, ..plan }
+        } else {
+            plan
+        }
     }
 
     pub(super) fn search(
@@ -159,20 +167,41 @@ impl<'r> Tuner<'r> {
     ) -> Result<Seen, CreateError> {
         self.trials += 1;
         let feed = memory.map_or(Feed::Source(&self.sample, place_of(self.trials)), Feed::Memory);
-        let bytes = if options.targets.is_empty() { u64::MAX } else { self.trial_bytes };
-        let limit = TrialLimit { seconds, bytes };
+        let limit = TrialLimit { seconds, bytes: self.bytes_max(&options.targets, seconds) };
         match trial(options, feed, limit, Arc::clone(&self.cancel)) {
-            Ok(Trial { bytes_per_s, source_bytes, stored_bytes }) => Ok(Seen {
-                bytes_per_s: (bytes_per_s > 0.0).then_some(bytes_per_s),
-                source_bytes,
-                stored_bytes,
-                moved_s: None,
-            }),
+            Ok(Trial { bytes_per_s, source_bytes, stored_bytes }) => {
+                let bytes_per_s = (bytes_per_s > 0.0).then_some(bytes_per_s);
+                let rate = bytes_per_s.filter(|_| is_to_store(&options.targets));
+                self.to_store_bytes_per_s = self.to_store_bytes_per_s.max(rate.unwrap_or_default());
+                // A store had all of it at the end, however long that took.
+                let moved_s = rate.map(|rate| source_bytes as f64 / rate);
+                Ok(Seen { bytes_per_s, source_bytes, stored_bytes, moved_s })
+            }
             // A setting that this machine cannot have is a bad one, and no reason to stop.
             Err(CreateError::Buffers { .. } | CreateError::Engine(_)) => Ok(Seen::default()),
             Err(error) => Err(error),
         }
     }
+}
+
+impl Tuner<'_> {
+    /// The most that a trial moves to these targets in so many seconds. What waits for the network is in memory, and a trial ends when
+    /// the store has all of it: so it begins with little, and goes by what earlier ones have shown.
+    fn bytes_max(&self, targets: &[PathBuf], seconds: f64) -> u64 {
+        if targets.is_empty() {
+            return u64::MAX;
+        }
+        if !is_to_store(targets) {
+            return self.trial_bytes;
+        }
+        let at_rate = Nanos::from_seconds(self.to_store_bytes_per_s * seconds / 1e9).nanos();
+        at_rate.max(STORE_STRIPE_BYTES_MIN * targets.len() as u64).min(self.trial_bytes)
+    }
+}
+
+/// Whether they are objects of a store; all of them are, or none.
+pub(super) fn is_to_store(targets: &[PathBuf]) -> bool {
+    targets.first().is_some_and(|target| is_object(target))
 }
 
 /// The places of a setting's targets, in the order in which they were named.

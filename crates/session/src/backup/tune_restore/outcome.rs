@@ -4,6 +4,7 @@ use std::path::Path;
 
 use iostall_engine::files;
 use iostall_model::{BackupTuneOutcome, TuneAnswer, TuneLimit, TunePart, TunedRestore, TunedSetting};
+use iostall_remote::is_object;
 
 use super::axes::Setting;
 use super::parts::Parts;
@@ -75,6 +76,7 @@ impl Found<'_> {
     fn limit(&self, best: usize) -> Option<TuneLimit> {
         let whole = self.searched?.halving.tried().get(best)?.rate()?;
         match self.parts.limit(whole, self.tuner.sample.stored_share()) {
+            Some(TunePart::Source) if self.is_from_store() => Some(TuneLimit::Network),
             Some(TunePart::Source) => Some(TuneLimit::Source),
             Some(TunePart::Cpu) => Some(TuneLimit::Cpu),
             Some(TunePart::Target | TunePart::Targets) => Some(TuneLimit::Target),
@@ -82,6 +84,10 @@ impl Found<'_> {
             None if self.shares_a_device() => Some(TuneLimit::SharedDevice),
             None => None,
         }
+    }
+
+    fn is_from_store(&self) -> bool {
+        self.tuner.set.stripes.iter().any(|open| is_object(&open.stripe.path))
     }
 
     /// Whether a stripe is on the file system of the place.

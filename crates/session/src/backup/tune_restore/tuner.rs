@@ -14,7 +14,7 @@ use crate::backup::tune::grid::Grid;
 use crate::backup::tune::search::{Searched, Seen, search_within};
 use crate::backup::tune::tuner::{memory_max, place_of, trial_bytes};
 use crate::error::{SessionError, UseCaseError};
-use crate::event::{Observer, TunePlan};
+use crate::event::{Observer, TrialPlace, TunePlan};
 use crate::transfer::Transfer;
 
 /// Makes trials.
@@ -71,7 +71,7 @@ impl<'r> Tuner<'r> {
     /// What is about to be done.
     pub(super) fn plan(&self, grid: &Grid<Setting>, memory_bytes_max: u64) -> TunePlan {
         let plan = grid.plan(self.request.budget, memory_bytes_max, self.trial_bytes);
-        TunePlan { is_restore: true, ..plan }
+        TunePlan { place: TrialPlace::Restored, ..plan }
     }
 
     pub(super) fn search(

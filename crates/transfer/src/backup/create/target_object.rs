@@ -4,7 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use iostall_model::backup::ObjectLock;
+use iostall_engine::files::{path_bytes, path_from_bytes};
+use iostall_model::backup::{ObjectLock, SetId};
 use iostall_remote::{Object, Upload};
 
 use super::error::CreateError;
@@ -29,9 +30,23 @@ impl TargetObject {
         header: &StripeHeader,
         lock: Option<ObjectLock>,
     ) -> Result<Self, CreateError> {
+        Self::begin(target, header, lock, |object| object.upload(lock.as_ref()))
+    }
+
+    /// The same for what is thrown away: `target` is a name of its own.
+    pub(super) fn create_trial(target: &Path, header: &StripeHeader) -> Result<Self, CreateError> {
+        Self::begin(target, header, None, Object::upload_trial)
+    }
+
+    fn begin(
+        target: &Path,
+        header: &StripeHeader,
+        lock: Option<ObjectLock>,
+        upload: impl FnOnce(&Object) -> io::Result<Upload>,
+    ) -> Result<Self, CreateError> {
         let failed = |source| CreateError::system("begin to write", target)(source);
         let object = Object::at(target).map_err(failed)?;
-        let upload = object.upload(lock.as_ref()).map_err(failed)?;
+        let upload = upload(&object).map_err(failed)?;
         // It fits into the first part.
         upload.take(0, &header.encode()).map_err(failed)?;
         Ok(Self {
@@ -69,6 +84,13 @@ impl Drop for TargetObject {
             let _ = self.object.delete();
         }
     }
+}
+
+/// The name of a stripe of a trial, which no stripe of a backup has.
+pub(super) fn trial_path(target: &Path, set: SetId) -> PathBuf {
+    let mut name = path_bytes(Path::new(target.file_name().unwrap_or_default())).to_vec();
+    name.extend_from_slice(format!(".{set}.trial").as_bytes());
+    target.with_file_name(path_from_bytes(name))
 }
 
 /// Whether what is there begins as a stripe or a manifest does.

@@ -18,7 +18,7 @@ pub(super) use super::target_file::directory_of;
 use super::target_file::{
     NAME_BYTES_MAX, PARTIAL_BYTES, TargetFile, begins_with_mark, partial_path, remove_left_over, write_new,
 };
-use super::target_object::{self, TargetObject, is_there, put_manifest};
+use super::target_object::{self, TargetObject, is_there, put_manifest, trial_path};
 use crate::backup::format::StripeHeader;
 use crate::backup::places::is_same_place;
 use crate::backup::upload_note::{NoteObject, UploadNote};
@@ -206,20 +206,33 @@ impl Targets {
         let left = targets.iter().cloned().chain(manifests(targets)).filter(|path| !is_object(path));
         let left_bytes = left.map(|path| remove_left_over(&path)).sum();
         let notes = notes(set, targets)?;
-        let made = Self::create_beside(set, targets, lock, header)?;
-        Ok((Self { notes, ..made }, left_bytes))
-    }
-
-    /// Makes the stripes, each with its header, and touches nothing that is there.
-    pub(super) fn create_beside(
-        set: SetId,
-        targets: &[PathBuf],
-        lock: Option<ObjectLock>,
-        header: impl Fn(u16) -> StripeHeader,
-    ) -> Result<Self, CreateError> {
-        let mut made = Self { set, lock, stripes: Vec::with_capacity(targets.len()), notes: Vec::new() };
+        let mut made = Self { set, lock, stripes: Vec::with_capacity(targets.len()), notes };
         for (number, target) in (0..).zip(targets) {
             made.stripes.push(Target::create(target, set, lock, &header(number))?);
+        }
+        Ok((made, left_bytes))
+    }
+
+    /// Makes stripes that will be thrown away, each with its header, and touches nothing that is there. Objects have names of their
+    /// own: what was uploaded and not completed is nobody's in some stores.
+    pub(super) fn create_trial(
+        set: SetId,
+        targets: &[PathBuf],
+        header: impl Fn(u16) -> StripeHeader,
+    ) -> Result<Self, CreateError> {
+        let own_name = |target: &PathBuf| {
+            if is_object(target) { trial_path(target, set) } else { target.clone() }
+        };
+        let targets: Vec<PathBuf> = targets.iter().map(own_name).collect();
+        let notes = notes(set, &targets)?;
+        let mut made = Self { set, lock: None, stripes: Vec::with_capacity(targets.len()), notes };
+        for (number, target) in (0..).zip(&targets) {
+            let stripe = if is_object(target) {
+                Target::Object(TargetObject::create_trial(target, &header(number))?)
+            } else {
+                Target::create(target, set, None, &header(number))?
+            };
+            made.stripes.push(stripe);
         }
         Ok(made)
     }

@@ -1,5 +1,5 @@
 //! A piece of a backup that is thrown away, to see how fast the whole would be. It takes the path of a backup up to its names:
-//! the same reads, workers and stripes, whose files are removed at the end of the trial, however that ends.
+//! the same reads, workers and stripes, whose files are removed and whose uploads are given up at the end of the trial, however that ends.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -51,8 +51,7 @@ pub fn trial(
     let settings = shape.settings(options);
     let header = |stripe| stripe_header(set, stripe, &settings, 0, None);
     let is_to_null = options.targets.is_empty();
-    let targets =
-        if is_to_null { None } else { Some(Targets::create_beside(set, &options.targets, None, header)?) };
+    let targets = if is_to_null { None } else { Some(Targets::create_trial(set, &options.targets, header)?) };
     let progress = Progress::new(cancel);
     let writer = SetWriter::new(set, shape, options, sealer, targets, &progress)?;
     let mut run = Run { writer, shape, limit, progress: &progress, clock: MonotonicClock::new() };

@@ -52,7 +52,7 @@ pub fn tune(
         points: Vec::new(),
         blind_looks: 0,
     };
-    let mut trials = Trials::new(statement, follower, main, before.facts)?;
+    let mut trials = Trials::new(request, follower, main, before.facts)?;
     let mut tuned = Tuned::new(request, &trials)?;
     holds_by_estimate(request, &trials.figures)?;
     observer.on(&Event::TuneBegun(&tuned.plan(request, &trials.figures)));
@@ -63,7 +63,8 @@ pub fn tune(
         Err(SqlServerBackupError::Stopped { .. }) if transfer.progress().is_cancelled() => {}
         Err(error) => return Err(error),
     }
-    let warnings = if trials.knows_sizes() { Vec::new() } else { vec![no_sizes()] };
+    let mut warnings = if trials.knows_sizes() { Vec::new() } else { vec![no_sizes()] };
+    warnings.extend(trials.traced.as_ref().and_then(|traced| traced.as_ref().err()).cloned());
     let found = Found { request, server: &server, trials: &trials, tuned: &tuned };
     let outcome = found.outcome(&transfer);
     drop(trials);

@@ -60,6 +60,7 @@ impl Found<'_> {
                 statement: tsql::backup(&found),
                 script: maintenance_script(&found, false).ok(),
                 files_left: if self.trials.has_files { targets.clone() } else { Vec::new() },
+                trace: self.trials.traced.as_ref().and_then(|traced| traced.as_ref().ok()).cloned(),
             })),
             targets,
             worker_count: 0,

@@ -13,4 +13,6 @@ pub struct ServerTuneRequest {
     pub budget: Nanos,
     /// The most memory of the server for buffers.
     pub memory_bytes: Option<u64>,
+    /// Have the server say what it does in the first trial, by trace flags of its session.
+    pub trace_flags: bool,
 }

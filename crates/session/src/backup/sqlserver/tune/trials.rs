@@ -3,13 +3,18 @@
 use iostall_connect::SourceError;
 use iostall_connect::sqlserver::{BlockingConnection, Columns, Parameter};
 use iostall_engine::random_bytes;
-use iostall_model::sqlserver_backup::{BackupDevice, BackupStatement, ServerFacts, StatementCompression};
+use iostall_model::Warning;
+use iostall_model::sqlserver_backup::{
+    BackupDevice, BackupStatement, BackupTrace, ServerFacts, StatementCompression,
+};
 
 use super::axes::ServerSetting;
+use super::request::ServerTuneRequest;
 use crate::backup::sqlserver::error::SqlServerBackupError;
 use crate::backup::sqlserver::follow::{Answered, Follower};
 use crate::backup::sqlserver::run::cause;
 use crate::backup::sqlserver::server::{history, newest, number, text};
+use crate::backup::sqlserver::trace::{self, Flags};
 use crate::backup::sqlserver::tsql;
 use crate::backup::tune::search::Seen;
 
@@ -64,19 +69,23 @@ pub(super) struct Trials<'a> {
     /// By the server's clock.
     pub(super) spent_s: f64,
     pub(super) backups: u64,
+    /// Whether the next backup is to be traced.
+    traces: bool,
+    /// What was said of the one that was, or why nobody knows.
+    pub(super) traced: Option<Result<BackupTrace, Warning>>,
 }
 
 impl<'a> Trials<'a> {
     pub(super) fn new(
-        statement: &'a BackupStatement,
+        request: &'a ServerTuneRequest,
         follower: Follower<'a>,
         mut main: BlockingConnection,
         facts: ServerFacts,
     ) -> Result<Self, SqlServerBackupError> {
-        let figures = figures(&mut main, &statement.database);
+        let figures = figures(&mut main, &request.statement.database);
         let newest = newest(&mut main).ok();
         Ok(Self {
-            statement,
+            statement: &request.statement,
             facts,
             follower,
             figures,
@@ -86,6 +95,8 @@ impl<'a> Trials<'a> {
             has_files: false,
             spent_s: 0.0,
             backups: 0,
+            traces: request.trace_flags,
+            traced: None,
         })
     }
 
@@ -175,6 +186,8 @@ impl<'a> Trials<'a> {
 
     fn trial(&mut self, mut statement: BackupStatement) -> Result<Trial, SqlServerBackupError> {
         statement.set.name = Some("iostall backup tune".to_owned());
+        // Only now: looking at files may have cost the session.
+        let flags = std::mem::take(&mut self.traces).then(|| self.flags()).transpose()?;
         let begun_ns = self.follower.transfer.elapsed_ns();
         let rows = self.run("iostall:backup_trial", &tsql::trial(&statement))?;
         let ours_ms = (self.follower.transfer.elapsed_ns() - begun_ns) / 1_000_000;
@@ -182,6 +195,9 @@ impl<'a> Trials<'a> {
         let seconds = ms as f64 / 1000.0;
         self.spent_s += seconds;
         self.backups += 1;
+        if let Some(flags) = flags {
+            self.traced = Some(trace::found(flags, self.main.as_mut(), self.follower.server));
+        }
         let entry = match (self.newest, self.main.as_mut()) {
             (Some(newest), Some(main)) => history(main, &statement, newest).ok().flatten(),
             _ => None,
@@ -193,6 +209,14 @@ impl<'a> Trials<'a> {
         };
         self.newest = Some(i64::try_from(entry.backup_set_id).unwrap_or(i64::MAX));
         Ok(Trial { seconds, bytes: entry.bytes, stored_bytes: entry.stored_bytes.unwrap_or(entry.bytes) })
+    }
+
+    /// The trace flags, turned on in the session of the statements. Without the right to do so the search goes on.
+    fn flags(&mut self) -> Result<Result<Flags, SourceError>, SqlServerBackupError> {
+        let mut main = self.main()?;
+        let flags = Flags::on(&mut main, self.follower.session_id);
+        self.main = Some(main);
+        Ok(flags)
     }
 
     /// Refuses files that this search did not make. Before the first trial there must be none.
