@@ -19,7 +19,7 @@ use jiff::tz::TimeZone;
 
 use crate::cli::Command;
 use crate::commands::{
-    alerts, backup, collect, compare, completions, copy, diskspd, fsync, load, man, matrix, profile,
+    alerts, backup, collect, compare, completions, copy, diskspd, fleet, fsync, load, man, matrix, profile,
     reference, report, runs, store as store_command, sweep, top, verify, write,
 };
 use crate::failure::Status;
@@ -61,6 +61,7 @@ fn main() -> ExitCode {
         Command::Completions(args) => completions::run(args, &printer),
         Command::Man(args) => man::run(args, &printer),
         Command::Reference => reference::run(&printer),
+        Command::Fleet(args) => fleet::run(args, &printer),
         Command::Store(args) => store_command::run(args, &cli.global, &printer),
     };
     let status = result.unwrap_or_else(|error| {

@@ -7,7 +7,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 4] = [
     ("Measure", &["load", "diskspd", "sweep", "matrix", "fsync", "compare", "runs", "profile"]),
     ("Watch", &["collect", "top", "report", "alerts"]),
     ("Move", &["copy", "verify", "write", "backup"]),
-    ("Fleet", &["store"]),
+    ("Fleet", &["fleet", "store"]),
 ];
 
 /// clap puts all commands into one list; this help has a list for each group.

@@ -17,6 +17,7 @@ mod csv_error;
 pub mod exposition;
 pub mod fact;
 pub mod facts;
+pub mod fleet;
 pub mod format;
 pub mod forms;
 pub mod html;

@@ -11,6 +11,7 @@ mod drills;
 mod error;
 mod feed;
 mod file_watch;
+mod fleet;
 mod import;
 mod jobs;
 mod metrics;
@@ -36,6 +37,7 @@ pub use clock::{MachineClock, WatchClock};
 pub use collector::{CollectEvent, CollectObserver, Collector, Observers};
 pub use error::WatchError;
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};
+pub use fleet::initialise_repository;
 pub use import::{Import, ImportEvent, ManagementDatabase};
 pub use jobs::{
     Calendar, Job, JobEnd, JobReport, JobRunner, Jobs, ProcessRunner, RunningJob, units_text, write_units,
