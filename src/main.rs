@@ -19,8 +19,8 @@ use jiff::tz::TimeZone;
 
 use crate::cli::Command;
 use crate::commands::{
-    alerts, backup, collect, compare, completions, copy, diskspd, drive, fsync, load, man, matrix, profile,
-    reference, report, runs, store as store_command, sweep, top, verify, write,
+    alerts, backup, collect, compare, completions, copy, diskspd, drive, fleet, fsync, load, man, matrix,
+    profile, reference, report, runs, store as store_command, sweep, top, verify, write,
 };
 use crate::failure::Status;
 use crate::printer::Printer;
@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         Command::Completions(args) => completions::run(args, &printer),
         Command::Man(args) => man::run(args, &printer),
         Command::Reference => reference::run(&printer),
+        Command::Fleet(args) => fleet::run(args, &printer),
         Command::Store(args) => store_command::run(args, &cli.global, &printer),
     };
     let status = result.unwrap_or_else(|error| {

@@ -8,7 +8,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Watch", &["collect", "top", "report", "alerts"]),
     ("Move", &["copy", "verify", "write", "backup"]),
     ("Judge", &["drive"]),
-    ("Fleet", &["store"]),
+    ("Fleet", &["fleet", "store"]),
 ];
 
 /// clap puts all commands into one list; this help has a list for each group.

@@ -10,6 +10,7 @@ mod diskspd;
 mod drive;
 #[cfg(test)]
 mod examples;
+mod fleet;
 mod fsync;
 mod give_way;
 pub(crate) mod habits;
@@ -47,6 +48,7 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use drive::{DriveArgs, DriveCommand, EnduranceArgs};
+pub(crate) use fleet::{FleetArgs, FleetCommand, FleetInitArgs};
 pub(crate) use fsync::FsyncArgs;
 pub(crate) use give_way::GiveWayArgs;
 pub(crate) use load::{LoadArgs, OutputArgs};
@@ -140,6 +142,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// List, show, export and delete stored runs
     Runs(RunsArgs),
+    /// Keep the history of many servers in one central repository
+    Fleet(FleetArgs),
     /// Maintain the history of watched sources
     Store(StoreArgs),
     /// Run DiskSpd command lines on Linux, with DiskSpd's reports

@@ -18,6 +18,7 @@ pub mod endurance;
 pub mod exposition;
 pub mod fact;
 pub mod facts;
+pub mod fleet;
 pub mod format;
 pub mod forms;
 pub mod html;

@@ -10,6 +10,7 @@ use crate::batch_error::BatchError;
 use crate::document::DocumentError;
 use crate::entry::{Entry, RunNumber};
 use crate::identity::SourceId;
+use crate::repository_error::RepositoryError;
 use crate::selector::Selector;
 
 /// How many candidates [`StoreError::Ambiguous`] lists.
@@ -42,8 +43,14 @@ pub enum StoreError {
         /// Seconds waited.
         waited_s: u64,
     },
-    #[error("the store {path} has no source {id}")]
-    NoSource { path: PathBuf, id: SourceId },
+    #[error("the store {store} has no source {id}")]
+    NoSource {
+        /// Its path, or the URL of a repository.
+        store: String,
+        id: SourceId,
+    },
+    #[error(transparent)]
+    Repository(#[from] RepositoryError),
     #[error("a batch of samples cannot be read: {source}")]
     Batch { source: BatchError },
     #[error("cannot {action} the store {path}: {source}")]
@@ -96,6 +103,7 @@ impl StoreError {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Locked { .. } | Self::Full { .. } => true,
+            Self::Repository(error) => error.may_pass(),
             Self::Sqlite { source, .. } => {
                 matches!(source.sqlite_error_code(), Some(ErrorCode::SystemIoFailure))
             }
@@ -134,6 +142,7 @@ impl StoreError {
             Self::Document { source: DocumentError::Read(_), .. } => {
                 "export the document unchanged with `iostall runs export`".into()
             }
+            Self::Repository(error) => return error.hint(),
             Self::Sqlite { path, source, .. } => return sqlite_hint(path, source),
             Self::Exists { .. } | Self::Document { .. } | Self::NoSource { .. } | Self::Batch { .. } => {
                 return None;

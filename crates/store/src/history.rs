@@ -1,8 +1,12 @@
 //! Interface of a history: samples of watched sources, the intervals between them, and their roll-ups.
 
 mod batch;
+pub(crate) mod company;
+mod pending;
 mod retention;
 mod seams;
+mod series;
+mod utc_ns;
 mod watched;
 
 #[cfg(test)]
@@ -19,9 +23,12 @@ pub use crate::batch_error::BatchError;
 pub use crate::identity::{SeriesId, SourceId, StoreId};
 pub(crate) use batch::Builder;
 pub use batch::{Batch, RowColumns, SampleColumns, SeenWarning};
+pub(crate) use pending::{Pending, changes_since};
 pub use retention::Retention;
 pub use seams::Seams;
 pub(crate) use seams::ceiling;
+pub(crate) use series::Series;
+pub(crate) use utc_ns::{from_utc_ns, utc_ns};
 pub use watched::{Appended, ImportMark, RollupRow, Source, Watched};
 
 /// A store for the history of watched sources.

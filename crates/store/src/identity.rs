@@ -20,12 +20,17 @@ pub struct SourceId(Uuid);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SeriesId(Uuid);
 
+impl StoreId {
+    /// A new id, with the time `at`.
+    pub(crate) fn new(at: Timestamp) -> Self {
+        Self(at_time(at))
+    }
+}
+
 impl SourceId {
     /// A new id, with the time `at`.
     pub fn new(at: Timestamp) -> Self {
-        let seconds = u64::try_from(at.as_second()).unwrap_or(0);
-        let nanos = u32::try_from(at.subsec_nanosecond()).unwrap_or(0);
-        Self(Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanos)))
+        Self(at_time(at))
     }
 }
 
@@ -40,6 +45,23 @@ impl SeriesId {
         text.extend(subject.identity.as_bytes());
         Self(Uuid::new_v5(&source.0, &text))
     }
+}
+
+/// The id of what is known by `parts` in a source, such as an epoch by its document and its clock.
+pub(crate) fn derived_id(source: SourceId, parts: &[&str]) -> Uuid {
+    let mut text = Vec::new();
+    for part in parts {
+        // Preceded by its length, so that the end of one part cannot be confused with the start of the next.
+        text.extend((part.len() as u64).to_le_bytes());
+        text.extend(part.as_bytes());
+    }
+    Uuid::new_v5(&source.0, &text)
+}
+
+fn at_time(at: Timestamp) -> Uuid {
+    let seconds = u64::try_from(at.as_second()).unwrap_or(0);
+    let nanos = u32::try_from(at.subsec_nanosecond()).unwrap_or(0);
+    Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanos))
 }
 
 impl fmt::Display for StoreId {

@@ -3,7 +3,7 @@
 //!
 //! [`Store`] is the interface for runs and [`History`] that for history; [`SqliteStore`] and
 //! [`SqliteHistory`] are the
-//! local implementations, in one file. Runs ([`Run`](iostall_model::Run)) are stored as JSON documents with a
+//! local implementations, in one file; [`PostgresHistory`] is the central repository of a fleet. Runs ([`Run`](iostall_model::Run)) are stored as JSON documents with a
 //! few columns that listings show and filter by. The schema is in `migrations/`, the statements in
 //! `queries/`.
 
@@ -17,6 +17,8 @@ pub mod fuzzing;
 mod history;
 mod identity;
 mod location;
+mod postgres;
+mod repository_error;
 mod selector;
 mod sqlite;
 mod store;
@@ -35,6 +37,8 @@ pub use history::{
     SeenWarning, SeriesId, Source, SourceId, StoreId, Watched,
 };
 pub use location::{default_path, default_path_in};
+pub use postgres::{Initialised, InitialisedRepository, PostgresHistory};
+pub use repository_error::RepositoryError;
 pub use selector::{FRAGMENT_DIGITS_MIN, Selector, SelectorError};
 pub use sqlite::{SqliteHistory, SqliteStore};
 pub use store::{Store, Stored, StoredCapacity};

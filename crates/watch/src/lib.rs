@@ -12,6 +12,7 @@ mod endurance;
 mod error;
 mod feed;
 mod file_watch;
+mod fleet;
 mod import;
 mod jobs;
 mod metrics;
@@ -39,6 +40,7 @@ pub use collector::{CollectEvent, CollectObserver, Collector, Observers};
 pub use endurance::{EnduranceReport, EnduranceRequest, TypedRating, drive_endurance};
 pub use error::WatchError;
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};
+pub use fleet::initialise_repository;
 pub use import::{Import, ImportEvent, ManagementDatabase};
 pub use jobs::{
     Calendar, Job, JobEnd, JobReport, JobRunner, Jobs, ProcessRunner, RunningJob, units_text, write_units,

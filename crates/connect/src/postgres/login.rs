@@ -40,24 +40,39 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl Login {
-    /// Logs in as `address` says. `limit` is the timeout of every statement.
+    /// Logs in as `address` says, only to read. `limit` is the timeout of every statement.
     pub fn new(address: &Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
+        let options =
+            format!("-c statement_timeout={} -c default_transaction_read_only=on", limit.as_millis());
+        Self::with(address, password, &options, Allowance::for_one_reading())
+    }
+
+    /// Logs in to a database that iostall keeps its own data in. `limit` is the timeout of every statement.
+    pub fn to_write(address: &Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
+        let options =
+            format!("-c statement_timeout={} -c default_transaction_read_only=off", limit.as_millis());
+        Self::with(address, password, &options, Allowance::without_limit())
+    }
+
+    fn with(
+        address: &Address,
+        password: &Secret,
+        options: &str,
+        allowance: Allowance,
+    ) -> Result<Self, SourceError> {
         let mut config = Config::new();
         config
             .user(&address.user)
             .dbname(if address.database.is_empty() { "postgres" } else { &address.database })
             .application_name("iostall")
             .ssl_mode(if address.tls == Tls::Off { SslMode::Disable } else { SslMode::Require })
-            .options(format!(
-                "-c statement_timeout={} -c default_transaction_read_only=on",
-                limit.as_millis()
-            ));
+            .options(options);
         if !password.is_empty() {
             config.password(password.reveal());
         }
         // Read once and not for every connection: there may be one per database and second.
         let tls = tls::client(address)?.map(MakeRustlsConnect::new);
-        let (name, address, allowance) = (address.to_string(), address.clone(), Allowance::for_one_reading());
+        let (name, address) = (address.to_string(), address.clone());
         Ok(Self { name, allowance, address, config, tls })
     }
 

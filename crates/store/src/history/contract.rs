@@ -25,6 +25,7 @@ pub(crate) fn run_all<H: History>(mut make: impl FnMut() -> H) {
     sources_of_one_name_in_two_stores_stay_apart(make(), make());
     a_batch_that_does_not_hold_together_is_refused_whole(make());
     what_was_forgotten_does_not_come_back_with_its_batch(make());
+    a_clock_that_jumps_by_centuries_is_no_interval_of_the_roll_ups(make());
     gaps_and_warnings_are_found_by_their_time(make());
     a_source_that_is_not_there_is_said_to_be_not_there(make());
     a_removed_source_leaves_nothing_behind_and_the_others_alone(make());
@@ -323,19 +324,31 @@ fn a_batch_that_does_not_hold_together_is_refused_whole(mut history: impl Histor
 
 fn what_was_forgotten_does_not_come_back_with_its_batch(mut history: impl History) {
     let source = foreign("linux:").id;
-    for number in 1..=20 {
+    // Two days: some forget a day at a time.
+    for number in (1..=5).chain(200..=210) {
         history.append(&batch(number)).unwrap();
     }
     history.finish().unwrap();
     let before = kept(&history, source);
     let retention = Retention { raw: SignedDuration::from_mins(10), ..Retention::default() };
-    history.forget(&retention, start() + minutes(200)).unwrap();
+    history.forget(&retention, start() + minutes(2_100)).unwrap();
     let left = kept(&history, source);
     assert!(left.intervals.len() < before.intervals.len());
     assert_eq!((&left.hours, &left.days), (&before.hours, &before.days));
     assert!(history.seams(source).unwrap().is_some());
     assert_eq!(history.append(&batch(1)).unwrap(), Appended::AlreadyThere);
     assert_eq!(kept(&history, source), left);
+}
+
+/// An agent with a broken clock: its interval was spread over five million hours, which took all memory.
+fn a_clock_that_jumps_by_centuries_is_no_interval_of_the_roll_ups(mut history: impl History) {
+    let source = history.source("linux:").unwrap().id;
+    let mut jumped = sample(1);
+    jumped.taken.clock_ns = u64::MAX;
+    history.add_sample(source, sample(0)).unwrap();
+    history.add_sample(source, jumped).unwrap();
+    history.finish().unwrap();
+    assert!(kept(&history, source).hours.is_empty());
 }
 
 fn gaps_and_warnings_are_found_by_their_time(mut history: impl History) {

@@ -6,8 +6,7 @@ use iostall_model::Sample;
 
 use super::body::Rows;
 use super::columns::SourceNumber;
-use super::pending::Pending;
-use super::series::Series;
+use crate::history::{Pending, Series};
 
 /// The writer's state of a source between samples.
 #[derive(Debug)]

@@ -10,17 +10,15 @@ mod bytes;
 mod chain;
 mod collector_state;
 mod columns;
-mod company;
 mod file;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
-mod pending;
 mod reader;
 mod retention;
 mod rollup_body;
+mod rollups;
 mod seams;
 mod send;
-mod series;
 mod sources;
 mod statements;
 mod writer;

@@ -8,11 +8,9 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, named_params};
 
 use super::body::{self, Rows};
-use super::company;
-use super::series::Series;
 use super::{SourceNumber, SqliteHistory, damage, from_utc_ns, rollup_body, statements, utc_ns};
 use crate::error::StoreError;
-use crate::history::{ImportMark, RollupRow, SeenWarning};
+use crate::history::{ImportMark, RollupRow, SeenWarning, Series, company};
 use crate::sqlite::fault;
 
 impl SqliteHistory {

@@ -4,10 +4,10 @@ use iostall_model::{Sample, Tier, delta};
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Transaction, named_params};
 
-use super::pending::{Pending, merge};
+use super::rollups::merge;
 use super::{SourceNumber, SqliteHistory, damage, rollup_body, statements, utc_ns};
 use crate::error::StoreError;
-use crate::history::{Retention, ceiling};
+use crate::history::{Pending, Retention, ceiling};
 use crate::sqlite::{begin, fault};
 
 impl SqliteHistory {

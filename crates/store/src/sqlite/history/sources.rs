@@ -19,7 +19,9 @@ impl SqliteHistory {
                 .optional()
         };
         let number: Option<u32> = find().map_err(fault(&self.path, "read"))?;
-        number.map(SourceNumber).ok_or_else(|| StoreError::NoSource { path: self.path.clone(), id: source })
+        number
+            .map(SourceNumber)
+            .ok_or_else(|| StoreError::NoSource { store: self.path.display().to_string(), id: source })
     }
 
     /// This store's own source named `name`; created if it does not exist.

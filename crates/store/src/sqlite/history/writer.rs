@@ -1,18 +1,16 @@
 //! Writes samples and their roll-ups.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use iostall_model::{Change, Gap, Sample, Step, Subject, Tier, delta};
+use iostall_model::{Gap, Sample, Step, Subject, Tier, delta};
 use rusqlite::{Connection, Transaction, named_params};
 
 use super::body::{self, Rows};
 use super::chain::Chain;
-use super::company;
-use super::pending::flush;
+use super::rollups::flush;
 use super::{SourceNumber, SqliteHistory, damage, sources, statements, utc_ns};
 use crate::error::StoreError;
-use crate::history::{Appended, Batch, ImportMark, SeenWarning};
+use crate::history::{Appended, Batch, ImportMark, SeenWarning, changes_since, company};
 use crate::sqlite::{begin, fault};
 
 /// One complete body follows this many bodies with changes.
@@ -236,16 +234,6 @@ fn write(
     chain.numbers = numbers;
     chain.before = Some(Arc::clone(&step.sample));
     Ok(())
-}
-
-/// The changes of the rows of `step` since the last sample in the file, which may not be the one that they
-/// were compared with.
-fn changes_since<'a>(before: &Sample, step: &'a Step) -> Cow<'a, [Change]> {
-    if step.since.as_ref() == Some(&before.taken) {
-        Cow::Borrowed(&step.changes)
-    } else {
-        Cow::Owned(delta::compare(before, &step.sample))
-    }
 }
 
 /// Series numbers of the rows; new ones are created as needed.

@@ -7,14 +7,14 @@ use iostall_model::{Epoch, Sample, SampleTime, Step};
 
 /// Whether `now` was read before the sample taken at `taken`, with the same epoch: there is no difference
 /// between the two.
-pub(super) fn is_overtaken(taken: &SampleTime, epoch: &Epoch, now: &Sample) -> bool {
+pub(crate) fn is_overtaken(taken: &SampleTime, epoch: &Epoch, now: &Sample) -> bool {
     let same_life = epoch.instance == now.epoch.instance && epoch.process_start == now.epoch.process_start;
     same_life && taken.clock == now.taken.clock && now.taken.clock_ns <= taken.clock_ns
 }
 
 /// Whether the sample of `step` adds nothing to `last`, the newest stored sample: it was read earlier, or
 /// another collector stored that one within half the interval since our own last one.
-pub(super) fn is_redundant(last: &Sample, step: &Step) -> bool {
+pub(crate) fn is_redundant(last: &Sample, step: &Step) -> bool {
     let now = &*step.sample;
     let Some(since) = &step.since else { return false };
     if is_overtaken(&last.taken, &last.epoch, now) {

@@ -1,0 +1,39 @@
+//! The central repository of a fleet.
+
+use iostall_measure::foreign::shown;
+use serde::Serialize;
+
+/// What the initialisation of a repository did.
+#[derive(Clone, Debug, Serialize)]
+pub struct RepositoryEntry {
+    /// Its URL without login, password and transport.
+    pub repository: String,
+    pub id: String,
+    /// `created`, `upgraded` or `up-to-date`.
+    pub done: &'static str,
+    /// The version of its tables before.
+    pub schema_version_before: Option<i32>,
+    pub schema_version: i32,
+    /// The major version of its server.
+    pub postgres_version: u32,
+}
+
+impl RepositoryEntry {
+    /// One line.
+    pub fn line(&self) -> String {
+        let (name, version) = (shown(&self.repository), self.schema_version);
+        match self.schema_version_before.filter(|before| *before < version) {
+            Some(before) => format!(
+                "upgraded the repository in {name} from schema version {before} to {version} (PostgreSQL {})\n",
+                self.postgres_version
+            ),
+            None if self.schema_version_before.is_some() => {
+                format!("the repository in {name} is up to date: schema version {version}\n")
+            }
+            None => format!(
+                "created a repository in {name}: schema version {version}, PostgreSQL {}, id {}\n",
+                self.postgres_version, self.id
+            ),
+        }
+    }
+}

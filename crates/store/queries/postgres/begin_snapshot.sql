@@ -1,0 +1,2 @@
+/* iostall:begin_snapshot */
+BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY;

@@ -1,0 +1,2 @@
+/* iostall:commit */
+COMMIT;

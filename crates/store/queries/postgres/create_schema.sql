@@ -1,0 +1,2 @@
+/* iostall:create_schema */
+CREATE SCHEMA iostall;

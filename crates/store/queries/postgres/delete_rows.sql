@@ -1,0 +1,2 @@
+/* iostall:delete_rows */
+DELETE FROM iostall.{table} WHERE source = $1;

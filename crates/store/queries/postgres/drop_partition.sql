@@ -1,0 +1,2 @@
+/* iostall:drop_partition */
+DROP TABLE iostall.{partition};

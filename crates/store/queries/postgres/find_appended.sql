@@ -1,0 +1,2 @@
+/* iostall:find_appended */
+SELECT appended FROM iostall.source WHERE number = $1;

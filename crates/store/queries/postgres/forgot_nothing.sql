@@ -1,0 +1,2 @@
+/* iostall:forgot_nothing */
+SELECT NOT forgot_samples FROM iostall.source WHERE number = $1;

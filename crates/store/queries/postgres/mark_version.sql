@@ -1,0 +1,2 @@
+/* iostall:mark_version */
+UPDATE iostall.repository SET schema_version = $1;

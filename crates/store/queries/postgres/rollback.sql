@@ -1,0 +1,2 @@
+/* iostall:rollback */
+ROLLBACK;

@@ -1,0 +1,20 @@
+//! The tables of an opened repository, apart from what is remembered of its writers.
+
+use super::partitions::Partitions;
+use super::session::Session;
+use crate::history::StoreId;
+use crate::repository_error::RepositoryError;
+
+/// Its methods are in the files beside this one, by their subject.
+pub(super) struct Database {
+    pub(super) session: Session,
+    pub(super) partitions: Partitions,
+    pub(super) id: StoreId,
+}
+
+impl Database {
+    /// The error for a column that cannot be read.
+    pub(super) fn unreadable(&self, error: &tokio_postgres::Error) -> RepositoryError {
+        self.session.unreadable(error)
+    }
+}

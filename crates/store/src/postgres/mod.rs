@@ -1,0 +1,273 @@
+//! The central repository of a fleet, in a database of PostgreSQL.
+//!
+//! A sample is one row of `sample` and one row of `sample_row` for each of its rows, in partitions by day. Whoever writes the
+//! history of a source holds a lock on its row in `source`; one transaction takes a batch and the roll-ups that it closes.
+
+mod chain;
+mod columns;
+mod copy_format;
+mod database;
+mod partitions;
+mod reader;
+mod retention;
+mod rollups;
+mod schema;
+mod send;
+mod session;
+mod sources;
+mod statements;
+mod writer;
+
+#[cfg(test)]
+mod server;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use iostall_connect::{Address, Secret};
+use iostall_measure::clock::utc_now;
+use iostall_model::{Gap, Sample, Step, Tier, Warning};
+use jiff::Timestamp;
+
+use crate::error::StoreError;
+use crate::history::{
+    Appended, Batch, History, ImportMark, Retention, RollupRow, Seams, Source, SourceId, StoreId, Watched,
+};
+use crate::repository_error::RepositoryError;
+
+pub use schema::{Initialised, InitialisedRepository};
+
+use chain::Chain;
+use columns::SourceNumber;
+use database::Database;
+use partitions::Partitions;
+use session::Session;
+use sources::Locked;
+
+/// The history of a fleet in a database of PostgreSQL. A lost connection is replaced at the next call.
+pub struct PostgresHistory {
+    database: Database,
+    chains: HashMap<SourceNumber, Chain>,
+}
+
+impl PostgresHistory {
+    /// Creates the repository in the database at `address`, or upgrades its tables, in one transaction; an up-to-date one stays
+    /// as it is.
+    ///
+    /// # Errors
+    /// If the database cannot be written to, has another program's schema `iostall`, or a repository of a newer iostall.
+    pub fn initialise(
+        address: &Address,
+        password: &Secret,
+    ) -> Result<InitialisedRepository, RepositoryError> {
+        let session = Session::new(address, password)?;
+        let repository = schema::initialise(&session)?;
+        let database = Database { session, partitions: Partitions::default(), id: repository.id };
+        let transaction = database.session.begin()?;
+        database.partitions.make_ahead(&database.session, utc_now())?;
+        transaction.commit()?;
+        Ok(repository)
+    }
+
+    /// Opens the repository in the database at `address`.
+    ///
+    /// # Errors
+    /// If there is none, or its tables are not of this version.
+    pub fn open(address: &Address, password: &Secret) -> Result<Self, RepositoryError> {
+        let session = Session::new(address, password)?;
+        let id = schema::opened(&session)?;
+        let database = Database { session, partitions: Partitions::default(), id };
+        Ok(Self { database, chains: HashMap::new() })
+    }
+
+    /// Its URL without login, password and transport.
+    pub fn name(&self) -> &str {
+        self.database.session.name()
+    }
+
+    /// Runs `work` on the source that `lock` returns and its chain, and commits. If that fails the chain may be ahead of the
+    /// database: it is dropped, and the next call reloads it.
+    fn in_one_transaction<T>(
+        &mut self,
+        lock: impl FnOnce(&Database) -> Result<Locked, StoreError>,
+        work: impl FnOnce(&Database, &Locked, &mut Chain) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let Self { database, chains } = self;
+        let transaction = database.session.begin()?;
+        let done = lock(database).and_then(|locked| {
+            let chain = chains.remove(&locked.number);
+            let mut chain = database.caught_up(&locked, chain)?;
+            Ok((work(database, &locked, &mut chain)?, chain))
+        });
+        let done = done.and_then(|done| Ok(transaction.commit().map(|()| done)?));
+        match done {
+            Ok((done, chain)) => {
+                chains.insert(chain.source, chain);
+                Ok(done)
+            }
+            Err(error) => {
+                database.partitions.forget();
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes everything pending of the source.
+    fn finish_source(&mut self, source: SourceId) -> Result<(), StoreError> {
+        self.in_one_transaction(
+            |database| database.lock(source),
+            |database, _, chain| Ok(database.flush(chain)?),
+        )
+    }
+}
+
+impl History for PostgresHistory {
+    fn id(&self) -> StoreId {
+        self.database.id
+    }
+
+    fn source(&mut self, name: &str) -> Result<Source, StoreError> {
+        self.database.own_source(name)
+    }
+
+    fn sources(&self) -> Result<Vec<Watched>, StoreError> {
+        Ok(self.database.list()?)
+    }
+
+    fn add_step(&mut self, source: SourceId, step: &Step) -> Result<(), StoreError> {
+        self.in_one_transaction(
+            |database| database.lock(source),
+            |database, _, chain| database.write(chain, std::slice::from_ref(step), 0),
+        )
+    }
+
+    fn add_gap(&mut self, source: SourceId, gap: &Gap) -> Result<(), StoreError> {
+        Ok(self.database.put_gap(self.database.number(source)?, gap)?)
+    }
+
+    fn append(&mut self, batch: &Batch) -> Result<Appended, StoreError> {
+        let whole = || Ok((batch.number()?, batch.to_samples()?));
+        let (number, samples) = whole().map_err(|source| StoreError::Batch { source })?;
+        let steps: Vec<Step> = samples.into_iter().map(|sample| Step::first(Arc::new(sample))).collect();
+        self.in_one_transaction(
+            |database| database.lock_or_add(&batch.source),
+            |database, locked, chain| {
+                if locked.appended >= number {
+                    return Ok(Appended::AlreadyThere);
+                }
+                database.write(chain, &steps, number)?;
+                database.put_rest(chain, batch)?;
+                Ok(Appended::Added)
+            },
+        )
+    }
+
+    fn last_appended(&self, source: SourceId) -> Result<u64, StoreError> {
+        let number = self.database.number(source)?;
+        Ok(self.database.last_appended(number)?.cast_unsigned())
+    }
+
+    fn batch_after(
+        &self,
+        source: SourceId,
+        sequence: u64,
+        samples_max: u32,
+    ) -> Result<Option<Batch>, StoreError> {
+        self.database.batch_of(self.database.number(source)?, sequence, samples_max)
+    }
+
+    fn finish(&mut self) -> Result<(), StoreError> {
+        let sources: Vec<SourceId> = self.chains.values().map(|chain| chain.id).collect();
+        for source in sources {
+            match self.finish_source(source) {
+                // Another process has removed it.
+                Err(StoreError::NoSource { .. }) => self.chains.retain(|_, chain| chain.id != source),
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+
+    fn intervals(
+        &self,
+        source: SourceId,
+        from: Timestamp,
+        to: Timestamp,
+        each: &mut dyn FnMut(Step),
+    ) -> Result<(), StoreError> {
+        self.database.intervals_of(self.database.number(source)?, from, to, each)
+    }
+
+    fn rollups(
+        &self,
+        source: SourceId,
+        tier: Tier,
+        from: Timestamp,
+        to: Timestamp,
+        each: &mut dyn FnMut(RollupRow),
+    ) -> Result<(), StoreError> {
+        let _snapshot = self.database.session.snapshot()?;
+        let number = self.database.number(source)?;
+        let subjects = self.database.subjects(number)?;
+        for (beginning, series, rollup) in self.database.rollups_between(number, tier, from, to)? {
+            if let Some(subject) = subjects.get(&series).cloned() {
+                each(RollupRow { beginning, subject, rollup });
+            }
+        }
+        Ok(())
+    }
+
+    fn last_sample(&self, source: SourceId) -> Result<Option<Sample>, StoreError> {
+        self.database.last_sample_of(self.database.number(source)?)
+    }
+
+    fn gaps(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Gap>, StoreError> {
+        Ok(self.database.gaps_of(self.database.number(source)?, from, to)?)
+    }
+
+    fn warnings(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Warning>, StoreError> {
+        let seen = self.database.warnings_of(self.database.number(source)?, from, to)?;
+        Ok(seen.into_iter().map(|seen| seen.warning).collect())
+    }
+
+    fn seams(&self, source: SourceId) -> Result<Option<Seams>, StoreError> {
+        Ok(self.database.seams_of(self.database.number(source)?)?)
+    }
+
+    fn import_mark(&self, source: SourceId) -> Result<Option<ImportMark>, StoreError> {
+        Ok(self.database.import_mark_of(self.database.number(source)?)?)
+    }
+
+    fn forget(&mut self, retention: &Retention, now: Timestamp) -> Result<(), StoreError> {
+        for source in self.database.unfinished(retention, now)? {
+            self.finish_source(source)?;
+        }
+        self.database.forget_old(retention, now)
+    }
+
+    fn remove(&mut self, source: SourceId) -> Result<(), StoreError> {
+        let transaction = self.database.session.begin()?;
+        let locked = self.database.lock(source)?;
+        self.database.remove_source(locked.number)?;
+        transaction.commit()?;
+        self.chains.remove(&locked.number);
+        Ok(())
+    }
+
+    fn rebuild(&mut self, source: SourceId) -> Result<(), StoreError> {
+        let transaction = self.database.session.begin()?;
+        let locked = self.database.lock(source)?;
+        // The pending roll-ups of the writer are stored now.
+        self.chains.remove(&locked.number);
+        self.database.rebuild_of(&locked)?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    fn frozen<T>(&self, read: impl FnOnce() -> T) -> Result<T, StoreError> {
+        let _snapshot = self.database.session.snapshot()?;
+        Ok(read())
+    }
+}

@@ -1,0 +1,206 @@
+//! One connection to the database of a repository, and transactions on it.
+//!
+//! The driver is asynchronous; every call here waits for it. A statement never stays open between two calls, so that whoever reads
+//! may ask again before all is read.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::SinkExt as _;
+use iostall_connect::postgres::{Login, explain};
+use iostall_connect::{Address, Engine, Secret, SourceError};
+use tokio::runtime::Runtime;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Error, Row, Statement};
+
+use super::statements;
+use crate::repository_error::RepositoryError;
+
+/// The server's own limit on a statement. Deleting a month of hours takes the longest.
+const STATEMENT_LIMIT: Duration = Duration::from_secs(600);
+/// How much longer an answer may take before the server counts as gone.
+const GRACE: Duration = Duration::from_secs(10);
+/// How much of a COPY is handed over at once.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Values of a statement.
+pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// See the module.
+pub(super) struct Session {
+    // Dropped first: the connection ends while its runtime is still there.
+    client: RefCell<Option<Arc<Client>>>,
+    statements: RefCell<HashMap<String, Statement>>,
+    is_in_transaction: Cell<bool>,
+    login: Login,
+    runtime: Runtime,
+}
+
+impl Session {
+    /// For the database at `address`; the first statement connects.
+    pub(super) fn new(address: &Address, password: &Secret) -> Result<Self, RepositoryError> {
+        if address.engine != Engine::Postgres {
+            return Err(RepositoryError::NotPostgres { name: address.to_string() });
+        }
+        Ok(Self {
+            client: RefCell::new(None),
+            statements: RefCell::default(),
+            is_in_transaction: Cell::new(false),
+            login: Login::to_write(address, password, STATEMENT_LIMIT)?,
+            runtime: iostall_connect::runtime(address)?,
+        })
+    }
+
+    /// What the database is called in messages.
+    pub(super) fn name(&self) -> &str {
+        &self.login.name
+    }
+
+    /// Every row that `sql` returns.
+    pub(super) fn rows(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, RepositoryError> {
+        let (client, statement) = self.prepared(sql)?;
+        self.wait("read", client.query(&statement, values))
+    }
+
+    /// The only row that `sql` returns.
+    pub(super) fn row(&self, sql: &str, values: Values<'_>) -> Result<Row, RepositoryError> {
+        let row = self.rows(sql, values)?.into_iter().next();
+        row.ok_or_else(|| self.damaged("a row that is always there is missing"))
+    }
+
+    /// Runs `sql`; returns how many rows it changed.
+    pub(super) fn execute(&self, sql: &str, values: Values<'_>) -> Result<u64, RepositoryError> {
+        let (client, statement) = self.prepared(sql)?;
+        self.wait("write to", client.execute(&statement, values))
+    }
+
+    /// Runs statements without values.
+    pub(super) fn run(&self, action: &'static str, sql: &str) -> Result<(), RepositoryError> {
+        let client = self.client()?;
+        self.wait(action, client.batch_execute(sql))
+    }
+
+    /// Fills a table from `body`, which is in the binary form.
+    pub(super) fn copy_in(&self, sql: &str, mut body: Bytes) -> Result<(), RepositoryError> {
+        let (client, statement) = self.prepared(sql)?;
+        let copied = async {
+            let mut sink = Box::pin(client.copy_in(&statement).await?);
+            while !body.is_empty() {
+                sink.send(body.split_to(body.len().min(PIECE_BYTES))).await?;
+            }
+            sink.as_mut().finish().await.map(drop)
+        };
+        self.wait("write to", copied)
+    }
+
+    /// Begins a transaction that writes.
+    pub(super) fn begin(&self) -> Result<Transaction<'_>, RepositoryError> {
+        self.begin_as(statements::BEGIN)
+    }
+
+    /// Begins a transaction that reads and sees no changes of others; `None` within another transaction, which goes on.
+    pub(super) fn snapshot(&self) -> Result<Option<Transaction<'_>>, RepositoryError> {
+        if self.is_in_transaction.get() {
+            return Ok(None);
+        }
+        self.begin_as(statements::BEGIN_SNAPSHOT).map(Some)
+    }
+
+    fn begin_as(&self, sql: &str) -> Result<Transaction<'_>, RepositoryError> {
+        self.run("write to", sql)?;
+        self.is_in_transaction.set(true);
+        Ok(Transaction(self))
+    }
+
+    /// The error for contents that no iostall wrote.
+    pub(super) fn damaged(&self, what: impl Into<String>) -> RepositoryError {
+        RepositoryError::Damaged { name: self.name().to_owned(), what: what.into() }
+    }
+
+    /// The error for a column that cannot be read.
+    pub(super) fn unreadable(&self, error: &Error) -> RepositoryError {
+        self.damaged(error.to_string())
+    }
+
+    /// The connection. A lost one is replaced, but not within a transaction, whose first half went with it.
+    fn client(&self) -> Result<Arc<Client>, RepositoryError> {
+        if let Some(client) = self.client.borrow().as_ref()
+            && (self.is_in_transaction.get() || !client.is_closed())
+        {
+            return Ok(Arc::clone(client));
+        }
+        self.statements.borrow_mut().clear();
+        let connected = self.runtime.block_on(async {
+            tokio::time::timeout(GRACE, self.login.connect(None)).await.map_err(|_| self.timed_out(GRACE))?
+        });
+        let client = Arc::new(connected?.0);
+        *self.client.borrow_mut() = Some(Arc::clone(&client));
+        Ok(client)
+    }
+
+    fn prepared(&self, sql: &str) -> Result<(Arc<Client>, Statement), RepositoryError> {
+        let client = self.client()?;
+        let known = self.statements.borrow().get(sql).cloned();
+        if let Some(statement) = known {
+            return Ok((client, statement));
+        }
+        let statement = self.wait("ask", client.prepare(sql))?;
+        self.statements.borrow_mut().insert(sql.to_owned(), statement.clone());
+        Ok((client, statement))
+    }
+
+    fn wait<T>(
+        &self,
+        action: &'static str,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, RepositoryError> {
+        let limit = STATEMENT_LIMIT + GRACE;
+        if let Ok(answer) = self.runtime.block_on(async { tokio::time::timeout(limit, work).await }) {
+            return answer.map_err(|error| self.refused(action, &error));
+        }
+        // What it would still answer is not for the next statement.
+        self.client.borrow_mut().take();
+        Err(self.timed_out(limit).into())
+    }
+
+    fn timed_out(&self, limit: Duration) -> SourceError {
+        SourceError::TimedOut { source_name: self.name().to_owned(), limit }
+    }
+
+    fn refused(&self, action: &'static str, error: &Error) -> RepositoryError {
+        let (name, reason) = (self.name().to_owned(), explain(error));
+        match error.code() {
+            Some(state) => RepositoryError::Refused { action, name, reason, state: state.code().to_owned() },
+            None if error.is_closed() || self.is_lost() => RepositoryError::Lost { name, reason },
+            None => RepositoryError::Refused { action, name, reason, state: String::new() },
+        }
+    }
+
+    fn is_lost(&self) -> bool {
+        self.client.borrow().as_ref().is_none_or(|client| client.is_closed())
+    }
+}
+
+/// A transaction, rolled back unless it is committed.
+pub(super) struct Transaction<'a>(&'a Session);
+
+impl Transaction<'_> {
+    /// Makes its changes lasting.
+    pub(super) fn commit(self) -> Result<(), RepositoryError> {
+        self.0.run("write to", statements::COMMIT)?;
+        self.0.is_in_transaction.set(false);
+        Ok(())
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if self.0.is_in_transaction.replace(false) && self.0.run("write to", statements::ROLLBACK).is_err() {
+            // The server rolls back whatever it has of a session that has ended.
+            self.0.client.borrow_mut().take();
+        }
+    }
+}

@@ -1,0 +1,2 @@
+/* iostall:test_make_older */
+UPDATE iostall.repository SET schema_version = 0;

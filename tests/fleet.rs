@@ -1,0 +1,53 @@
+//! The central repository of a fleet, on a real PostgreSQL.
+
+use crate::postgres::Postgres;
+use crate::support::{Workspace, skip};
+
+/// A server, and a file with the password of its administrator.
+fn server(here: &Workspace) -> Option<(Postgres, std::path::PathBuf)> {
+    let Some(server) = Postgres::made_with(&["-E", "UTF8"]) else {
+        skip("the repository of a fleet", "PostgreSQL 15 is not installed");
+        return None;
+    };
+    Some((server, here.secret("word", "right\n")))
+}
+
+#[test]
+fn a_repository_is_created_once_and_says_so() {
+    let here = Workspace::new();
+    let Some((server, word)) = server(&here) else { return };
+    server.sql("CREATE DATABASE central");
+    let url = server.url("central", &word);
+    let ran = here.run(&["fleet", "init", &url]).expect_status(0);
+    assert!(ran.stdout.contains("created a repository in postgres://127.0.0.1"), "{}", ran.stdout);
+    let again = here.run(&["fleet", "init", &url, "--json"]).expect_status(0).stdout;
+    let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(again["done"], "up-to-date");
+    assert_eq!(again["schema_version_before"], again["schema_version"]);
+    assert_eq!(again["postgres_version"], 15);
+    for text in [ran.stdout, ran.stderr, again.to_string()] {
+        assert!(!text.contains("right") && !text.contains("mon@"), "{text}");
+    }
+    let ran =
+        here.run(&["fleet", "init", &server.url("central", &here.secret("bad", "wrong\n"))]).expect_status(2);
+    assert!(ran.stderr.contains("refused the login") && !ran.stderr.contains("wrong\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_is_not_a_repository_is_refused_with_what_to_do() {
+    let here = Workspace::new();
+    let Some((server, word)) = server(&here) else { return };
+    let refused = |url: &str, words: &[&str]| {
+        let ran = here.run(&["fleet", "init", url]).expect_status(2);
+        assert!(ran.stdout.is_empty(), "{}", ran.stdout);
+        for word in words {
+            assert!(ran.stderr.contains(word), "{word}: {}", ran.stderr);
+        }
+    };
+    refused("linux:", &["not a PostgreSQL database", "hint: write postgres://"]);
+    refused("postgres://mon:right@127.0.0.1/x", &["password"]);
+    refused(&server.url("nowhere", &word), &["nowhere"]);
+    server.sql(include_str!("sql/foreign_schema.sql"));
+    refused(&server.url("postgres", &word), &["not a repository of iostall", "nothing was changed"]);
+    assert_eq!(server.value(include_str!("sql/tables_in_schema.sql")), "1");
+}

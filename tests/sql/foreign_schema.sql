@@ -1,0 +1,3 @@
+/* iostall:test_foreign_schema */
+CREATE SCHEMA iostall
+    CREATE TABLE repository (theirs text);
