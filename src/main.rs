@@ -19,7 +19,7 @@ use jiff::tz::TimeZone;
 
 use crate::cli::Command;
 use crate::commands::{
-    alerts, backup, collect, compare, completions, copy, diskspd, fsync, load, man, matrix, profile,
+    alerts, backup, collect, compare, completions, copy, diskspd, drive, fsync, load, man, matrix, profile,
     reference, report, runs, store as store_command, sweep, top, verify, write,
 };
 use crate::failure::Status;
@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Top(args) => top::run(args, &cli.global, &printer),
         Command::Verify(args) => verify::run(args, &cli.global, &printer),
         Command::Backup(args) => backup::run(args, &cli.global, &printer),
+        Command::Drive(args) => drive::run(args, &cli.global, &printer),
         Command::Write(args) => write::run(args, &cli.global, &printer),
         Command::Presets(args) => profile::presets_by_old_name(args, &printer),
         Command::Profile(args) => profile::run(args, &printer),

@@ -25,6 +25,7 @@ mod devices;
 mod diskspd;
 mod diskspd_fidelity;
 mod diskspd_ranges;
+mod drive_flash;
 mod foreign_text;
 mod fsync;
 mod full_store;

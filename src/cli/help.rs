@@ -3,10 +3,11 @@
 use clap::Command;
 
 /// A heading, and the commands below it in this order.
-pub(super) const GROUPS: [(&str, &[&str]); 4] = [
+pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Measure", &["load", "diskspd", "sweep", "matrix", "fsync", "compare", "runs", "profile"]),
     ("Watch", &["collect", "top", "report", "alerts"]),
     ("Move", &["copy", "verify", "write", "backup"]),
+    ("Judge", &["drive"]),
     ("Fleet", &["store"]),
 ];
 

@@ -7,6 +7,7 @@ mod collect;
 mod compare;
 mod copy;
 mod diskspd;
+mod drive;
 #[cfg(test)]
 mod examples;
 mod fsync;
@@ -45,6 +46,7 @@ pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, Once
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
+pub(crate) use drive::{DriveArgs, DriveCommand, FlashArgs};
 pub(crate) use fsync::FsyncArgs;
 pub(crate) use give_way::GiveWayArgs;
 pub(crate) use load::{LoadArgs, OutputArgs};
@@ -127,6 +129,8 @@ pub(crate) enum Command {
     Write(Box<WriteArgs>),
     /// Back up files and trees onto several stripes at once, verify, restore and keep them
     Backup(BackupArgs),
+    /// Judge drives: simulate flash, its wear and its spare area
+    Drive(DriveArgs),
     /// List the built-in load profiles, print one, or translate fio's and DiskSpd's
     Profile(ProfileArgs),
     /// The older name of `iostall profile list` and `show`

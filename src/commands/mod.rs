@@ -7,6 +7,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod copy;
 pub(crate) mod diskspd;
+pub(crate) mod drive;
 pub(crate) mod fsync;
 pub(crate) mod load;
 pub(crate) mod man;

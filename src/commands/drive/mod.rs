@@ -1,0 +1,14 @@
+//! `iostall drive`.
+
+mod flash;
+
+use crate::cli::{DriveArgs, DriveCommand, GlobalArgs};
+use crate::failure::Status;
+use crate::printer::Printer;
+
+/// Does what the verb says.
+pub(crate) fn run(args: &DriveArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    match &args.command {
+        DriveCommand::Flash(args) => flash::run(args, global, printer),
+    }
+}
