@@ -47,6 +47,10 @@ impl Observer for Printer {
                 let (done, text) = live::statement(*percent_hundredths, whole);
                 self.progress(done, &text);
             }
+            Event::SimulationProgress { doing, done, whole } => {
+                let (done, text) = live::simulation(doing, *done, whole);
+                self.progress(done, &text);
+            }
             Event::GaveWay(decision) => self.note(&live::gave_way(decision)),
             Event::NotCopied(failures) => failures::show(failures, self),
             Event::MayNotFit { message } => self.warning(&anyhow::anyhow!("{message}")),

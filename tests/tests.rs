@@ -26,6 +26,7 @@ mod diskspd;
 mod diskspd_fidelity;
 mod diskspd_ranges;
 mod drive;
+mod drive_flash;
 mod fleet;
 mod foreign_text;
 mod fsync;

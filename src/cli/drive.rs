@@ -1,16 +1,21 @@
 //! `iostall drive`.
 
 mod endurance;
+mod flash;
 
 use clap::{Args, Subcommand};
 
 pub(crate) use endurance::EnduranceArgs;
+pub(crate) use flash::FlashArgs;
 
 /// Judge solid-state drives.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    iostall drive endurance /dev/nvme0                        what one drive says of itself, as root\n  \
-    iostall drive endurance /var/lib/smart                    saved documents of many drives, over time")]
+    iostall drive endurance /dev/nvme0                   what one drive says of itself, as root\n  \
+    iostall drive endurance /var/lib/smart               saved documents of many drives, over time\n  \
+    iostall drive flash --spare 28%                      how much a drive writes for each write of the host\n  \
+    iostall drive flash --hot 10:90 --want-wa 2          the spare area that a pattern needs\n\n\
+    docs/endurance.md and docs/flash.md are the guides.")]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
     pub(crate) command: DriveCommand,
@@ -21,4 +26,6 @@ pub(crate) struct DriveArgs {
 pub(crate) enum DriveCommand {
     /// Say how long drives last: bytes written, write amplification, percentage used, and four projections
     Endurance(Box<EnduranceArgs>),
+    /// Simulate a flash device: how much does it write, how long does it last, how much spare area does it need?
+    Flash(Box<FlashArgs>),
 }

@@ -47,7 +47,7 @@ pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, Once
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
-pub(crate) use drive::{DriveArgs, DriveCommand, EnduranceArgs};
+pub(crate) use drive::{DriveArgs, DriveCommand, EnduranceArgs, FlashArgs};
 pub(crate) use fleet::{FleetArgs, FleetCommand, FleetInitArgs};
 pub(crate) use fsync::FsyncArgs;
 pub(crate) use give_way::GiveWayArgs;
@@ -131,7 +131,7 @@ pub(crate) enum Command {
     Write(Box<WriteArgs>),
     /// Back up files and trees onto several stripes at once, verify, restore and keep them
     Backup(BackupArgs),
-    /// Judge solid-state drives: how long they last
+    /// Judge solid-state drives: how long they last, and how much spare area they need
     Drive(DriveArgs),
     /// List the built-in load profiles, print one, or translate fio's and DiskSpd's
     Profile(ProfileArgs),

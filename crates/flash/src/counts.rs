@@ -28,6 +28,18 @@ impl Counts {
         }
     }
 
+    /// Both together.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            host_pages: self.host_pages + other.host_pages,
+            trimmed_pages: self.trimmed_pages + other.trimmed_pages,
+            moved_pages: self.moved_pages + other.moved_pages,
+            refreshed_pages: self.refreshed_pages + other.refreshed_pages,
+            erased_blocks: self.erased_blocks + other.erased_blocks,
+        }
+    }
+
     /// Pages programmed for each page that the host wrote; `None` if it wrote none.
     pub fn write_amplification(&self) -> Option<f64> {
         let moved = self.moved_pages + self.refreshed_pages;

@@ -47,6 +47,18 @@ pub enum FlashError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// An amplification that no device has.
+    #[error("a write amplification of {wanted} cannot be had: it is above 1 and at most 100")]
+    Wanted {
+        /// What was wanted.
+        wanted: f64,
+    },
+    /// The search left the spare areas that are simulated.
+    #[error("no spare area from 0.5 % to 2,000 % gives a write amplification of {wanted} with this pattern")]
+    OutOfReach {
+        /// What was wanted.
+        wanted: f64,
+    },
     /// Every page of every block is valid.
     #[error("the device is full: every page that could be collected is valid")]
     Full,

@@ -8,12 +8,15 @@ mod collector;
 pub mod counts;
 mod divide;
 mod error;
+mod forms;
 pub mod ftl;
 mod number;
 mod ordered;
 pub mod pattern;
 mod random;
 pub mod simulation;
+mod spare;
+mod steady;
 pub mod theory;
 mod zipf;
 
@@ -22,5 +25,8 @@ mod tests;
 
 pub use counts::Counts;
 pub use error::FlashError;
+pub use forms::closed_forms;
 pub use ftl::Ftl;
 pub use simulation::Simulation;
+pub use spare::spare_for;
+pub use steady::{Steady, steady};

@@ -1,5 +1,7 @@
 //! Drives a device with a pattern.
 
+use std::ops::Range;
+
 use iostall_model::flash::FlashSettings;
 
 use crate::counts::Counts;
@@ -44,13 +46,12 @@ impl Simulation {
         &mut self.ftl
     }
 
-    /// Writes every page once, in order.
-    pub fn fill(&mut self) -> Result<Counts, FlashError> {
-        let before = self.ftl.counts();
-        for page in 0..self.ftl.user_pages() {
+    /// Writes `pages` in order.
+    pub fn fill(&mut self, pages: Range<u32>) -> Result<(), FlashError> {
+        for page in pages {
             self.ftl.write(page)?;
         }
-        Ok(self.ftl.counts().since(&before))
+        Ok(())
     }
 
     /// Makes `requests` of the pattern, and returns what they caused.

@@ -62,11 +62,11 @@ pub use give_way::GiveWay;
 pub use kind::Kind;
 pub use kinds::{
     AskedFormat, AskedProfile, BackupEnd, BackupHeader, BackupOutcome, BackupTuneOutcome,
-    BackupVerifyOutcome, BaseUse, CopyOutcome, DrillOutcome, EarlierCells, FileInBackup, FsyncOutcome,
-    HistoryEntry, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest, Outcome, PacedOutcome,
-    PartAlone, ProgressPoint, ReadBack, RestoreOutcome, RestoredTablespace, RunBody, SqlServerBackupOutcome,
-    SqlServerVerifyOutcome, SweepOutcome, TuneAnswer, TuneLimit, TunePart, TunedRestore, TunedServer,
-    TunedSetting, VerifyOutcome,
+    BackupVerifyOutcome, BaseUse, CopyOutcome, DrillOutcome, EarlierCells, FileInBackup, FlashOutcome,
+    FsyncOutcome, HistoryEntry, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest, Outcome,
+    PacedOutcome, PartAlone, ProgressPoint, ReadBack, RestoreOutcome, RestoredTablespace, RunBody,
+    SqlServerBackupOutcome, SqlServerVerifyOutcome, SweepOutcome, TuneAnswer, TuneLimit, TunePart,
+    TunedRestore, TunedServer, TunedSetting, VerifyOutcome,
 };
 pub use level::Level;
 pub use measured::{IntervalFigures, Measured};

@@ -2,6 +2,7 @@
 
 mod comparisons;
 mod figures;
+mod flash;
 mod kinds;
 mod levels;
 mod transfers;

@@ -23,6 +23,12 @@ pub fn making(path: &Path, done: ByteCount, size: ByteCount) -> (f64, String) {
     (share, format!("{:.0} % of {}  making {}", share * 100.0, as_typed(size.bytes() as f64), path.display()))
 }
 
+/// Where a computation is.
+pub fn simulation(doing: &str, done: f64, whole: &RunProgress) -> (f64, String) {
+    let left = whole.left_ns.filter(|_| done < 1.0).map(|ns| format!("  {} left", hours(ns)));
+    (done, format!("{:.0} %  {doing}{}", done * 100.0, left.unwrap_or_default()))
+}
+
 /// A transfer that gives way lost its source, or has it again.
 pub fn gave_way(decision: &Decision) -> String {
     let rate = throughput(decision.bytes_per_s as f64);

@@ -89,6 +89,14 @@ pub enum Event<'a> {
         bytes_per_s_best: f64,
         whole: RunProgress,
     },
+    /// Progress of a computation.
+    SimulationProgress {
+        /// What is done: `simulating`.
+        doing: &'static str,
+        /// The share that is done, 0 to 1.
+        done: f64,
+        whole: RunProgress,
+    },
     /// What is about to begin may find too little room.
     MayNotFit {
         message: &'a str,

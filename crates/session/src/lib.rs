@@ -13,6 +13,7 @@ mod engine;
 mod error;
 pub mod event;
 pub mod fio;
+pub mod flash;
 pub mod fsync;
 pub mod give_way;
 pub mod input;

@@ -1,6 +1,7 @@
 //! `iostall drive`.
 
 mod endurance;
+mod flash;
 
 use crate::cli::{DriveArgs, DriveCommand, GlobalArgs};
 use crate::failure::Status;
@@ -10,5 +11,6 @@ use crate::printer::Printer;
 pub(crate) fn run(args: &DriveArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         DriveCommand::Endurance(args) => endurance::run(args, global, printer),
+        DriveCommand::Flash(args) => flash::run(args, global, printer),
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn settings(alpha: f64, pages_per_block: u32, blocks: u32) -> FlashSe
 /// The write amplification in the second half of so many fills of the device.
 pub(super) fn steady(settings: &FlashSettings, fills: u32) -> f64 {
     let mut simulation = Simulation::new(settings, &[]).unwrap();
-    simulation.fill().unwrap();
+    simulation.fill(0..settings.user_pages).unwrap();
     let half = u64::from(settings.user_pages) * u64::from(fills) / 2;
     simulation.run(half).unwrap();
     simulation.run(half).unwrap().write_amplification().unwrap()

@@ -199,7 +199,7 @@ fn trims_are_spare_area() {
             assert_near(theory::greedy(effective, 64), model, 1e-3, "formula");
             let settings = FlashSettings { trim_share, ..settings(alpha, 64, 2000) };
             let mut simulation = Simulation::new(&settings, &[]).unwrap();
-            simulation.fill().unwrap();
+            simulation.fill(0..settings.user_pages).unwrap();
             let fills = u64::from(settings.user_pages) * 10;
             simulation.run(fills).unwrap();
             let found = simulation.run(fills).unwrap().write_amplification().unwrap();
@@ -240,7 +240,7 @@ fn the_cliff_comes_when_the_spare_area_is_written_and_overshoots() {
     for (alpha, tenths, steady) in CLIFFS {
         let settings = settings(alpha, 64, 8000);
         let mut simulation = Simulation::new(&settings, &[]).unwrap();
-        simulation.fill().unwrap();
+        simulation.fill(0..settings.user_pages).unwrap();
         for (number, wanted) in tenths.iter().enumerate() {
             let counts = simulation.run(u64::from(settings.user_pages) / 10).unwrap();
             let found = counts.write_amplification().unwrap();
@@ -268,7 +268,7 @@ fn wear_is_even_with_one_pool_of_uniform_writes() {
     for (collect, most) in [(Collect::Greedy, 1.25), (Collect::Fifo, 1.05)] {
         let settings = FlashSettings { collect, ..settings(1.12, 64, 1000) };
         let mut simulation = Simulation::new(&settings, &[]).unwrap();
-        simulation.fill().unwrap();
+        simulation.fill(0..settings.user_pages).unwrap();
         simulation.run(u64::from(settings.user_pages) * 30).unwrap();
         let erases = simulation.ftl().erases();
         let mean = erases.iter().map(|count| f64::from(*count)).sum::<f64>() / erases.len() as f64;

@@ -5,6 +5,7 @@ mod backup_drill;
 mod backup_tune;
 mod backup_verify;
 mod copy;
+mod flash;
 mod fsync;
 mod load;
 mod matrix;
@@ -28,6 +29,7 @@ pub use self::backup_tune::{
 };
 pub use self::backup_verify::{BackupVerifyOutcome, BaseUse, Newest};
 pub use self::copy::CopyOutcome;
+pub use self::flash::{Between, ClosedForm, FlashLife, FlashOutcome, FlashTenth, FlashWear, Nand, SpareFor};
 pub use self::fsync::FsyncOutcome;
 pub use self::load::{AskedFormat, AskedProfile, LoadOutcome};
 pub use self::matrix::{EarlierCells, MatrixOutcome, MatrixPlan};
@@ -77,6 +79,8 @@ pub enum RunBody {
     SqlServerBackup(Box<SqlServerBackupOutcome>),
     /// `iostall backup verify --sqlserver`.
     SqlServerVerify(Box<SqlServerVerifyOutcome>),
+    /// `iostall drive flash`.
+    Flash(Box<FlashOutcome>),
 }
 
 impl RunBody {
@@ -98,6 +102,7 @@ impl RunBody {
             Self::BackupDrill(outcome) => &**outcome,
             Self::SqlServerBackup(outcome) => &**outcome,
             Self::SqlServerVerify(outcome) => &**outcome,
+            Self::Flash(outcome) => &**outcome,
         }
     }
 
@@ -124,7 +129,8 @@ impl RunBody {
             | Self::BackupTune(_)
             | Self::BackupDrill(_)
             | Self::SqlServerBackup(_)
-            | Self::SqlServerVerify(_) => None,
+            | Self::SqlServerVerify(_)
+            | Self::Flash(_) => None,
         }
     }
 

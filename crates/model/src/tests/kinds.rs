@@ -2,6 +2,7 @@
 
 use iostall_measure::platform::Device;
 
+use super::flash::flash;
 use super::*;
 use crate::device::{DeviceIdentity, WorldWideNames};
 use crate::kinds::{Outcome, SweetSpot};
@@ -183,6 +184,7 @@ fn all() -> Vec<Run> {
         run(RunBody::BackupDrill(Box::default())),
         run(RunBody::SqlServerBackup(Box::default())),
         run(RunBody::SqlServerVerify(Box::default())),
+        run(RunBody::Flash(Box::new(flash()))),
     ]
 }
 
@@ -206,7 +208,8 @@ fn each_kind_has_its_word_and_only_loads_have_a_profile_engines_and_points() {
             "backup-tune",
             "backup-drill",
             "sql-server-backup",
-            "sql-server-verify"
+            "sql-server-verify",
+            "flash"
         ]
     );
     let answers: Vec<(bool, usize, usize)> = all()

@@ -5,6 +5,7 @@ mod backup_drill;
 mod backup_tune;
 mod backup_verify;
 mod copy;
+mod flash;
 mod fsync;
 mod give_way;
 mod load;
@@ -45,6 +46,7 @@ impl<'a> Report<'a> {
             RunBody::BackupDrill(outcome) => backup_drill::report(run, outcome),
             RunBody::SqlServerBackup(outcome) => sqlserver_backup::report(run, outcome),
             RunBody::SqlServerVerify(outcome) => sqlserver_verify::report(run, outcome),
+            RunBody::Flash(outcome) => flash::report(run, outcome),
         }
     }
 }

@@ -38,6 +38,8 @@ pub(crate) fn parts(run: &Run) -> Vec<Part> {
         RunBody::BackupDrill(outcome) => backup_drill::parts(outcome),
         RunBody::SqlServerBackup(outcome) => sqlserver_backup::parts(outcome),
         RunBody::SqlServerVerify(outcome) => sqlserver_verify::parts(outcome),
+        // Nothing was measured on a device.
+        RunBody::Flash(_) => vec![Part::default()],
     }
 }
 
@@ -47,7 +49,12 @@ pub(crate) fn failures(run: &Run) -> Vec<String> {
         // Failed requests are warnings of the run.
         // That the defaults are best is an answer, too.
         // A backup with wrong pages is a whole backup of a database that has them, which is a warning.
-        RunBody::Load(_) | RunBody::Matrix(_) | RunBody::Backup(_) | RunBody::BackupTune(_) => Vec::new(),
+        // A simulation has no wrong answer.
+        RunBody::Load(_)
+        | RunBody::Matrix(_)
+        | RunBody::Backup(_)
+        | RunBody::BackupTune(_)
+        | RunBody::Flash(_) => Vec::new(),
         RunBody::Sweep(outcome) => sweep::failures(outcome),
         RunBody::MaxRate(outcome) => max_rate::failures(outcome),
         RunBody::Copy(outcome) => copy::failures(outcome),

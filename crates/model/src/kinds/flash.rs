@@ -1,0 +1,186 @@
+//! `iostall drive flash`.
+
+use serde::{Deserialize, Serialize};
+
+use super::outcome::Outcome;
+use crate::capacity::Capacity;
+use crate::flash::FlashSettings;
+use crate::measured::Measured;
+use crate::outcome::EngineUse;
+use crate::point::Point;
+use crate::profile::Profile;
+use crate::summary::Summary;
+
+/// A simulated flash device under a pattern of writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlashOutcome {
+    /// What was simulated: fewer pages than the device has, if that makes no difference.
+    pub settings: FlashSettings,
+    /// Bytes that the host can address on the device that was asked for.
+    pub device_bytes: u64,
+    /// Memory of the simulation, bytes.
+    pub memory_bytes: u64,
+    /// Time that the simulation took, nanoseconds.
+    pub elapsed_ns: u64,
+    /// After every page was written once in order: each a tenth of a fill of the device, in order.
+    pub tenths: Vec<FlashTenth>,
+    /// How many of `tenths` are left out of the figures: the device does not yet move as much as it will.
+    pub tenths_left_out: u32,
+    /// Pages programmed for each page of the host. `None` if too little was simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_amplification: Option<Between>,
+    /// What formulas say of it.
+    pub closed_forms: Vec<ClosedForm>,
+    /// Erases of the blocks.
+    pub wear: FlashWear,
+    /// What the chips take and bear.
+    pub nand: Nand,
+    /// Random writes a second, over those of a device that moves nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops_ratio: Option<f64>,
+    /// How much can be written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life: Option<FlashLife>,
+    /// The spare area for a wanted amplification.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare_for: Option<SpareFor>,
+}
+
+/// A tenth of a fill.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlashTenth {
+    /// Pages that the host wrote.
+    pub host_pages: u64,
+    /// Pages that the device moved.
+    pub moved_pages: u64,
+    pub erased_blocks: u64,
+}
+
+impl FlashTenth {
+    /// Pages programmed for each page of the host; `None` if it wrote none.
+    pub fn write_amplification(&self) -> Option<f64> {
+        (self.host_pages > 0).then(|| (self.host_pages + self.moved_pages) as f64 / self.host_pages as f64)
+    }
+}
+
+/// A number with its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Between {
+    pub mean: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// The result of a formula.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClosedForm {
+    /// What it assumes, in words.
+    pub name: String,
+    pub write_amplification: f64,
+    /// Whether it is for what was simulated, and not only for something near.
+    pub is_same: bool,
+}
+
+/// How evenly blocks are worn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlashWear {
+    pub erases_mean: f64,
+    pub erases_min: u32,
+    pub erases_max: u32,
+}
+
+impl FlashWear {
+    /// Of the erases of each block.
+    pub fn of(erases: &[u32]) -> Self {
+        let sum: u64 = erases.iter().copied().map(u64::from).sum();
+        Self {
+            erases_mean: if erases.is_empty() { 0.0 } else { sum as f64 / erases.len() as f64 },
+            erases_min: erases.iter().copied().min().unwrap_or(0),
+            erases_max: erases.iter().copied().max().unwrap_or(0),
+        }
+    }
+
+    /// The most erases of a block over the mean; `None` before anything was erased.
+    pub fn spread(&self) -> Option<f64> {
+        (self.erases_mean > 0.0).then(|| f64::from(self.erases_max) / self.erases_mean)
+    }
+}
+
+/// What flash chips take and bear.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Nand {
+    /// To read a page, microseconds.
+    pub read_us: f64,
+    /// To program a page, microseconds.
+    pub program_us: f64,
+    /// To erase a block, microseconds.
+    pub erase_us: f64,
+    /// Erases that a block bears.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<u64>,
+}
+
+/// How much the host can write to the device that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlashLife {
+    /// In all, bytes.
+    pub written_bytes: f64,
+    /// What the host writes a day, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daily_bytes: Option<u64>,
+}
+
+impl FlashLife {
+    /// How long it lasts, days of 24 hours.
+    pub fn days(&self) -> Option<f64> {
+        self.daily_bytes.filter(|bytes| *bytes > 0).map(|bytes| self.written_bytes / bytes as f64)
+    }
+}
+
+/// The spare area for a wanted amplification.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpareFor {
+    /// Wanted pages programmed for each page of the host.
+    pub write_amplification: f64,
+    /// Spare area over user area.
+    pub spare: Between,
+    /// What the nearest formula says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare_by_form: Option<f64>,
+}
+
+impl Outcome for FlashOutcome {
+    fn kind(&self) -> &'static str {
+        "flash"
+    }
+
+    fn used_bytes(&self, _index: usize, _whole_bytes: u64) -> Option<u64> {
+        None
+    }
+
+    fn profile(&self) -> Option<&Profile> {
+        None
+    }
+
+    // It computes, and reads and writes nothing.
+    fn engines(&self) -> Vec<&EngineUse> {
+        Vec::new()
+    }
+
+    fn points(&self) -> &[Point] {
+        &[]
+    }
+
+    fn measured(&self) -> Vec<Measured> {
+        Vec::new()
+    }
+
+    fn capacities(&self, _targets: usize) -> Vec<Capacity> {
+        Vec::new()
+    }
+
+    // Nothing was measured on a device.
+    fn summary(&self) -> Summary {
+        Summary::default()
+    }
+}
