@@ -117,7 +117,8 @@ impl Place {
         };
         let allows_http = is_set(AzureConfigKey::Client(ClientConfigKey::AllowHttp));
         if place.url.scheme() != "https" && !allows_http && !(is_emulator && is_of_this_machine(&place.url)) {
-            return Err(refused(format!("{} is not encrypted", place.url), Some(AZURE.http)));
+            let origin = place.url.origin().ascii_serialization();
+            return Err(refused(format!("{origin} is not encrypted"), Some(AZURE.http)));
         }
         Ok(place)
     }
@@ -131,9 +132,16 @@ impl Place {
     }
 }
 
+/// The address of a store, which is not repeated where it is none: people put connection strings and signatures there.
 fn parsed(text: &str) -> io::Result<Url> {
-    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-    url.ok_or_else(|| refused(format!("{text:?} is no address of a store"), Some(OF_AZURE_ENDPOINT)))
+    let is_bare = |url: &Url| {
+        let has_login = !url.username().is_empty() || url.password().is_some();
+        matches!(url.scheme(), "http" | "https") && !has_login && url.query().is_none()
+    };
+    let url = Url::parse(text).ok().filter(is_bare);
+    url.ok_or_else(|| {
+        refused("the address of Azure's store is no plain https:// address", Some(OF_AZURE_ENDPOINT))
+    })
 }
 
 fn is_of_this_machine(url: &Url) -> bool {
@@ -244,5 +252,20 @@ mod tests {
         let made = amended(Method::PUT, "?comp=blocklist", token);
         assert_eq!(made.headers().get(AUTHORIZATION).unwrap(), "Bearer t");
         assert_eq!(made.headers().get(IF_NONE_MATCH).unwrap(), "*");
+    }
+
+    /// A connection string in the wrong variable was shown, with the key in it.
+    #[test]
+    fn an_address_that_is_none_is_not_repeated() {
+        for wrong in [
+            "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=c2VjcmV0;EndpointSuffix=core.windows.net",
+            "https://a.blob.core.windows.net/?sv=2021-12-02&sig=c2VjcmV0",
+            "https://a:c2VjcmV0@store.example/a",
+            "ftp://store.example/c2VjcmV0",
+        ] {
+            let error = parsed(wrong).unwrap_err();
+            assert!(!error.to_string().contains("c2VjcmV0"), "{error}");
+        }
+        assert!(parsed("https://store.example:10000/a").is_ok());
     }
 }
