@@ -46,7 +46,7 @@ pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, Once
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
-pub(crate) use fleet::{FleetArgs, FleetCommand, FleetInitArgs};
+pub(crate) use fleet::{FleetArgs, FleetCommand, FleetInitArgs, FleetSendArgs};
 pub(crate) use fsync::FsyncArgs;
 pub(crate) use give_way::GiveWayArgs;
 pub(crate) use load::{LoadArgs, OutputArgs};

@@ -54,6 +54,8 @@ pub enum WatchError {
     },
     #[error("nothing was sampled into {} within the hour", store.display())]
     NothingWatched { store: PathBuf },
+    #[error("the repository has samples of {name} that this store never had")]
+    Diverged { name: String },
     #[error("sampling has ended")]
     SamplingEnded,
 }
@@ -82,6 +84,10 @@ impl WatchError {
             }
             Self::NothingWatched { .. } => {
                 "name a SOURCE, such as linux:, or let `iostall collect run` sample some"
+            }
+            Self::Diverged { .. } => {
+                "nothing was sent of it: the store was restored from an older copy. Let `iostall store remove` delete the source \
+                 here, and sample it again: it gets an id of its own"
             }
             Self::Terminal(_) | Self::Output(_) | Self::SamplingEnded => return None,
         };
