@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         Command::Completions(args) => completions::run(args, &printer),
         Command::Man(args) => man::run(args, &printer),
         Command::Reference => reference::run(&printer),
-        Command::Fleet(args) => fleet::run(args, &printer),
+        Command::Fleet(args) => fleet::run(args, &cli.global, &printer),
         Command::Store(args) => store_command::run(args, &cli.global, &printer),
     };
     let status = result.unwrap_or_else(|error| {

@@ -51,3 +51,25 @@ fn what_is_not_a_repository_is_refused_with_what_to_do() {
     refused(&server.url("postgres", &word), &["not a repository of iostall", "nothing was changed"]);
     assert_eq!(server.value(include_str!("sql/tables_in_schema.sql")), "1");
 }
+
+#[test]
+fn what_a_server_has_sampled_is_sent_once_and_stays_there() {
+    let here = Workspace::new();
+    let Some((server, word)) = server(&here) else { return };
+    let url = server.url("postgres", &word);
+    here.run(&["collect", "once", "linux:", &url]).expect_status(0);
+    let ran = here.run(&["fleet", "send", &url]).expect_status(2);
+    assert!(ran.stderr.contains("has no repository") && ran.stderr.contains("fleet init"), "{}", ran.stderr);
+    here.run(&["fleet", "init", &url]).expect_status(0);
+    here.run(&["collect", "once", "linux:", &url]).expect_status(0);
+    let ran = here.run(&["fleet", "send", &url]).expect_status(0);
+    assert!(ran.stdout.contains("linux:: 2 samples\n"), "{}", ran.stdout);
+    let counts = || server.value(include_str!("sql/count_samples.sql"));
+    let sent = counts();
+    assert!(sent.starts_with("1|2|4|"), "servers, sources, samples, rows: {sent}");
+    let ran = here.run(&["fleet", "send", &url]).expect_status(0);
+    assert!(ran.stdout.contains("linux:: 0 samples\n"), "{}", ran.stdout);
+    assert_eq!(counts(), sent);
+    let kept = here.run(&["store", "sources"]).expect_status(0).stdout;
+    assert!(kept.contains("linux:"), "{kept}");
+}

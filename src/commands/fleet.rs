@@ -1,17 +1,23 @@
 //! `iostall fleet`.
 
+use std::sync::atomic::Ordering;
+
+use iostall_measure::foreign::shown;
 use iostall_report::fleet::RepositoryEntry;
 use iostall_store::Initialised;
-use iostall_watch::initialise_repository;
+use iostall_watch::{initialise_repository, open_repository, send_history};
 
-use crate::cli::{FleetArgs, FleetCommand, FleetInitArgs};
+use crate::cli::{FleetArgs, FleetCommand, FleetInitArgs, FleetSendArgs, GlobalArgs};
 use crate::failure::Status;
+use crate::interrupt::stop_flag;
 use crate::printer::Printer;
+use crate::store::open_watch;
 
 /// Works on a central repository.
-pub(crate) fn run(args: &FleetArgs, printer: &Printer) -> anyhow::Result<Status> {
+pub(crate) fn run(args: &FleetArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         FleetCommand::Init(args) => init(args, printer),
+        FleetCommand::Send(args) => send(args, global, printer),
     }
 }
 
@@ -33,4 +39,17 @@ fn init(args: &FleetInitArgs, printer: &Printer) -> anyhow::Result<Status> {
     let text = if args.json { serde_json::to_string_pretty(&entry)? + "\n" } else { entry.line() };
     printer.result(&text)?;
     Ok(Status::Done)
+}
+
+fn send(args: &FleetSendArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let mut repository = open_repository(&args.url, &Printer::ask_password)?;
+    let store = open_watch(global)?;
+    let stop = stop_flag(Some(printer))?;
+    let mut outcome = Ok(());
+    send_history(&store, &mut repository, &stop, &mut |source, samples| {
+        let line = printer.result(&format!("{}: {samples} samples\n", shown(&source.name)));
+        outcome = std::mem::replace(&mut outcome, Ok(())).and(line);
+    })?;
+    outcome?;
+    Ok(if stop.load(Ordering::Relaxed) { Status::Interrupted } else { Status::Done })
 }

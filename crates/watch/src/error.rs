@@ -62,6 +62,8 @@ pub enum WatchError {
     /// Ratings of drives.
     #[error(transparent)]
     Ratings(#[from] RatingsError),
+    #[error("the repository has samples of {name} that this store never had")]
+    Diverged { name: String },
     #[error("sampling has ended")]
     SamplingEnded,
 }
@@ -92,6 +94,10 @@ impl WatchError {
             }
             Self::NothingWatched { .. } => {
                 "name a SOURCE, such as linux:, or let `iostall collect run` sample some"
+            }
+            Self::Diverged { .. } => {
+                "nothing was sent of it: the store was restored from an older copy. Let `iostall store remove` delete the source \
+                 here, and sample it again: it gets an id of its own"
             }
             Self::Terminal(_) | Self::Output(_) | Self::SamplingEnded => return None,
         };

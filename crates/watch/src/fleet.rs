@@ -1,10 +1,15 @@
-//! The central repository of a fleet, by its URL.
+//! The central repository of a fleet, by its URL, and what a server sends to it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_collect::Address;
-use iostall_store::{InitialisedRepository, PostgresHistory, StoreError};
+use iostall_store::{History, InitialisedRepository, PostgresHistory, Source, StoreError};
 
 use crate::error::WatchError;
 use crate::named::{AskPassword, NamedSource};
+
+/// Samples in a batch: an hour of minutes, or a minute of seconds.
+const BATCH_SAMPLES: u32 = 60;
 
 /// Creates the repository in the database at `url`, or upgrades its tables.
 pub fn initialise_repository(url: &str, ask: AskPassword<'_>) -> Result<InitialisedRepository, WatchError> {
@@ -12,7 +17,155 @@ pub fn initialise_repository(url: &str, ask: AskPassword<'_>) -> Result<Initiali
     Ok(PostgresHistory::initialise(&place.address, &place.secret).map_err(StoreError::from)?)
 }
 
+/// Opens the repository in the database at `url`.
+pub fn open_repository(url: &str, ask: AskPassword<'_>) -> Result<PostgresHistory, WatchError> {
+    let place = place(url, ask)?;
+    Ok(PostgresHistory::open(&place.address, &place.secret).map_err(StoreError::from)?)
+}
+
 fn place(url: &str, ask: AskPassword<'_>) -> Result<NamedSource, WatchError> {
     let address: Address = url.parse()?;
     NamedSource::at(address, ask)
+}
+
+/// Sends what `to` lacks of the sources that `from` samples itself, until `stop` is set, and calls `each` with the number of samples
+/// that were sent of each.
+///
+/// Both know how far it got: a batch that arrives twice is there once, and nothing is removed from `from`.
+pub fn send_history(
+    from: &impl History,
+    to: &mut impl History,
+    stop: &AtomicBool,
+    each: &mut dyn FnMut(&Source, usize),
+) -> Result<(), WatchError> {
+    for watched in from.sources()? {
+        let source = watched.source;
+        // A source of another store comes from there: two numberings of its batches would mix.
+        if source.store == from.id() {
+            let samples = send_source(from, to, &source, stop)?;
+            each(&source, samples);
+        }
+    }
+    Ok(to.finish()?)
+}
+
+fn send_source(
+    from: &impl History,
+    to: &mut impl History,
+    source: &Source,
+    stop: &AtomicBool,
+) -> Result<usize, WatchError> {
+    let id = source.id;
+    let mut confirmed = match to.last_appended(id) {
+        Err(StoreError::NoSource { .. }) => 0,
+        known => known?,
+    };
+    check_numbering(from, to, source, confirmed)?;
+    let mut samples = 0;
+    while !stop.load(Ordering::Relaxed) {
+        let Some(batch) = from.batch_after(id, confirmed, BATCH_SAMPLES)? else { break };
+        to.append(&batch)?;
+        samples += batch.samples.taken_utc.len();
+        confirmed = batch.sequence;
+    }
+    Ok(samples)
+}
+
+/// An older copy of a store numbers new samples like those that it has lost: they would count as sent.
+fn check_numbering(
+    from: &impl History,
+    to: &impl History,
+    source: &Source,
+    confirmed: u64,
+) -> Result<(), WatchError> {
+    let Some(before) = confirmed.checked_sub(1) else { return Ok(()) };
+    let diverged = || WatchError::Diverged { name: source.name.clone() };
+    let newest = from.batch_after(source.id, before, 1)?.ok_or_else(diverged)?;
+    let Some(theirs) = to.last_sample(source.id)?.filter(|_| newest.sequence == confirmed) else {
+        return Ok(());
+    };
+    if newest.samples.taken_utc.last() == Some(&theirs.taken.utc) { Ok(()) } else { Err(diverged()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use iostall_model::{Counter, Counters, Epoch, Kind, Row, Sample, SampleTime, Scope, Subject};
+    use iostall_store::SqliteHistory;
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::*;
+
+    fn sample(minute: i64) -> Sample {
+        let start: Timestamp = "2026-03-01T09:58:00Z".parse().unwrap();
+        let subject = Subject {
+            kind: Kind::SqlServerFile,
+            scope: Scope::Source,
+            name: "a.mdf".into(),
+            identity: "1".into(),
+            volume: None,
+        };
+        let counters = Counters::new().with(Counter::Reads, minute.cast_unsigned() * 7);
+        Sample {
+            taken: SampleTime {
+                utc: start + SignedDuration::from_mins(minute),
+                clock: "ticks".into(),
+                clock_ns: minute.cast_unsigned() * 60_000_000_000,
+            },
+            epoch: Epoch::default(),
+            rows: vec![Row { subject, counters, age_ms: None }],
+            warnings: Vec::new(),
+        }
+    }
+
+    fn send(from: &SqliteHistory, to: &mut SqliteHistory) -> Result<usize, WatchError> {
+        let mut all = 0;
+        send_history(from, to, &AtomicBool::new(false), &mut |_, samples| all += samples)?;
+        Ok(all)
+    }
+
+    #[test]
+    fn what_is_new_is_sent_and_what_another_store_samples_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut here = SqliteHistory::open(directory.path().join("here.db")).unwrap();
+        let mut centre = SqliteHistory::open(directory.path().join("centre.db")).unwrap();
+        let source = here.source("s").unwrap().id;
+        for minute in 0..150 {
+            here.add_sample(source, sample(minute)).unwrap();
+        }
+        assert_eq!(send(&here, &mut centre).unwrap(), 150);
+        assert_eq!(send(&here, &mut centre).unwrap(), 0);
+        here.add_sample(source, sample(150)).unwrap();
+        assert_eq!(send(&here, &mut centre).unwrap(), 1);
+        assert_eq!(centre.last_sample(source).unwrap(), Some(sample(150)));
+        let mut other = SqliteHistory::open(directory.path().join("other.db")).unwrap();
+        assert_eq!(send(&centre, &mut other).unwrap(), 0, "the centre's copy is not its own");
+    }
+
+    /// The samples of a store that was restored from a backup had numbers that the repository knew: they counted as sent.
+    #[test]
+    fn a_store_that_was_restored_from_an_older_copy_is_noticed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, copy) = (directory.path().join("here.db"), directory.path().join("copy.db"));
+        let mut centre = SqliteHistory::open(directory.path().join("centre.db")).unwrap();
+        let mut here = SqliteHistory::open(&path).unwrap();
+        let source = here.source("s").unwrap().id;
+        for minute in 0..5 {
+            here.add_sample(source, sample(minute)).unwrap();
+        }
+        drop(here);
+        fs::copy(&path, &copy).unwrap();
+        let mut here = SqliteHistory::open(&path).unwrap();
+        for minute in 5..9 {
+            here.add_sample(source, sample(minute)).unwrap();
+        }
+        send(&here, &mut centre).unwrap();
+        let mut restored = SqliteHistory::open(&copy).unwrap();
+        assert!(matches!(send(&restored, &mut centre), Err(WatchError::Diverged { .. })));
+        for minute in 20..40 {
+            restored.add_sample(source, sample(minute)).unwrap();
+        }
+        assert!(matches!(send(&restored, &mut centre), Err(WatchError::Diverged { .. })));
+    }
 }

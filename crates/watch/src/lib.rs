@@ -40,7 +40,7 @@ pub use collector::{CollectEvent, CollectObserver, Collector, Observers};
 pub use endurance::{EnduranceReport, EnduranceRequest, TypedRating, drive_endurance};
 pub use error::WatchError;
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};
-pub use fleet::initialise_repository;
+pub use fleet::{initialise_repository, open_repository, send_history};
 pub use import::{Import, ImportEvent, ManagementDatabase};
 pub use jobs::{
     Calendar, Job, JobEnd, JobReport, JobRunner, Jobs, ProcessRunner, RunningJob, units_text, write_units,
