@@ -84,7 +84,7 @@ pub(super) fn base_of(record: &PostgresRecord) -> Result<Base, String> {
 /// The manifests of the sets that are named, and of all sets of PostgreSQL in directories that are named.
 fn manifests(request: &WalListRequest, known: &KnownSets) -> Result<Vec<Manifest>, SessionError> {
     let (directories, files): (Vec<PathBuf>, Vec<PathBuf>) =
-        request.sets.iter().cloned().partition(is_directory);
+        request.sets.iter().cloned().partition(|path| is_directory(path));
     let unlock = request.unlock.as_ref();
     let mut all = Vec::new();
     if !directories.is_empty() {
@@ -103,7 +103,7 @@ fn manifests(request: &WalListRequest, known: &KnownSets) -> Result<Vec<Manifest
     Ok(all)
 }
 
-fn is_directory(path: &PathBuf) -> bool {
+fn is_directory(path: &Path) -> bool {
     Place::at(path).is_ok_and(|place| place == Place::Directory)
 }
 
