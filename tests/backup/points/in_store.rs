@@ -36,9 +36,9 @@ fn a_server_is_brought_to_a_point_in_time_from_an_archive_in_a_store() {
     server.ask("row", &[("number", &(last + 1).to_string())]);
     let newest = server.switched();
     assert_eq!(server.ask("failed", &[]), "0", "{}", server.log());
-    let list = run(&["backup", "wal", "list", "--check", "--json", WAL, "s3://backups/db1/sets"]);
-    let list: Value = serde_json::from_str(&list.expect_status(0).stdout).unwrap();
-    assert_eq!(list["sets"][0]["reaches"][0]["gap"], Value::Null, "{list}");
+    let listing = run(&["backup", "wal", "list", "--check", "--json", WAL, "s3://backups/db1/sets"]);
+    let listing: Value = serde_json::from_str(&listing.expect_status(0).stdout).unwrap();
+    assert_eq!(listing["sets"][0]["reaches"][0]["gap"], Value::Null, "{listing}");
 
     again(&here, &store, &server, &newest);
 
