@@ -16,7 +16,7 @@ const POINTS: &str = "write latest, a time, a position such as 16/B374D848, xid:
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Point in time")]
 pub(crate) struct PointArgs {
-    /// Bring a PostgreSQL forward with the log in this archive, which `iostall backup wal archive` wrote
+    /// Bring a PostgreSQL forward with the log in this archive, a directory or s3://BUCKET/NAME, which `iostall backup wal archive` wrote
     #[arg(long, value_name = "DIR")]
     wal: Option<PathBuf>,
     /// Where to stop: latest, a time (2026-11-23T08:00, yesterday, 2h), a position (16/B374D848), xid:N or name:RESTOREPOINT

@@ -18,7 +18,7 @@ use super::keys::UnlockArgs;
     restore_command = 'iostall backup wal fetch %f %p --from /wal'\n  \
     iostall backup wal list /wal /b1                                  how far it brings the backups in /b1\n  \
     iostall backup wal receive postgres://backup@db1 --to /wal        what the server writes, while it writes it\n\n\
-    The archive is a directory of one cluster. docs/backup.md, \"Points in time\", is the guide.")]
+    The archive is a directory of one cluster, or its address in an object store, s3://BUCKET/NAME. docs/backup.md, \"Points in time\", is the guide.")]
 pub(crate) struct WalArgs {
     #[command(subcommand)]
     pub(crate) command: WalCommand,
@@ -48,7 +48,7 @@ pub(crate) struct WalArchiveArgs {
     /// The file, as the server names it: %p
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// The directory of the archive, which exists; the first segment makes it the archive of its cluster
+    /// The directory of the archive, which exists, or s3://BUCKET/NAME; the first segment makes it the archive of its cluster
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
     /// zstd, zstd:LEVEL (-7 to 22), lz4 or none
@@ -76,7 +76,7 @@ pub(crate) struct WalFetchArgs {
     /// Where to: %p. Nothing has this name yet
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// The directory of the archive
+    /// The directory of the archive, or s3://BUCKET/NAME
     #[arg(long, value_name = "DIR")]
     from: PathBuf,
 }
@@ -95,7 +95,7 @@ impl WalFetchArgs {
     iostall backup wal list --check /wal /b1/shop.iob     reads every byte of the archive\n\n\
     Exit status 1 if a file is damaged, or a segment is missing after a backup (without backups: anywhere).")]
 pub(crate) struct WalListArgs {
-    /// The directory of the archive
+    /// The directory of the archive, or s3://BUCKET/NAME
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Backups, or directories with backups

@@ -2,6 +2,7 @@
 
 mod archive;
 mod combined;
+mod in_store;
 mod prune;
 mod receive;
 mod restore;

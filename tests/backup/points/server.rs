@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
+use super::super::moto::Store;
 use crate::support::{binary, copy_binary_to, skip, until};
 
 /// The account that owns nothing: PostgreSQL does not run as root.
@@ -75,6 +76,8 @@ pub(super) fn place() -> TempDir {
 pub(super) struct Programs {
     home: PathBuf,
     directory: TempDir,
+    /// The port of an object store that all of them may use.
+    pub(super) store: Option<u16>,
 }
 
 impl Programs {
@@ -93,7 +96,7 @@ impl Programs {
         if fs::hard_link(binary(), &iostall).is_err() {
             copy_binary_to(&iostall);
         }
-        Some(Self { home, directory })
+        Some(Self { home, directory, store: None })
     }
 
     /// The program under test, where the account of the servers may run it.
@@ -111,6 +114,9 @@ impl Programs {
         let mut command = Command::new(program);
         command.current_dir("/").env("LC_ALL", "C").env("LD_LIBRARY_PATH", self.home.join("lib"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if let Some(port) = self.store {
+            Store::address(&mut command, port);
+        }
         if is_root() {
             command.uid(NOBODY).gid(NOBODY);
         }

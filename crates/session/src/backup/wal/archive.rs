@@ -13,6 +13,7 @@ use super::directory::{self, Cluster, NewFile, parent, path_of};
 use super::error::WalError;
 use super::name::{SegmentName, WalName};
 use super::page::{LONG_BYTES, SegmentHead};
+use super::place;
 use super::records::Records;
 use crate::backup::postgres::control::ControlFile;
 
@@ -21,7 +22,7 @@ use crate::backup::postgres::control::ControlFile;
 pub struct ArchiveRequest {
     /// The file, whose name PostgreSQL gave to it.
     pub path: PathBuf,
-    /// The directory of the archive, which exists.
+    /// The directory of the archive, which exists, or its address in an object store.
     pub to: PathBuf,
     pub compression: Compression,
 }
@@ -83,7 +84,7 @@ fn put(
     compression: Compression,
 ) -> Result<Archived, WalError> {
     let target = path_of(to, name);
-    if fs::symlink_metadata(&target).is_ok() {
+    if place::is_there(&target).map_err(WalError::system("look at", &target))? {
         return same(source, &target, to);
     }
     let new = NewFile::begin(&target)?;
@@ -225,7 +226,7 @@ impl Source<'_> {
 
 /// What is archived must be the same. The name may not be durable yet: the server asks again after a crash.
 fn same(source: &Source<'_>, target: &Path, directory: &Path) -> Result<Archived, WalError> {
-    let archived = File::open(target).map_err(WalError::system("open", target))?;
+    let archived = place::open(target).map_err(WalError::system("open", target))?;
     let header = read_header(&archived).map_err(WalError::reading(target))?;
     let mut at = 0;
     let mut is_same = true;
@@ -248,6 +249,6 @@ fn same(source: &Source<'_>, target: &Path, directory: &Path) -> Result<Archived
         return Err(WalError::OtherContent { path: source.path.to_owned(), archived: target.to_owned() });
     }
     archived.sync_all().map_err(WalError::system("make durable", target))?;
-    files::sync_directory(directory).map_err(WalError::system("make durable", directory))?;
+    place::sync(directory).map_err(WalError::system("make durable", directory))?;
     Ok(Archived::Before)
 }

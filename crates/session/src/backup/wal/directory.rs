@@ -4,7 +4,7 @@
 //! is missing.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use iostall_engine::Input;
@@ -13,6 +13,7 @@ use iostall_measure::ByteCount;
 
 use super::error::WalError;
 use super::name::{CLUSTER_FILE, SegmentName, WalName};
+use super::place::{self, is_object};
 
 /// What follows the name of a file in an archive.
 const SUFFIX: &str = ".iow";
@@ -83,6 +84,17 @@ pub(super) fn name_of(file_name: &str) -> Option<WalName> {
 /// If there is no such directory, or its description cannot be read.
 pub(super) fn cluster(directory: &Path) -> Result<Option<Cluster>, WalError> {
     let path = directory.join(CLUSTER_FILE);
+    let wrong = |reason: String| WalError::ClusterFile { path: path.clone(), reason };
+    if is_object(&path) {
+        let file = match place::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(WalError::system("read", &path))?,
+        };
+        let mut text = String::new();
+        let read = file.take(CLUSTER_INPUT.limit.bytes()).read_to_string(&mut text);
+        read.map_err(|error| wrong(error.to_string()))?;
+        return Cluster::parse(&text).map(Some).map_err(wrong);
+    }
     match fs::metadata(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // A directory that is missing is another matter.
@@ -91,7 +103,6 @@ pub(super) fn cluster(directory: &Path) -> Result<Option<Cluster>, WalError> {
         }
         found => found.map_err(WalError::system("look at", &path))?,
     };
-    let wrong = |reason: String| WalError::ClusterFile { path: path.clone(), reason };
     let text = CLUSTER_INPUT.text(&path).map_err(|error| wrong(error.to_string()))?;
     Cluster::parse(&text).map(Some).map_err(wrong)
 }
@@ -107,11 +118,9 @@ pub(super) fn existing_cluster(directory: &Path) -> Result<Cluster, WalError> {
 /// If it has segments without their description: they may be of another cluster. If another program keeps the log there: what
 /// is received would be written over its files.
 pub(super) fn make_archive(directory: &Path, cluster: Cluster) -> Result<Cluster, WalError> {
-    let entries = fs::read_dir(directory).map_err(WalError::system("list", directory))?;
     let mut foreign = None;
-    for entry in entries {
-        let name = entry.map_err(WalError::system("list", directory))?.file_name();
-        let Some(name) = name.to_str() else { continue };
+    for entry in place::entries(directory).map_err(WalError::system("list", directory))? {
+        let name = &entry.file_name;
         let is_segment = |name| matches!(name, WalName::Segment(_) | WalName::Partial(_));
         if name_of(name).is_some_and(is_segment) {
             return Err(WalError::NoCluster { directory: directory.to_owned() });
@@ -138,19 +147,29 @@ pub(super) fn make_archive(directory: &Path, cluster: Cluster) -> Result<Cluster
 pub(super) struct NewFile<'a> {
     pub(super) file: File,
     target: &'a Path,
+    /// `None` on its way to a store, which has it when it is whole.
+    hidden: Option<Hidden>,
+}
+
+/// The name of a file until it is whole.
+struct Hidden {
     temporary: PathBuf,
     unfinished: UnfinishedFile,
     is_named: bool,
 }
 
 impl<'a> NewFile<'a> {
-    /// For `target`, in the directory of which a hidden file is written.
+    /// For `target`, in the directory of which a hidden file is written; in memory for a store.
     ///
     /// # Errors
     /// If somebody else is writing it, or the file cannot be made.
     pub(super) fn begin(target: &'a Path) -> Result<Self, WalError> {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let temporary = target.with_file_name(format!(".{name}{TEMPORARY}"));
+        if is_object(target) {
+            let file = files::in_memory(&[]).map_err(WalError::system("make", target))?;
+            return Ok(Self { file, target, hidden: None });
+        }
         let failed = || WalError::system("make", &temporary);
         loop {
             let file = files::open_or_create_private(&temporary).map_err(failed())?;
@@ -170,7 +189,8 @@ impl<'a> NewFile<'a> {
             if files::stamp_of_link(&temporary).is_ok_and(|now| now.is_same_file(&stamp)) {
                 file.set_len(0).map_err(failed())?;
                 let unfinished = UnfinishedFile::at(&temporary);
-                return Ok(Self { file, target, temporary, unfinished, is_named: false });
+                let hidden = Some(Hidden { temporary, unfinished, is_named: false });
+                return Ok(Self { file, target, hidden });
             }
         }
     }
@@ -180,10 +200,12 @@ impl<'a> NewFile<'a> {
     /// # Errors
     /// [`WalError::Exists`] if something has the name.
     pub(super) fn finish(self) -> Result<(), WalError> {
-        self.file.sync_all().map_err(WalError::system("make durable", &self.temporary))?;
+        if let Some(hidden) = &self.hidden {
+            self.file.sync_all().map_err(WalError::system("make durable", &hidden.temporary))?;
+        }
         let parent = parent(self.target);
         self.name()?;
-        files::sync_directory(parent).map_err(WalError::system("make durable", parent))
+        place::sync(parent).map_err(WalError::system("make durable", parent))
     }
 
     /// Gives it its name without waiting for the disk.
@@ -191,18 +213,23 @@ impl<'a> NewFile<'a> {
     /// # Errors
     /// As above.
     pub(super) fn name(mut self) -> Result<(), WalError> {
-        let named = files::rename_new(&self.temporary, self.target);
+        let named = match &self.hidden {
+            Some(hidden) => files::rename_new(&hidden.temporary, self.target),
+            None => place::put(self.target, &self.file),
+        };
         named.map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => WalError::Exists { path: self.target.to_owned() },
             _ => WalError::System { verb: "make", path: self.target.to_owned(), source },
         })?;
-        self.is_named = true;
-        self.unfinished.finish();
+        if let Some(hidden) = &mut self.hidden {
+            hidden.is_named = true;
+            hidden.unfinished.finish();
+        }
         Ok(())
     }
 }
 
-impl Drop for NewFile<'_> {
+impl Drop for Hidden {
     fn drop(&mut self) {
         if !self.is_named {
             // An error is reported already, and the next one to write this file begins with what is left.

@@ -40,6 +40,8 @@ pub enum WalError {
     Busy { path: PathBuf },
     #[error("{} exists", path.display())]
     Exists { path: PathBuf },
+    #[error("{} cannot be received into: what a store has does not grow", place.display())]
+    Grows { place: PathBuf },
     #[error("{} is a file of PostgreSQL's log that another program put there", path.display())]
     OfAnother { path: PathBuf },
     #[error("{} is not a file that iostall made", path.display())]
@@ -68,7 +70,15 @@ impl WalError {
 
     /// What to do about it, if that is known.
     pub fn hint(&self) -> Option<String> {
+        if let Self::System { source, .. } = self
+            && let Some(hint) = iostall_remote::hint(source)
+        {
+            return Some(hint.to_owned());
+        }
         Some(match self {
+            Self::Grows { .. } => {
+                "receive into a directory; archive_command = 'iostall backup wal archive %p --to s3://…' writes into a store".into()
+            }
             Self::System { .. } if self.is_full_disk() => {
                 "the server keeps what is not archived, and tries again: make room, or remove what no backup needs with \
                  `iostall backup prune --wal DIR`"

@@ -10,7 +10,7 @@ use iostall_transfer::backup::wal_file::{read_content, read_header};
 use super::directory::{self, Cluster, NewFile, partial_path, path_of};
 use super::error::WalError;
 use super::name::WalName;
-use super::partial;
+use super::{partial, place};
 
 /// What is to be fetched.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ pub fn fetch(request: &FetchRequest) -> Result<Fetched, WalError> {
 
 /// The file at `path`; `None` if there is none.
 fn open(path: &Path) -> Result<Option<File>, WalError> {
-    match File::open(path) {
+    match place::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         file => file.map(Some).map_err(WalError::system("open", path)),
     }

@@ -1,7 +1,7 @@
 //! What is in an archive.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use iostall_transfer::backup::format::{WalFacts, WalHeader};
@@ -11,7 +11,7 @@ use super::directory::{Cluster, existing_cluster, name_of, partial_name};
 use super::error::WalError;
 use super::history::{self, Ancestor};
 use super::name::{SegmentName, WalName};
-use super::partial;
+use super::{partial, place};
 
 /// A history is a line for each timeline.
 const HISTORY_BYTES_MAX: u64 = 4 << 20;
@@ -55,22 +55,15 @@ impl Inventory {
     pub(super) fn read(directory: &Path, reads_all: bool) -> Result<Self, WalError> {
         let cluster = existing_cluster(directory)?;
         let mut inventory = Self::empty(cluster);
-        let entries = fs::read_dir(directory).map_err(WalError::system("list", directory))?;
-        for entry in entries {
-            let entry = entry.map_err(WalError::system("list", directory))?;
-            let file_name = entry.file_name();
-            let file_name = file_name.to_str().unwrap_or_default();
-            if name_of(file_name).is_none() && partial_name(file_name).is_none() {
-                continue;
-            }
-            // Whoever opens a pipe waits for a writer.
-            if fs::metadata(entry.path()).is_ok_and(|found| !found.is_file()) {
+        for entry in place::entries(directory).map_err(WalError::system("list", directory))? {
+            let (name, partial) = (name_of(&entry.file_name), partial_name(&entry.file_name));
+            if (name.is_some() || partial.is_some()) && entry.is_special {
                 let wrong = "it is no regular file".to_owned();
-                inventory.faults.push(Fault { path: entry.path(), wrong });
-            } else if let Some(name) = name_of(file_name) {
-                inventory.take(name, &entry.path(), reads_all)?;
-            } else if let Some(name) = partial_name(file_name) {
-                inventory.take_partial(name, &entry.path())?;
+                inventory.faults.push(Fault { path: entry.path, wrong });
+            } else if let Some(name) = name {
+                inventory.take(name, &entry.path, reads_all)?;
+            } else if let Some(name) = partial {
+                inventory.take_partial(name, &entry.path)?;
             }
         }
         inventory.faults.sort_by(|one, other| one.path.cmp(&other.path));
@@ -90,12 +83,13 @@ impl Inventory {
     }
 
     fn take(&mut self, name: WalName, path: &Path, reads_all: bool) -> Result<(), WalError> {
-        let file = match File::open(path) {
+        let reads_all = reads_all || matches!(name, WalName::History(_));
+        let opened = if reads_all { place::open(path) } else { place::open_start(path) };
+        let file = match opened {
             // Removed meanwhile.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             file => file.map_err(WalError::system("open", path))?,
         };
-        let reads_all = reads_all || matches!(name, WalName::History(_));
         let read =
             read_header(&file).and_then(|header| Ok((content(&file, &header, name, reads_all)?, header)));
         let wrong = match read {
@@ -143,7 +137,7 @@ impl Inventory {
 
     /// What is being received. The segment itself, once it is archived, counts more.
     fn take_partial(&mut self, name: SegmentName, path: &Path) -> Result<(), WalError> {
-        let file = match File::open(path) {
+        let file = match place::open(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             file => file.map_err(WalError::system("open", path))?,
         };

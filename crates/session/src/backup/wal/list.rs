@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use iostall_connect::postgres::Lsn;
 use iostall_model::backup::{Manifest, PostgresRecord, SourceKind, SourceRecord};
 use iostall_model::wal_archive::{WalDamage, WalGap, WalListing, WalRange, WalReach, WalSet};
-use iostall_transfer::backup::catalog::ScanError;
+use iostall_transfer::backup::catalog::{Place, ScanError};
 use iostall_transfer::backup::codec::Unlock;
 use iostall_transfer::backup::read::{ReadError, open_with};
 use jiff::Timestamp;
@@ -84,7 +84,7 @@ pub(super) fn base_of(record: &PostgresRecord) -> Result<Base, String> {
 /// The manifests of the sets that are named, and of all sets of PostgreSQL in directories that are named.
 fn manifests(request: &WalListRequest, known: &KnownSets) -> Result<Vec<Manifest>, SessionError> {
     let (directories, files): (Vec<PathBuf>, Vec<PathBuf>) =
-        request.sets.iter().cloned().partition(|path| path.is_dir());
+        request.sets.iter().cloned().partition(|path| is_directory(path));
     let unlock = request.unlock.as_ref();
     let mut all = Vec::new();
     if !directories.is_empty() {
@@ -101,6 +101,10 @@ fn manifests(request: &WalListRequest, known: &KnownSets) -> Result<Vec<Manifest
         all.push(manifest);
     }
     Ok(all)
+}
+
+fn is_directory(path: &Path) -> bool {
+    Place::at(path).is_ok_and(|place| place == Place::Directory)
 }
 
 fn manifest_at(file: &Path, unlock: Option<&Unlock>) -> Result<Manifest, ReadError> {

@@ -16,6 +16,7 @@ mod list;
 mod name;
 mod page;
 mod partial;
+mod place;
 pub(super) mod point;
 mod point_error;
 pub(super) mod prune;

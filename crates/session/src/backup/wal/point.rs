@@ -14,6 +14,7 @@ use super::access::Reader;
 use super::error::WalError;
 use super::inventory::Inventory;
 use super::list::{base_of, sources, time, ways};
+use super::place::is_object;
 use super::point_error::PointError;
 use super::reach::{Base, Reach, Way};
 use super::scan::Search;
@@ -65,8 +66,11 @@ impl Recovery {
         server: Option<Reader>,
     ) -> Result<Self, PointError> {
         let (source, record) = only_source(manifest)?;
-        let archive =
-            std::fs::canonicalize(&request.wal).map_err(WalError::system("look at", &request.wal))?;
+        let archive = if is_object(&request.wal) {
+            request.wal.clone()
+        } else {
+            std::fs::canonicalize(&request.wal).map_err(WalError::system("look at", &request.wal))?
+        };
         let inventory = Inventory::read(&archive, false)?;
         if inventory.cluster.system_identifier != record.system_identifier {
             let of = (record.system_identifier, inventory.cluster.system_identifier);

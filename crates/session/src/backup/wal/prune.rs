@@ -1,10 +1,8 @@
 //! Removes the part of the log that no backup needs any more.
 
-use std::fs;
 use std::path::Path;
 
 use iostall_connect::postgres::Lsn;
-use iostall_engine::files;
 use iostall_model::backup::Manifest;
 use iostall_model::wal_archive::WalPruned;
 use iostall_transfer::backup::wal_file::read_header;
@@ -13,6 +11,7 @@ use super::directory::{existing_cluster, name_of};
 use super::error::WalError;
 use super::list::sources;
 use super::name::{SegmentName, WalName};
+use super::place;
 
 /// A backup that is kept, as far as the log is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,29 +56,28 @@ pub(in crate::backup) fn prune(
     pruned.needed_from =
         Some(format!("{}", SegmentName::of(1, first, cluster.segment_bytes))[8..].to_owned());
     let mut unneeded = Vec::new();
-    for entry in fs::read_dir(directory).map_err(WalError::system("list", directory))? {
-        let entry = entry.map_err(WalError::system("list", directory))?;
-        let name = entry.file_name().to_str().and_then(name_of);
+    for entry in place::entries(directory).map_err(WalError::system("list", directory))? {
+        let name = name_of(&entry.file_name);
         let segment = match name {
             Some(WalName::Segment(name) | WalName::Partial(name) | WalName::BackupLabel(name, _)) => name,
             // A few bytes, and a recovery looks for them in every case.
             Some(WalName::History(_)) | None => continue,
         };
         if segment.number(cluster.segment_bytes).is_some_and(|number| number < first) {
-            unneeded.push((segment.number(cluster.segment_bytes), entry.path(), name));
+            unneeded.push((segment.number(cluster.segment_bytes), entry.path, name));
         }
     }
     // The oldest first: what an interruption leaves has no gap.
     unneeded.sort();
     for (_, path, name) in unneeded {
         // Only what iostall wrote, and of this cluster.
-        let header = fs::File::open(&path).ok().and_then(|file| read_header(&file).ok());
+        let header = place::open_start(&path).ok().and_then(|file| read_header(&file).ok());
         let is_ours = header.is_some_and(|header| {
             Some(header.name) == name.map(|name| name.to_string())
                 && [0, cluster.system_identifier].contains(&header.system_identifier)
         });
-        let bytes = fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
-        if !is_ours || (!dry_run && fs::remove_file(&path).is_err()) {
+        let bytes = place::bytes(&path).unwrap_or(0);
+        if !is_ours || (!dry_run && place::remove(&path).is_err()) {
             pruned.left.push(path.display().to_string());
             continue;
         }
@@ -90,7 +88,7 @@ pub(in crate::backup) fn prune(
         pruned.bytes += bytes;
     }
     if pruned.files > 0 && !dry_run {
-        files::sync_directory(directory).map_err(WalError::system("make durable", directory))?;
+        place::sync(directory).map_err(WalError::system("make durable", directory))?;
     }
     Ok(pruned)
 }

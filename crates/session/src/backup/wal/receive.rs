@@ -24,6 +24,7 @@ use super::event::{ReceiveEvent, Received};
 use super::incoming::{Incoming, Start};
 use super::inventory::Inventory;
 use super::name::CLUSTER_FILE;
+use super::place::is_object;
 use super::receive_error::ReceiveError;
 
 /// Pauses before another connection is tried, seconds.
@@ -61,6 +62,9 @@ pub fn receive(
     stop: &Arc<AtomicBool>,
     see: &dyn Fn(&ReceiveEvent),
 ) -> Result<Received, ReceiveError> {
+    if is_object(&request.to) {
+        return Err(WalError::Grows { place: request.to.clone() }.into());
+    }
     let mut receiver = Receiver {
         request,
         stop,

@@ -1,6 +1,5 @@
 //! Looks through the log for what a recovery is to stop at.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -11,10 +10,10 @@ use super::error::WalError;
 use super::inventory::Inventory;
 use super::name::WalName;
 use super::page::SegmentHead;
-use super::partial;
 use super::reach::{Base, Way};
 use super::records::{Event, Records};
 use super::target::Until;
+use super::{partial, place};
 
 /// Where to look.
 pub(super) struct Search<'a> {
@@ -57,7 +56,7 @@ impl Search<'_> {
             } else if segment.is_some() {
                 let name = WalName::Segment(self.inventory.name(timeline, number));
                 let path = path_of(self.archive, name);
-                let file = File::open(&path).map_err(WalError::system("open", &path))?;
+                let file = place::open(&path).map_err(WalError::system("open", &path))?;
                 let header = read_header(&file).map_err(WalError::reading(&path))?;
                 let mut is_first = true;
                 let read = read_content(&file, &header, &mut |part| {
@@ -89,7 +88,7 @@ fn see_part(records: &mut Option<Records>, part: &[u8], is_first: bool, see: &mu
 
 /// What was received of a segment so far.
 fn read_partial(path: &Path, records: &mut Option<Records>, see: &mut dyn FnMut(Event)) -> io::Result<()> {
-    let file = File::open(path)?;
+    let file = place::open(path)?;
     let mut is_first = true;
     partial::read(&file, &mut |part| see_part(records, part, std::mem::take(&mut is_first), see))
 }
