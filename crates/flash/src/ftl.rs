@@ -54,6 +54,8 @@ pub struct Ftl {
     pub(crate) collector: Collector,
     pub(crate) free: Ring,
     pub(crate) reserve: usize,
+    /// Free blocks that an idle device makes, at most.
+    ahead: usize,
     pub(crate) frontiers: Vec<Frontier>,
     separation: Separation,
     /// The first logical page of each class but the first.
@@ -94,6 +96,8 @@ impl Ftl {
             collector: Collector::new(settings.collect, blocks, pages_per_block),
             free,
             reserve: index(reserve),
+            ahead: index(reserve)
+                + (index(blocks - settings.user_pages.div_ceil(pages_per_block)) / 8).max(1),
             frontiers: vec![Frontier { block: UNMAPPED, next: 0, end: 0 }; index(streams)],
             separation: settings.separation,
             class_starts,
@@ -271,6 +275,14 @@ impl Ftl {
         // As many as there will be, less those that become invalid before.
         self.valid[index(block)] = u16::try_from(self.pages_per_block).unwrap_or(u16::MAX);
         Ok(())
+    }
+
+    /// Collects a block although none is needed yet. `false` if enough are free, or nothing would be gained.
+    pub fn collect_ahead(&mut self) -> bool {
+        if self.free.len() >= self.ahead {
+            return false;
+        }
+        self.collect().is_ok_and(|valid| valid < self.pages_per_block)
     }
 
     /// Moves what is valid in the collector's next block, and erases it. Returns how many pages it moved.

@@ -6,6 +6,7 @@
 
 mod collector;
 pub mod counts;
+mod device;
 mod divide;
 mod error;
 mod forms;
@@ -24,6 +25,7 @@ mod zipf;
 mod tests;
 
 pub use counts::Counts;
+pub use device::{FlashBuild, FlashDevice};
 pub use error::FlashError;
 pub use forms::closed_forms;
 pub use ftl::Ftl;
