@@ -128,6 +128,8 @@ fn a_rating_is_shown_in_its_spellings_without_any_drive() {
         .run(&["drive", "endurance", "--tbw", "7.5TB", "--years", "3", "--capacity", "80GB"])
         .expect_status(0);
     assert!(ran.stdout.contains("6.85 GB/day") && ran.stdout.contains("0.086"), "{}", ran.stdout);
+    let ran = workspace.run(&["drive", "endurance", "--dwpd", "1", "--years", "5"]).expect_status(2);
+    assert!(ran.stderr.contains("need the capacity"), "{}", ran.stderr);
 }
 
 #[test]

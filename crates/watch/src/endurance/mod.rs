@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use iostall_collect::smart;
-use iostall_model::drive::{Converted, DriveHistory, DriveReading, Endurance, Planned, endurance};
+use iostall_model::drive::{
+    Converted, DriveHistory, DriveReading, Endurance, Planned, RatingError, endurance,
+};
 use iostall_model::{Sample, Step};
 use iostall_store::History;
 use jiff::Timestamp;
@@ -15,6 +17,7 @@ use serde::Serialize;
 use self::ratings::Ratings;
 pub use self::ratings::TypedRating;
 use crate::error::WatchError;
+use crate::ratings_error::RatingsError;
 
 /// The longest time for one drive to answer: one that sleeps has to spin up its controller first.
 const ANSWER: Duration = Duration::from_secs(60);
@@ -91,7 +94,11 @@ fn project(
 /// Reads the places and finds out how long each drive lasts.
 pub fn drive_endurance(request: &EnduranceRequest) -> Result<EnduranceReport, WatchError> {
     let ratings = Ratings::read(request.ratings.as_deref(), &request.typed)?;
-    let mut report = EnduranceReport { converted: ratings.converted(), ..EnduranceReport::default() };
+    let converted = ratings.converted();
+    if request.places.is_empty() && converted.is_none() {
+        return Err(RatingsError::Typed(RatingError::NoCapacity).into());
+    }
+    let mut report = EnduranceReport { converted, ..EnduranceReport::default() };
     let mut drives: Vec<Vec<DriveReading>> = Vec::new();
     let mut refused = None;
     for place in &request.places {
