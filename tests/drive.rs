@@ -128,6 +128,8 @@ fn a_rating_is_shown_in_its_spellings_without_any_drive() {
         .run(&["drive", "endurance", "--tbw", "7.5TB", "--years", "3", "--capacity", "80GB"])
         .expect_status(0);
     assert!(ran.stdout.contains("6.85 GB/day") && ran.stdout.contains("0.086"), "{}", ran.stdout);
+    let ran = workspace.run(&["drive", "endurance", "--dwpd", "1", "--years", "5"]).expect_status(2);
+    assert!(ran.stderr.contains("need the capacity"), "{}", ran.stderr);
 }
 
 #[test]
@@ -157,4 +159,40 @@ fn a_drive_that_is_new_or_fails_or_is_none_has_its_own_status_and_says_why() {
         std::fs::read_to_string(workspace.path("failing.json")).unwrap().contains("smartctl"),
         "it is not written over"
     );
+}
+
+/// Documents in a directory are sampled like any other source, and their own times count, not those of the samples.
+#[test]
+fn sampled_drives_are_projected_from_the_store() {
+    let workspace = Workspace::new();
+    let drop = workspace.path("drop");
+    let source = format!("smart:{}", drop.display());
+    for day in 0..=10_i64 {
+        let units = 390_625_000 + 195_312 * day.unsigned_abs();
+        save(&drop, "S1.json", &document("S1", day, units, 14 + day.unsigned_abs() / 10));
+        workspace.run(&["collect", "once", &source]).expect_status(0);
+    }
+    workspace.run(&["collect", "once", &source]).expect_status(0);
+    let ran = workspace.run(&["drive", "endurance", "--json", "-"]).expect_status(0);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let drive = &report["drives"][0];
+    assert_eq!(
+        (drive["drive"]["model"].as_str(), drive["drive"]["serial"].as_str()),
+        (Some("ACME 1000"), Some("S1"))
+    );
+    assert!(drive["readings"].as_u64().is_some_and(|readings| readings >= 10), "{drive}");
+    for rate in ["recent", "peak_day"] {
+        let found = drive["rates"][rate].as_f64().unwrap();
+        assert!((found / 99_999_744_000.0 - 1.0).abs() < 1e-6, "{rate}: {found}");
+    }
+    assert_eq!(drive["answer"]["name"], "percent-used");
+    workspace.run(&["drive", "endurance", "--drives", "none.toml"]).expect_status(2);
+    let ran = workspace.run(&["collect", "once", "smart:/dev/no-such-drive"]).expect_status(2);
+    assert!(ran.stderr.contains("/dev/no-such-drive"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_store_without_drives_says_how_to_sample_them() {
+    let ran = Workspace::new().run(&["drive", "endurance"]).expect_status(2);
+    assert!(ran.stderr.contains("smart:/dev/nvme0"), "{}", ran.stderr);
 }

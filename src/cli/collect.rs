@@ -44,7 +44,7 @@ pub(crate) enum CollectCommand {
 /// Which sources.
 #[derive(Debug, Args)]
 pub(crate) struct OnceArgs {
-    /// sqlserver://USER@HOST, postgres://USER@HOST/DATABASE, mysql://USER@HOST or linux:
+    /// sqlserver://USER@HOST, postgres://USER@HOST/DATABASE, mysql://USER@HOST, linux: or smart:/dev/nvme0
     #[arg(value_name = "SOURCE", required = true)]
     pub(crate) sources: Vec<String>,
     /// Longest time to wait for a source
@@ -146,6 +146,8 @@ pub(crate) enum SourceChoice {
     Mysql,
     /// The Linux host
     Linux,
+    /// Solid-state drives
+    Smart,
 }
 
 impl OnceArgs {
@@ -167,6 +169,7 @@ impl From<SourceChoice> for Engine {
             SourceChoice::Postgres => Self::Postgres,
             SourceChoice::Mysql => Self::Mysql,
             SourceChoice::Linux => Self::Linux,
+            SourceChoice::Smart => Self::Smart,
         }
     }
 }

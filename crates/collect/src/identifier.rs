@@ -7,7 +7,7 @@ use iostall_measure::foreign::shown;
 /// could see what would be run.
 pub(crate) fn quoted(engine: Engine, name: &str) -> Option<String> {
     let quoted = match engine {
-        Engine::Postgres | Engine::Linux => format!("\"{}\"", name.replace('"', "\"\"")),
+        Engine::Postgres | Engine::Linux | Engine::Smart => format!("\"{}\"", name.replace('"', "\"\"")),
         Engine::Mysql => format!("`{}`", name.replace('`', "``")),
         Engine::SqlServer => format!("[{}]", name.replace(']', "]]")),
     };

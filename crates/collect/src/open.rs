@@ -7,6 +7,7 @@ use iostall_connect::{Address, Engine, Secret, SourceError};
 use crate::linux::LinuxSource;
 use crate::mysql::MysqlSource;
 use crate::postgres::PostgresSource;
+use crate::smart::SmartSource;
 use crate::source::Source;
 use crate::sqlserver::SqlServerSource;
 
@@ -14,6 +15,7 @@ use crate::sqlserver::SqlServerSource;
 pub fn open(address: Address, password: Secret, limit: Duration) -> Result<Box<dyn Source>, SourceError> {
     Ok(match address.engine {
         Engine::Linux => Box::new(LinuxSource::new()),
+        Engine::Smart => Box::new(SmartSource::new(&address, limit)),
         Engine::Postgres => Box::new(PostgresSource::new(address, &password, limit)?),
         Engine::Mysql => Box::new(MysqlSource::new(address, password, limit)?),
         Engine::SqlServer => Box::new(SqlServerSource::new(address, &password, limit)?),

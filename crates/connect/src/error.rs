@@ -40,6 +40,9 @@ pub enum SourceError {
     TooMuch { source_name: String, bytes: ByteCount, rows: u64 },
     #[error("{source_name} is version {version}; iostall reads {oldest} and later")]
     TooOld { source_name: String, version: String, oldest: &'static str },
+    /// A drive's own counters.
+    #[error("{source_name}: {reason}")]
+    Drive { source_name: String, reason: String, hint: Option<String> },
     #[error(transparent)]
     HostFile(#[from] Unreadable),
     #[error(transparent)]
@@ -87,6 +90,7 @@ impl SourceError {
             | Self::PasswordVariable { .. }
             | Self::TokenRefused { .. }
             | Self::Defect
+            | Self::Drive { .. }
             | Self::Tls { .. } => Some(REFUSED_FOR),
             Self::TimedOut { .. } | Self::Query { .. } | Self::Token { .. } | Self::Kerberos { .. } => {
                 Some(TROUBLED_FOR)
@@ -128,6 +132,9 @@ impl SourceError {
                 "name the database with the schema iostall, as in sqlserver://USER@HOST/DATABASE".into()
             }
             Self::Certificate { hint, .. } => (*hint).into(),
+            Self::Drive { hint, .. } => {
+                hint.clone().unwrap_or_else(|| "`iostall drive endurance` reads the same by hand".into())
+            }
             Self::Query { source_name, .. } => format!(
                 "see the server's log; `iostall collect grants {}` prints the privileges a login needs",
                 scheme(source_name)

@@ -151,6 +151,22 @@ counters! {
     BackupBytes = 48, "backup_bytes", Gauge;
     /// What was stored of that, bytes.
     BackupStoredBytes = 49, "backup_stored_bytes", Gauge;
+    /// Bytes that a drive programmed into its flash.
+    NandBytes = 50, "nand_bytes", Count;
+    /// How much of a drive's life is used by its own account, percent. It may be more than 100.
+    UsedPercent = 51, "used_percent", Gauge;
+    /// Spare blocks of a drive that are left, percent.
+    SparePercent = 52, "spare_percent", Gauge;
+    /// Below this a drive warns about its spare blocks, percent.
+    SpareThresholdPercent = 53, "spare_threshold_percent", Gauge;
+    /// Hours that a drive was powered on.
+    PowerOnHours = 54, "power_on_hours", Gauge;
+    /// How often a drive's blocks were erased in the mean.
+    EraseCycles = 55, "erase_cycles", Gauge;
+    /// 1 if a drive reports a failure, otherwise 0.
+    DriveFailing = 56, "drive_failing", Gauge;
+    /// When a drive's counters were read, seconds since 1970, UTC: before the sample if they come from a file.
+    DriveRead = 57, "drive_read_utc_s", Gauge;
 }
 
 impl Counter {

@@ -45,6 +45,8 @@ pub enum Kind {
     LinuxCgroup = 31,
     /// Pressure stall information (`/proc/pressure/io`).
     LinuxPressure = 32,
+    /// A solid-state drive by its own account (SMART): bytes since it was made, and its wear.
+    SmartDrive = 40,
 }
 
 /// The unit in which a source counts a column.
@@ -68,7 +70,7 @@ pub struct Column {
 }
 
 impl Kind {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::SqlServerFile,
         Self::SqlServerBackup,
         Self::PostgresIoBlocks,
@@ -84,6 +86,7 @@ impl Kind {
         Self::LinuxDevice,
         Self::LinuxCgroup,
         Self::LinuxPressure,
+        Self::SmartDrive,
     ];
 
     /// Its name in listings and files.
@@ -104,6 +107,7 @@ impl Kind {
             Self::LinuxDevice => "linux-device",
             Self::LinuxCgroup => "linux-cgroup",
             Self::LinuxPressure => "linux-pressure",
+            Self::SmartDrive => "smart-drive",
         }
     }
 
@@ -135,7 +139,8 @@ impl Kind {
             | Self::MysqlRedo
             | Self::MysqlInnodb
             | Self::LinuxCgroup
-            | Self::LinuxPressure => timed(Unit::Microseconds, None),
+            | Self::LinuxPressure
+            | Self::SmartDrive => timed(Unit::Microseconds, None),
         }
     }
 
@@ -157,9 +162,11 @@ impl Kind {
         match self {
             // SQL Server clears a file's counters when the database is closed: offline, detach, restore. The
             // counters of a device or a control group begin with its creation.
-            Self::SqlServerFile | Self::SqlServerBackup | Self::LinuxDevice | Self::LinuxCgroup => {
-                ResetReason::Reattach
-            }
+            Self::SqlServerFile
+            | Self::SqlServerBackup
+            | Self::LinuxDevice
+            | Self::LinuxCgroup
+            | Self::SmartDrive => ResetReason::Reattach,
             // TRUNCATE of the Performance Schema table, pg_stat_reset and the like.
             Self::PostgresIoBlocks
             | Self::PostgresIo

@@ -59,6 +59,8 @@ pub enum WatchError {
     /// A drive's own counters.
     #[error(transparent)]
     Drive(#[from] SmartError),
+    #[error("no sample in the store is one of a drive")]
+    NoDrives,
     /// Ratings of drives.
     #[error(transparent)]
     Ratings(#[from] RatingsError),
@@ -76,6 +78,9 @@ impl WatchError {
             Self::Source(error) => return Some(error.hint()),
             Self::Address(error) => return Some(error.hint()),
             Self::Drive(error) => return error.hint(),
+            Self::NoDrives => {
+                "name files, a directory or a device, or let `iostall collect run smart:/dev/nvme0` sample some"
+            }
             Self::Ratings(error) => return error.hint(),
             Self::NamedTwice { .. } => "name each source once; databases are chosen with --database",
             Self::NoTerminal { .. } => "put it in a file and write ?password-file=PATH",

@@ -15,13 +15,15 @@ const DAY_S: f64 = 86_400.0;
     iostall drive endurance /dev/nvme0 --tbw 1380TB --years 5\n  \
     iostall drive endurance /var/lib/smart --drives drives.toml --html drives.html\n  \
     iostall drive endurance a.json b.json --drives drives.toml --from-rate 200GB/day --raid 5:4\n  \
+    iostall drive endurance --drives drives.toml              the drives that `collect run smart:/dev/nvme0` sampled\n  \
     iostall drive endurance --tbw 7.5TB --years 3 --capacity 80GB    a rating in its spellings\n\n\
     FILE is what `smartctl -j -x DEVICE` or `nvme smart-log -o json DEVICE` printed; two or more of one drive, taken days\n\
     apart, give its rates. docs/endurance.md explains the numbers and the file of ratings.\n\n\
     Exit status 1: a drive reports a failure or is worn. 2: no drive could be projected.")]
 pub(crate) struct EnduranceArgs {
-    /// Saved documents, directories of them (each *.json), or devices, which smartctl or nvme is asked for
-    #[arg(value_name = "FILE|DIR|DEVICE", required_unless_present_any = ["tbw", "dwpd"])]
+    /// Saved documents, directories of them (each *.json), or devices, which smartctl or nvme is asked for. None, and no
+    /// rating either: the drives that `collect` has sampled
+    #[arg(value_name = "FILE|DIR|DEVICE")]
     pub(crate) places: Vec<PathBuf>,
     /// Ratings of models, as TOML: [[drive]] with model, tbw or dwpd, years, erase-cycles, physical, nand
     #[arg(long, value_name = "FILE", help_heading = "Rating", conflicts_with_all = ["tbw", "dwpd"])]
@@ -60,6 +62,11 @@ pub(crate) struct EnduranceArgs {
 }
 
 impl EnduranceArgs {
+    /// Whether the sampled history is asked: nothing else was named.
+    pub(crate) fn asks_the_store(&self) -> bool {
+        self.places.is_empty() && self.tbw.is_none() && self.dwpd.is_none()
+    }
+
     /// What is asked.
     pub(crate) fn request(&self) -> EnduranceRequest {
         EnduranceRequest {

@@ -5,13 +5,13 @@ use std::io::Write;
 use iostall_model::drive::DriveState;
 use iostall_report::endurance::{sections, title, write_endurance};
 use iostall_session::output::{Form, Outputs};
-use iostall_watch::{EnduranceReport, drive_endurance};
+use iostall_watch::{EnduranceReport, drive_endurance, stored_endurance};
 
 use crate::cli::{EnduranceArgs, GlobalArgs};
 use crate::failure::Status;
 use crate::output::{text_of_sections, write_or_show};
 use crate::printer::Printer;
-use crate::store::taken;
+use crate::store::{open_watch, taken};
 
 /// Reads, projects and shows.
 pub(super) fn run(args: &EnduranceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
@@ -23,7 +23,11 @@ pub(super) fn run(args: &EnduranceArgs, global: &GlobalArgs, printer: &Printer) 
     ];
     let inputs = args.places.iter().chain(&args.drives);
     let outputs = Outputs::check(&wanted, &taken(global).inputs(inputs))?;
-    let report = drive_endurance(&args.request())?;
+    let report = if args.asks_the_store() {
+        stored_endurance(&open_watch(global)?, &args.request())?
+    } else {
+        drive_endurance(&args.request())?
+    };
     let render = |form, out: &mut dyn Write| write_endurance(&report, form, out);
     let text = || Some(text_of_sections(&title(&report), &sections(&report), printer));
     Ok(write_or_show(&outputs, &render, &text, printer, status(&report)))

@@ -7,7 +7,7 @@ use iostall_model::drive::{CountedBytes, CountedPercent, DriveIdentity, Wear};
 use iostall_model::{Warning, WarningCode};
 
 use super::error::SmartError;
-use super::field::Field;
+use super::field::{Field, PERCENT_MAX};
 
 const MIB_32: u64 = 32 << 20;
 const GIB: u64 = 1 << 30;
@@ -174,7 +174,7 @@ impl Vendor<'_> {
                 Meaning::LeftValue => attribute.value?,
                 Meaning::LeftRaw => attribute.raw?,
                 Meaning::LeftEither => attribute.raw?.min(attribute.value?),
-                Meaning::UsedRaw => return attribute.raw,
+                Meaning::UsedRaw => return attribute.raw.filter(|used| *used <= PERCENT_MAX),
                 _ => return None,
             };
             100_u64.checked_sub(left)
@@ -239,7 +239,7 @@ fn statistic(field: Field<'_>, page: u64, offset: u64) -> Result<Option<u64>, Sm
 fn device_statistics(field: Field<'_>) -> Result<Wear, SmartError> {
     let sector = field.count("logical_block_size")?.filter(|size| *size > 0).unwrap_or(SECTOR);
     let written = statistic(field, 1, 24)?.and_then(|sectors| sectors.checked_mul(sector));
-    let used = statistic(field, 7, 8)?;
+    let used = statistic(field, 7, 8)?.filter(|used| *used <= PERCENT_MAX);
     let origin = "Device Statistics".to_owned();
     Ok(Wear {
         host: written.map(|bytes| CountedBytes { bytes, origin: origin.clone() }),

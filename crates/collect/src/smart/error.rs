@@ -28,8 +28,8 @@ pub enum SmartError {
     NoDrive { name: String, reason: String },
     #[error("{}: {} is a hard disk, which does not wear out by writing", shown(name), shown(model))]
     HardDisk { name: String, model: String },
-    #[error("neither smartctl nor nvme can be started for {}: {source}", shown(name))]
-    NoProgram { name: String, source: io::Error },
+    #[error("neither smartctl nor nvme is installed here, and one of them has to ask {}", shown(name))]
+    NoProgram { name: String },
     #[error("{}: {program} {reason}", shown(name))]
     Program { name: String, program: &'static str, reason: String },
 }

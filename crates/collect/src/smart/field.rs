@@ -7,6 +7,8 @@ use super::error::SmartError;
 
 /// Text that is longer is no name.
 const TEXT_CHARS_MAX: usize = 256;
+/// Drives count up to 254, and 255 is more.
+pub(super) const PERCENT_MAX: u64 = 255;
 
 /// A part of a document, with its name for messages.
 #[derive(Clone, Copy)]
@@ -52,6 +54,18 @@ impl<'a> Field<'a> {
     /// The same where 64 bits are enough for any drive.
     pub(super) fn count(self, key: &str) -> Result<Option<u64>, SmartError> {
         self.times(key, 1)
+    }
+
+    /// The percentage at `key`: a byte in every log.
+    pub(super) fn percent(self, key: &str) -> Result<Option<u64>, SmartError> {
+        match self.count(key)? {
+            Some(number) if number > PERCENT_MAX => Err(SmartError::Value {
+                name: self.document.to_owned(),
+                key: key.to_owned(),
+                found: format!("{number}, which is no percentage"),
+            }),
+            percent => Ok(percent),
+        }
     }
 
     /// The whole number at `key` times `unit`, which must fit into 64 bits: no drive has 18 exabytes.
@@ -134,6 +148,13 @@ mod tests {
             assert!(said.starts_with("a.json: n is "), "{said}");
         }
         assert!(read(&json!({"n": "340282366920938463463374607431768211456"})).is_err(), "129 bits");
+    }
+
+    #[test]
+    fn a_percentage_is_a_byte() {
+        let read =
+            |number: u64| Field { document: "a", value: &json!({"n": number}) }.percent("n").ok().flatten();
+        assert_eq!((read(255), read(256), read(u64::MAX)), (Some(255), None, None));
     }
 
     #[test]

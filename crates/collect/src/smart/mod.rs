@@ -11,7 +11,10 @@ mod place;
 mod program;
 mod scsi;
 mod smartctl;
+mod source;
 
 pub use document::parse;
 pub use error::SmartError;
 pub use place::{Drives, read};
+pub(crate) use source::SmartSource;
+pub use source::{of_row, row};

@@ -55,7 +55,7 @@ fn counted(bytes: Option<u64>, origin: &str) -> Option<CountedBytes> {
 }
 
 fn health(log: Field<'_>, spare: &str, threshold: &str, used: &str) -> Result<Wear, SmartError> {
-    let used = log.count(used)?;
+    let used = log.percent(used)?;
     // nvme-cli takes the bits apart in its verbose form.
     let critical = match log.part("critical_warning") {
         Some(bits) if bits.value.is_object() => bits.count("value")?,
@@ -64,8 +64,8 @@ fn health(log: Field<'_>, spare: &str, threshold: &str, used: &str) -> Result<We
     Ok(Wear {
         host: counted(log.times("data_units_written", DATA_UNIT_BYTES)?, "NVMe log 02h"),
         used: used.map(|percent| CountedPercent { percent, origin: "NVMe log 02h".to_owned() }),
-        spare_percent: log.count(spare)?,
-        spare_threshold_percent: log.count(threshold)?,
+        spare_percent: log.percent(spare)?,
+        spare_threshold_percent: log.percent(threshold)?,
         power_on_hours: log.count("power_on_hours")?,
         busy_minutes: log.count("controller_busy_time")?,
         media_errors: log.count("media_errors")?,

@@ -55,7 +55,9 @@ fn documents(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "json") {
+        // A pipe would never end.
+        let is_file = || fs::metadata(&path).is_ok_and(|metadata| metadata.is_file());
+        if path.extension().is_some_and(|extension| extension == "json") && is_file() {
             paths.push(path);
         }
     }
@@ -94,10 +96,7 @@ fn of_device(device: &str, limit: Duration) -> Result<DriveReading, SmartError> 
 
 /// Without smartctl, nvme-cli reads drives of its own sort.
 fn of_nvme(device: &str, limit: Duration) -> Result<DriveReading, SmartError> {
-    let no_program = || SmartError::NoProgram {
-        name: device.to_owned(),
-        source: io::Error::from(io::ErrorKind::NotFound),
-    };
+    let no_program = || SmartError::NoProgram { name: device.to_owned() };
     let mut reading = parse(device, &output(device, NVME_HEALTH, limit)?.ok_or_else(no_program)?)?;
     if let Some(text) = output(device, NVME_IDENTITY, limit)? {
         reading.drive = parse(device, &text)?.drive;

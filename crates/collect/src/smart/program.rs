@@ -43,11 +43,14 @@ pub(super) fn output(
     });
     let has_ended = started.ends_within(limit).map_err(io)?;
     started.kill();
-    started.finish().map_err(io)?;
+    let status = started.finish().map_err(io)?;
     if !has_ended {
         return Err(failed(format!("did not end within {limit:?}")));
     }
     match receive(&ended, OUTPUT_WAIT) {
+        Ok(Ok(text)) if text.trim_ascii().is_empty() => {
+            Err(failed(format!("printed nothing and ended with {status}")))
+        }
         Ok(text) => text.map(Some).map_err(io),
         Err(_) => Err(failed("left its output open".to_owned())),
     }

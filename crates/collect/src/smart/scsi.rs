@@ -9,7 +9,7 @@ const INDICATOR: &str = "scsi_percentage_used_endurance_indicator";
 const BYTES: &str = "gigabytes_processed";
 
 pub(super) fn wear(field: Field<'_>) -> Result<Wear, SmartError> {
-    let used = field.count(INDICATOR)?;
+    let used = field.percent(INDICATOR)?;
     let written = field.part("scsi_error_counter_log").and_then(|log| log.part("write"));
     let gigabytes = written.and_then(|write| write.text(BYTES));
     let bytes = gigabytes.map(|text| {

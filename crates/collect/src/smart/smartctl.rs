@@ -75,15 +75,17 @@ fn identity(field: Field<'_>) -> Result<DriveIdentity, SmartError> {
 
 /// What smartctl says in the same place for every sort of drive, where the drive's own log did not.
 fn common(field: Field<'_>, wear: &mut Wear) -> Result<(), SmartError> {
-    let within =
-        |part: &str, key: &str| field.part(part).map(|part| part.count(key)).transpose().map(Option::flatten);
+    let within = |part: &str, key: &str| {
+        field.part(part).map(|part| part.percent(key)).transpose().map(Option::flatten)
+    };
+    let hours = field.part("power_on_time").map(|time| time.count("hours")).transpose()?.flatten();
     let used = within("endurance_used", "current_percent")?;
     let used = used.map(|percent| CountedPercent { percent, origin: "smartctl's endurance_used".to_owned() });
     wear.fill_from(Wear {
         used,
         spare_percent: within("spare_available", "current_percent")?,
         spare_threshold_percent: within("spare_available", "threshold_percent")?,
-        power_on_hours: within("power_on_time", "hours")?,
+        power_on_hours: hours,
         passed: field.part("smart_status").and_then(|status| status.truth("passed")),
         ..Wear::default()
     });

@@ -14,6 +14,8 @@ pub enum Engine {
     Mysql,
     /// The Linux host that iostall runs on.
     Linux,
+    /// Solid-state drives of this host: a device, a file, or a directory with saved documents.
+    Smart,
 }
 
 impl Engine {
@@ -24,6 +26,7 @@ impl Engine {
             Self::Postgres => "postgres",
             Self::Mysql => "mysql",
             Self::Linux => "linux",
+            Self::Smart => "smart",
         }
     }
 
@@ -31,7 +34,7 @@ impl Engine {
     pub(super) fn is_this_host(self) -> bool {
         match self {
             Self::Linux => true,
-            Self::SqlServer | Self::Postgres | Self::Mysql => false,
+            Self::SqlServer | Self::Postgres | Self::Mysql | Self::Smart => false,
         }
     }
 
@@ -40,7 +43,7 @@ impl Engine {
             Self::SqlServer => 1433,
             Self::Postgres => 5432,
             Self::Mysql => 3306,
-            Self::Linux => 0,
+            Self::Linux | Self::Smart => 0,
         }
     }
 }
@@ -54,6 +57,7 @@ impl FromStr for Engine {
             "postgres" | "postgresql" => Ok(Self::Postgres),
             "mysql" | "mariadb" => Ok(Self::Mysql),
             "linux" => Ok(Self::Linux),
+            "smart" => Ok(Self::Smart),
             _ => Err(AddressError::Engine(text.to_owned())),
         }
     }

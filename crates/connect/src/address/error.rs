@@ -23,6 +23,9 @@ pub enum AddressError {
         /// The same address without the password, as a URL; `None` if it could not be parsed.
         instead: Option<String>,
     },
+    /// `smart:` without the path of anything.
+    #[error("smart: needs the whole path of a device, a file or a directory, and no host")]
+    Place,
     #[error("'{}' is not known in a source's URL", shown(name))]
     Parameter { name: String },
     #[error("{name}={} is not known", shown(value))]
@@ -46,8 +49,9 @@ impl AddressError {
     pub fn hint(&self) -> String {
         let hint = match self {
             Self::NotUrl { .. } | Self::Engine(_) => {
-                "write postgres://USER@HOST/DATABASE, mysql://USER@HOST, sqlserver://USER@HOST or linux:"
+                "write postgres://USER@HOST/DATABASE, mysql://USER@HOST, sqlserver://USER@HOST, linux: or smart:/dev/nvme0"
             }
+            Self::Place => "write smart:/dev/nvme0, or smart:/var/lib/smart for saved documents",
             Self::PasswordInUrl { instead: Some(url), .. } => {
                 let separator = if url.contains('?') { '&' } else { '?' };
                 let url = shell_word(&format!("{url}{separator}password-file=PATH"));

@@ -73,7 +73,10 @@ impl Parts {
             host: url.host_str().map(|host| host.trim_matches(['[', ']']).to_owned()),
             port: url.port(),
             user: decode(url.username()),
-            database: decode(url.path().trim_start_matches('/')),
+            database: match engine {
+                Engine::Smart => decode(url.path()),
+                _ => decode(url.path().trim_start_matches('/')),
+            },
             had_password: url.password().is_some(),
             ..Self::default()
         };
@@ -186,6 +189,9 @@ impl Parts {
     }
 
     pub(super) fn finish(self, engine: Engine) -> Result<Address, AddressError> {
+        if engine == Engine::Smart && (self.host.is_some() || !self.database.starts_with('/')) {
+            return Err(AddressError::Place);
+        }
         let host = self.host.filter(|host| !host.is_empty()).unwrap_or_else(|| "localhost".to_owned());
         let is_name = |c: char| c.is_alphanumeric() || ".-_:%".contains(c);
         if !host.starts_with('/') && !host.chars().all(is_name) {

@@ -139,6 +139,9 @@ impl fmt::Display for Address {
         if self.engine.is_this_host() {
             return write!(f, "{}:", self.engine.scheme());
         }
+        if self.engine == Engine::Smart {
+            return write!(f, "{}:{}", self.engine.scheme(), self.database);
+        }
         write!(f, "{}://", self.engine.scheme())?;
         match (self.is_socket(), self.engine) {
             // Servers on one host share a socket directory; the port is part of the socket's name.

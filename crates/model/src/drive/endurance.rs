@@ -107,7 +107,9 @@ pub fn endurance(history: &DriveHistory, rating: Option<DriveRating>, planned: O
     };
     let mut routes = routes(&ground);
     if too_thin.is_some() {
-        routes.iter_mut().for_each(|route| route.days = None);
+        for route in &mut routes {
+            route.days = None;
+        }
     }
     let likely = |route: &Route| route.days.map(|days: DaysBand| days.likely);
     let answer = routes

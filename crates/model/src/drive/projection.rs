@@ -88,7 +88,7 @@ impl Ground<'_> {
         if let Some((gained, window)) = self.window.and_then(|window| Some((window.used_percent?, window)))
             && gained >= 1
         {
-            let rate = self.window_rate(window);
+            let rate = window.host_bytes.map(|bytes| bytes as f64 / window.days());
             let band = used_band(used, gained, window.days(), self.faster(rate));
             let basis = format!("{gained} % in {:.1} days", window.days());
             return Route { name, days: Some(band), basis: basis + &self.rescaled(rate) };
@@ -104,10 +104,6 @@ impl Ground<'_> {
             Some(_) => Route::missing(name, "no percent is used yet"),
             None => Route::missing(name, "neither a percent was added, nor does it count its hours"),
         }
-    }
-
-    fn window_rate(&self, window: &WearInterval) -> Option<f64> {
-        Some(window.host_bytes? as f64 / window.days())
     }
 
     /// How much faster than at `rate` it will be written.
@@ -199,7 +195,7 @@ fn used_band(used: u64, gained: u64, days: f64, faster: f64) -> DaysBand {
     let at = |left: f64, gained: u64| left * days / (gained as f64 * faster);
     DaysBand {
         likely: at(left(used), gained),
-        earliest: at(left(used.saturating_add(1)), gained + 1),
+        earliest: at(left(used.saturating_add(1)), gained.saturating_add(1)),
         latest: (gained > 1).then(|| at(left(used), gained - 1)),
     }
 }

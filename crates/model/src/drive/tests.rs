@@ -15,18 +15,18 @@ fn at(day: i64) -> Timestamp {
     Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * day)
 }
 
-fn bytes(bytes: u64) -> Option<CountedBytes> {
-    Some(CountedBytes { bytes, origin: "log".into() })
+fn bytes(bytes: u64) -> CountedBytes {
+    CountedBytes { bytes, origin: "log".into() }
 }
 
-fn percent(percent: u64) -> Option<CountedPercent> {
-    Some(CountedPercent { percent, origin: "log".into() })
+fn percent(percent: u64) -> CountedPercent {
+    CountedPercent { percent, origin: "log".into() }
 }
 
 fn reading(day: i64, host_tb: f64, used: u64) -> DriveReading {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers of a test")]
     let host = (host_tb * TB) as u64;
-    let wear = Wear { host: bytes(host), used: percent(used), ..Wear::default() };
+    let wear = Wear { host: Some(bytes(host)), used: Some(percent(used)), ..Wear::default() };
     let drive =
         DriveIdentity { serial: "S1".into(), link: Some(DriveLink::Nvme), ..DriveIdentity::default() };
     DriveReading { drive, taken_utc: Some(at(day)), wear, warnings: Vec::new() }
@@ -124,7 +124,7 @@ fn a_life_follows_from_the_percentage_over_its_hours() {
 fn four_routes_answer_from_what_they_know_and_the_earliest_wins() {
     let mut readings = vec![reading(0, 100.0, 10), reading(10, 110.0, 12)];
     for (index, one) in readings.iter_mut().enumerate() {
-        one.wear.nand = bytes(200_000_000_000_000 + 20_000_000_000_000 * index as u64);
+        one.wear.nand = Some(bytes(200_000_000_000_000 + 20_000_000_000_000 * index as u64));
         one.wear.erase_cycles = Some(400 + 20 * index as u64);
     }
     let rating = DriveRating {
@@ -157,6 +157,22 @@ fn thin_data_is_refused_with_what_is_missing() {
     close(found.answer.unwrap().days.unwrap().likely, 998.0, 1e-9);
     assert!(of(fresh(), None, None).too_thin.is_some());
     assert!(of(vec![DriveReading::default()], None, None).too_thin.is_some(), "a drive that counts nothing");
+}
+
+/// A crafted document with the largest number ended the program.
+#[test]
+fn the_largest_numbers_are_answered_too() {
+    let mut one = reading(0, 1.0, u64::MAX);
+    one.wear = Wear {
+        host: Some(bytes(u64::MAX)),
+        nand: Some(bytes(u64::MAX)),
+        power_on_hours: Some(u64::MAX),
+        ..one.wear
+    };
+    let rating =
+        DriveRating { erase_cycles: Some(u64::MAX), physical_bytes: Some(u64::MAX), ..rated(1.0, 1.0) };
+    let found = of(vec![reading(-10, 1.0, 0), one], Some(rating), None);
+    assert_eq!(found.state, DriveState::Worn);
 }
 
 #[test]
@@ -213,7 +229,7 @@ fn a_drive_without_spare_blocks_is_worn_and_one_that_counts_none_is_not() {
 #[test]
 fn logs_of_the_same_time_are_one_reading() {
     let mut nand = reading(0, 0.0, 0);
-    nand.wear = Wear { nand: bytes(7), ..Wear::default() };
+    nand.wear = Wear { nand: Some(bytes(7)), ..Wear::default() };
     let history = DriveHistory::of(vec![reading(0, 1.0, 2), nand]).unwrap();
     assert_eq!((history.timed().len(), history.latest().wear.nand_bytes()), (1, Some(7)));
 }

@@ -42,6 +42,7 @@ pub(super) fn noun(kind: Kind) -> &'static str {
         Kind::LinuxDevice => "device",
         Kind::LinuxCgroup => "cgroup",
         Kind::LinuxPressure => "pressure",
+        Kind::SmartDrive => "drive",
     }
 }
 
@@ -64,6 +65,7 @@ pub(super) fn labels(source: &str, subject: &Subject) -> Labels {
             labels = labels.with("cgroup", subject.scope.name()).with("device", device);
         }
         Kind::LinuxPressure => labels = labels.with("scope", &subject.name),
+        Kind::SmartDrive => labels = labels.with("drive", &subject.name),
         Kind::PostgresDatabase => labels = labels.with("database", &subject.name),
         Kind::SqlServerBackup => {
             labels = labels.with("database", subject.scope.name()).with("sort", &subject.name);
@@ -89,6 +91,8 @@ pub(super) fn metric(kind: Kind, counter: Counter) -> Option<Metric> {
         Counter::BackupElapsed => "elapsed_seconds",
         Counter::BackupBytes => "source_bytes",
         Counter::BackupStoredBytes => "stored_bytes",
+        Counter::DriveFailing => "failing",
+        Counter::DriveRead => "read_timestamp_seconds",
         other => other.name(),
     };
     let (suffix, is_counter, is_time) = match counter.role() {

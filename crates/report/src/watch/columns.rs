@@ -194,7 +194,8 @@ pub(crate) fn stall_is(kind: Kind) -> Option<&'static str> {
         | Kind::MysqlRedo
         | Kind::MysqlInnodb
         | Kind::LinuxCgroup
-        | Kind::LinuxPressure => None,
+        | Kind::LinuxPressure
+        | Kind::SmartDrive => None,
     }
 }
 

@@ -132,7 +132,9 @@ impl DatabaseSource {
         match address.engine {
             Engine::Postgres => Ok(Some(Self::Postgres(Box::new(address)))),
             Engine::Mysql => Ok(Some(Self::Mariadb(Box::new(address)))),
-            engine @ (Engine::SqlServer | Engine::Linux) => Err(DatabaseSourceError::Engine { engine }),
+            engine @ (Engine::SqlServer | Engine::Linux | Engine::Smart) => {
+                Err(DatabaseSourceError::Engine { engine })
+            }
         }
     }
 

@@ -146,7 +146,15 @@ CREATE TABLE iostall.sample_row (
     backup_finished_utc_s bigint,
     backup_elapsed_s      bigint,
     backup_bytes          bigint,
-    backup_stored_bytes   bigint
+    backup_stored_bytes   bigint,
+    nand_bytes            bigint,
+    used_percent          bigint,
+    spare_percent         bigint,
+    spare_threshold_percent bigint,
+    power_on_hours        bigint,
+    erase_cycles          bigint,
+    drive_failing         bigint,
+    drive_read_utc_s      bigint
 ) PARTITION BY RANGE (taken);
 
 /* All rows of a sample have one entry: an index of every row by its series would be four times as large. */
@@ -212,6 +220,14 @@ CREATE TABLE iostall.rollup_hour (
     backup_elapsed_s      bigint,
     backup_bytes          bigint,
     backup_stored_bytes   bigint,
+    nand_bytes            bigint,
+    used_percent          bigint,
+    spare_percent         bigint,
+    spare_threshold_percent bigint,
+    power_on_hours        bigint,
+    erase_cycles          bigint,
+    drive_failing         bigint,
+    drive_read_utc_s      bigint,
     /* The largest value in any one interval. */
     reads_per_s_max       double precision,
     writes_per_s_max      double precision,
@@ -286,6 +302,14 @@ CREATE TABLE iostall.rollup_day (
     backup_elapsed_s      bigint,
     backup_bytes          bigint,
     backup_stored_bytes   bigint,
+    nand_bytes            bigint,
+    used_percent          bigint,
+    spare_percent         bigint,
+    spare_threshold_percent bigint,
+    power_on_hours        bigint,
+    erase_cycles          bigint,
+    drive_failing         bigint,
+    drive_read_utc_s      bigint,
     /* The largest value in any one interval. */
     reads_per_s_max       double precision,
     writes_per_s_max      double precision,

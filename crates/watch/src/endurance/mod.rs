@@ -6,12 +6,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use iostall_collect::smart;
-use iostall_model::drive::{Converted, DriveHistory, DriveReading, Endurance, Planned, endurance};
+use iostall_model::drive::{
+    Converted, DriveHistory, DriveReading, Endurance, Planned, RatingError, endurance,
+};
+use iostall_model::{Sample, Step};
+use iostall_store::History;
+use jiff::Timestamp;
 use serde::Serialize;
 
 use self::ratings::Ratings;
 pub use self::ratings::TypedRating;
 use crate::error::WatchError;
+use crate::ratings_error::RatingsError;
 
 /// The longest time for one drive to answer: one that sleeps has to spin up its controller first.
 const ANSWER: Duration = Duration::from_secs(60);
@@ -41,10 +47,58 @@ pub struct EnduranceReport {
     pub converted: Option<Converted>,
 }
 
+/// The same from the drives that `smart:` sources have sampled.
+pub fn stored_endurance(
+    history: &impl History,
+    request: &EnduranceRequest,
+) -> Result<EnduranceReport, WatchError> {
+    let ratings = Ratings::read(request.ratings.as_deref(), &request.typed)?;
+    let mut drives: Vec<Vec<DriveReading>> = Vec::new();
+    history.frozen(|| -> Result<(), WatchError> {
+        for watched in history.sources()? {
+            let source = watched.source.id;
+            let mut step =
+                |step: Step| readings_of(&step.sample).for_each(|reading| add(&mut drives, reading));
+            history.intervals(source, Timestamp::MIN, Timestamp::MAX, &mut step)?;
+            let last = history.last_sample(source)?;
+            last.iter().flat_map(readings_of).for_each(|reading| add(&mut drives, reading));
+        }
+        Ok(())
+    })??;
+    if drives.is_empty() {
+        return Err(WatchError::NoDrives);
+    }
+    let mut report = EnduranceReport::default();
+    project(drives, &ratings, request, &mut report)?;
+    Ok(report)
+}
+
+fn readings_of(sample: &Sample) -> impl Iterator<Item = DriveReading> {
+    let taken = sample.taken.utc;
+    sample.rows.iter().filter_map(move |row| smart::of_row(row, taken))
+}
+
+fn project(
+    drives: Vec<Vec<DriveReading>>,
+    ratings: &Ratings,
+    request: &EnduranceRequest,
+    report: &mut EnduranceReport,
+) -> Result<(), WatchError> {
+    for history in drives.into_iter().filter_map(DriveHistory::of) {
+        let rating = ratings.of(&history.drive())?;
+        report.drives.push(endurance(&history, rating, request.planned));
+    }
+    Ok(ratings.check_models(&report.drives)?)
+}
+
 /// Reads the places and finds out how long each drive lasts.
 pub fn drive_endurance(request: &EnduranceRequest) -> Result<EnduranceReport, WatchError> {
     let ratings = Ratings::read(request.ratings.as_deref(), &request.typed)?;
-    let mut report = EnduranceReport { converted: ratings.converted(), ..EnduranceReport::default() };
+    let converted = ratings.converted();
+    if request.places.is_empty() && converted.is_none() {
+        return Err(RatingsError::Typed(RatingError::NoCapacity).into());
+    }
+    let mut report = EnduranceReport { converted, ..EnduranceReport::default() };
     let mut drives: Vec<Vec<DriveReading>> = Vec::new();
     let mut refused = None;
     for place in &request.places {
@@ -56,11 +110,7 @@ pub fn drive_endurance(request: &EnduranceRequest) -> Result<EnduranceReport, Wa
     if let (true, Some(error)) = (drives.is_empty(), refused) {
         return Err(error.into());
     }
-    for history in drives.into_iter().filter_map(DriveHistory::of) {
-        let rating = ratings.of(&history.drive())?;
-        report.drives.push(endurance(&history, rating, request.planned));
-    }
-    ratings.check_models(&report.drives)?;
+    project(drives, &ratings, request, &mut report)?;
     Ok(report)
 }
 

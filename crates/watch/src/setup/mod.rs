@@ -133,12 +133,12 @@ impl CollectorSetup {
         let TypedSetup { sources, interval, timeout, filter, alerts_path, metrics, keep_raw } = typed;
         let source = |source: NamedSource| WatchedSource {
             name: source.name().to_owned(),
-            address: source.address,
             secret: Some(source.secret),
             tags: Vec::new(),
-            interval,
+            interval: sources::usual_interval(source.address.engine, interval),
             timeout,
             filter: filter.clone(),
+            address: source.address,
         };
         let alerts = alerts_path.map(AlertFile::read).transpose()?.unwrap_or_default();
         Ok(Self {

@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use iostall_collect::address::PasswordFrom;
-use iostall_collect::{Address, Filter, Secret};
+use iostall_collect::{Address, Engine, Filter, Secret};
 use iostall_measure::Nanos;
 use iostall_model::alert::RuleSource;
 use serde::Deserialize;
 
 use super::place::{Wrong, length};
+
+/// Drives count their percentages once an hour at most.
+const DRIVE_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// A source with its interval and filter.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +62,11 @@ pub(super) struct Defaults {
     pub(super) timeout: Duration,
 }
 
+/// The interval of a source without one of its own: drives are asked no more often than they count.
+pub(super) fn usual_interval(engine: Engine, interval: Duration) -> Duration {
+    if engine == Engine::Smart { interval.max(DRIVE_INTERVAL) } else { interval }
+}
+
 pub(super) fn checked(written: Vec<Written>, defaults: &Defaults) -> Result<Vec<WatchedSource>, Wrong> {
     let (mut sources, mut names) = (Vec::new(), BTreeSet::new());
     for (place, one) in written.into_iter().enumerate() {
@@ -90,7 +98,8 @@ fn source(written: Written, defaults: &Defaults) -> Result<WatchedSource, String
         return Err("a tag must have a letter in it".into());
     }
     let longer = |(key, reason): Wrong| format!("{key} {reason}");
-    let interval = length("interval", written.interval, defaults.interval).map_err(longer)?;
+    let interval = length("interval", written.interval, usual_interval(address.engine, defaults.interval))
+        .map_err(longer)?;
     if interval < Duration::from_secs(1) {
         return Err("the shortest interval is 1s".into());
     }
