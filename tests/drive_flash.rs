@@ -93,6 +93,8 @@ fn what_cannot_be_simulated_is_refused_with_what_to_do() {
         (&["--spare", "0%"][..], "spare area"),
         (&["--trim", "50%"], "below 0.5"),
         (&["--block", "1K"], "a block has 1 to 32,768 pages"),
+        (&["--block", "6K"], "a block of 6144 bytes is no whole number of pages of 4096 bytes"),
+        (&["--size", "64T", "--whole"], "17179869184 pages"),
         (&["--size", "0"], "cannot be simulated"),
         (&["--want-wa", "1"], "cannot be had"),
         (&["--zipf=-1"], "theta"),

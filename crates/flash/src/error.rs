@@ -15,6 +15,14 @@ pub enum FlashError {
         /// Pages of a block.
         pages_per_block: u32,
     },
+    /// A block that ends within a page.
+    #[error("a block of {block_bytes} bytes is no whole number of pages of {page_bytes} bytes")]
+    Block {
+        /// Size of a block, bytes.
+        block_bytes: u64,
+        /// Size of a page, bytes.
+        page_bytes: u64,
+    },
     /// Without spare area nothing can be collected.
     #[error(
         "the physical area must be 1 to 100 times the user's, and is {alpha} times: give some spare area"
@@ -29,7 +37,7 @@ pub enum FlashError {
     )]
     TooLarge {
         /// Pages that the host addresses.
-        user_pages: u32,
+        user_pages: u64,
         /// Physical over user pages.
         alpha: f64,
     },

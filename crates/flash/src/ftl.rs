@@ -364,7 +364,7 @@ fn blocks_of(settings: &FlashSettings, others: u32) -> Result<u32, FlashError> {
     let user_blocks = user_pages.div_ceil(pages_per_block);
     let all = blocks.max(f64::from(user_blocks) + 1.0) + f64::from(others);
     if all * f64::from(pages_per_block) >= f64::from(u32::MAX) {
-        return Err(FlashError::TooLarge { user_pages, alpha });
+        return Err(FlashError::TooLarge { user_pages: user_pages.into(), alpha });
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "just checked")]
     Ok(all as u32)

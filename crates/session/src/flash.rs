@@ -118,8 +118,12 @@ fn outcome(
 fn settings_of(request: &FlashRequest) -> Result<FlashSettings, SessionError> {
     let page_bytes = request.page_bytes.max(1);
     let per_block = request.block_bytes / u64::from(page_bytes);
+    if per_block > 0 && !request.block_bytes.is_multiple_of(u64::from(page_bytes)) {
+        let (block_bytes, page_bytes) = (request.block_bytes, page_bytes.into());
+        return Err(failed(FlashError::Block { block_bytes, page_bytes }));
+    }
     let user_pages = request.device_bytes / u64::from(page_bytes);
-    let too_large = || failed(FlashError::TooLarge { user_pages: u32::MAX, alpha: request.alpha });
+    let too_large = || failed(FlashError::TooLarge { user_pages, alpha: request.alpha });
     let pages_per_block = u32::try_from(per_block).map_err(|_| too_large())?;
     let enough = u64::from(PAGES_ENOUGH.max(BLOCKS_ENOUGH.saturating_mul(pages_per_block)));
     let simulated = if request.is_whole { user_pages } else { user_pages.min(enough) };
@@ -138,7 +142,7 @@ fn settings_of(request: &FlashRequest) -> Result<FlashSettings, SessionError> {
 
 fn failed(error: FlashError) -> SessionError {
     let hint = match &error {
-        FlashError::Geometry { .. } => {
+        FlashError::Geometry { .. } | FlashError::Block { .. } => {
             "--size, --page and --block set them: a block holds a whole number of pages"
         }
         FlashError::Alpha { .. } => "--spare 7% is usual for clients, 28% for servers",
