@@ -1,7 +1,7 @@
 //! The flash translation layer: where each page is, and how blocks become free again.
 //!
 //! Everything is in flat arrays that are allocated at the start, 8 bytes for each page. A page is valid exactly if its entry in
-//! `logical_of` is not [`UNMAPPED`], so that collecting a block reads one run of memory.
+//! `logical_of` is not `UNMAPPED`, so that collecting a block reads one run of memory.
 
 use iostall_model::flash::{FlashSettings, Separation, WritePattern};
 

@@ -25,7 +25,7 @@ pub(crate) struct EnduranceArgs {
     /// rating either: the drives that `collect` has sampled
     #[arg(value_name = "FILE|DIR|DEVICE")]
     pub(crate) places: Vec<PathBuf>,
-    /// Ratings of models, as TOML: [[drive]] with model, tbw or dwpd, years, erase-cycles, physical, nand
+    /// Ratings of models, as TOML tables named drive with model, tbw or dwpd, years, erase-cycles, physical, nand
     #[arg(long, value_name = "FILE", help_heading = "Rating", conflicts_with_all = ["tbw", "dwpd"])]
     pub(crate) drives: Option<PathBuf>,
     /// Bytes that hosts may write: 1380TB

@@ -26,7 +26,10 @@ fn every_kind_is_shown_at_some_level_but_those_that_have_their_own_place() {
             _ => Scope::Database("db".into()),
         };
         let is_shown = groups(kind, &scope, Some("v")).iter().any(Option::is_some);
-        let has_own_place = matches!(kind, Kind::SqlServerBackup | Kind::LinuxCgroup | Kind::LinuxPressure);
+        let has_own_place = matches!(
+            kind,
+            Kind::SqlServerBackup | Kind::LinuxCgroup | Kind::LinuxPressure | Kind::SmartDrive
+        );
         assert_eq!(is_shown, !has_own_place, "{kind}");
     }
 }
