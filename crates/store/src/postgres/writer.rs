@@ -130,17 +130,23 @@ impl Database {
         steps: &[Step],
     ) -> Result<HashMap<SeriesId, u32>, RepositoryError> {
         let mut seen: HashSet<&Subject> = HashSet::new();
-        // Of two names of one series the later one counts.
-        let mut new: HashMap<SeriesId, &Subject> = HashMap::new();
+        // Numbered in the order in which they come, in which a sample's rows are read again.
+        let (mut given, mut places): (Vec<(SeriesId, &Subject)>, HashMap<SeriesId, usize>) =
+            Default::default();
         for row in steps.iter().flat_map(|step| &step.sample.rows) {
             if seen.insert(&row.subject) && chain.series.number(&row.subject).is_none() {
-                new.insert(SeriesId::of(chain.id, &row.subject), &row.subject);
+                let id = SeriesId::of(chain.id, &row.subject);
+                let place = *places.entry(id).or_insert(given.len());
+                // Of two names of one series the later one counts.
+                match given.get_mut(place) {
+                    Some(known) => known.1 = &row.subject,
+                    None => given.push((id, &row.subject)),
+                }
             }
         }
-        if new.is_empty() {
+        if given.is_empty() {
             return Ok(HashMap::new());
         }
-        let given: Vec<(&SeriesId, &&Subject)> = new.iter().collect();
         let texts = |of: &dyn Fn(&Subject) -> &str| -> Vec<String> {
             given.iter().map(|(_, subject)| storable(of(subject)).into_owned()).collect()
         };
@@ -162,7 +168,7 @@ impl Database {
             .map(|row| Ok((self.column(row, 0)?, self.column(row, 1)?)))
             .collect::<Result<_, RepositoryError>>()?;
         let mut stored = HashMap::new();
-        for (id, subject) in new {
+        for (id, subject) in given {
             let Some(number) = numbers.get(&id.to_string()) else { continue };
             chain.series.put(number.cast_unsigned(), subject.clone());
             stored.insert(id, number.cast_unsigned());
