@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -200,6 +201,21 @@ fn only_what_was_never_archived_looks_like_the_end_of_the_log() {
         here.run(&["backup", "wal", "fetch", name(first), "no", "--from", "missing"]),
         "cannot look at missing",
     );
+}
+
+/// The story: a pipe had a segment's name, and whoever listed the archive waited for a writer that never came.
+#[test]
+fn a_pipe_in_an_archive_is_named_and_holds_nobody_up() {
+    let Some(case) = Segments::new() else { return };
+    case.archive_all();
+    for name in ["0000000100000000000000EE.iow", "0000000100000000000000EF.partial"] {
+        let pipe = case.here.path("wal").join(name);
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let ran = case.here.run(&["backup", "wal", "list", "wal"]).expect_status(1);
+        let said = ran.stdout + &ran.stderr;
+        assert!(said.contains(name) && said.contains("it is no regular file"), "{said}");
+        fs::remove_file(&pipe).unwrap();
+    }
 }
 
 /// The story: the machine lost power while segments were archived. One had its name and half of its content.

@@ -68,6 +68,13 @@ pub struct SeenWarning {
     pub last: Timestamp,
 }
 
+impl SeenWarning {
+    /// Within the time from `first` to `last`, in which it applied.
+    pub(crate) fn between(self, first: Timestamp, last: Timestamp) -> Self {
+        Self { first: self.first.max(first), last: self.last.min(last), ..self }
+    }
+}
+
 impl Batch {
     /// A batch of `samples`, numbered `sequence`.
     pub fn of<'a>(source: Source, sequence: u64, samples: impl IntoIterator<Item = &'a Sample>) -> Self {

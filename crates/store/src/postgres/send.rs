@@ -6,7 +6,7 @@ use super::columns::SourceNumber;
 use super::database::Database;
 use super::statements;
 use crate::error::StoreError;
-use crate::history::{Batch, Builder, SeenWarning, from_utc_ns};
+use crate::history::{Batch, Builder, from_utc_ns};
 use crate::repository_error::RepositoryError;
 
 /// The range of samples in a batch.
@@ -35,13 +35,9 @@ impl Database {
         let mut batch = builder.finish();
         // A gap is stored before the sample that ends it, so later samples bring no earlier gaps.
         batch.gaps = self.gaps_of(source, ends.since, ends.taken.1)?;
-        let clipped = |seen: SeenWarning| SeenWarning {
-            first: seen.first.max(ends.taken.0),
-            last: seen.last.min(ends.taken.1),
-            ..seen
-        };
-        let seen = self.warnings_of(source, ends.taken.0, ends.taken.1)?;
-        batch.warnings = seen.into_iter().map(clipped).collect();
+        let (first, last) = ends.taken;
+        let seen = self.warnings_of(source, first, last)?;
+        batch.warnings = seen.into_iter().map(|seen| seen.between(first, last)).collect();
         Ok(Some(batch))
     }
 

@@ -5,7 +5,7 @@ use rusqlite::named_params;
 
 use super::{SourceNumber, SqliteHistory, from_utc_ns, statements};
 use crate::error::StoreError;
-use crate::history::{Batch, Builder, SeenWarning, SourceId};
+use crate::history::{Batch, Builder, SourceId};
 use crate::sqlite::fault;
 
 /// The range of samples in a batch.
@@ -39,13 +39,9 @@ impl SqliteHistory {
         let mut batch = builder.finish();
         // A gap is stored before the sample that ends it, so later samples bring no earlier gaps.
         batch.gaps = self.gaps_of(source, ends.since, ends.taken.1)?;
-        let clipped = |seen: SeenWarning| SeenWarning {
-            first: seen.first.max(ends.taken.0),
-            last: seen.last.min(ends.taken.1),
-            ..seen
-        };
-        let seen = self.warnings_of(source, ends.taken.0, ends.taken.1)?;
-        batch.warnings = seen.into_iter().map(clipped).collect();
+        let (first, last) = ends.taken;
+        let seen = self.warnings_of(source, first, last)?;
+        batch.warnings = seen.into_iter().map(|seen| seen.between(first, last)).collect();
         Ok(Some(batch))
     }
 
