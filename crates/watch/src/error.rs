@@ -95,7 +95,8 @@ impl WatchError {
             Self::Alerts(_) => "docs/alerts.md explains the file; `iostall alerts check` reads it",
             Self::Overlap { .. } => "end the first window before the change, and start the second after it",
             Self::NothingSampled { .. } => {
-                "`iostall collect run` samples; two samples make the first interval"
+                "`iostall collect run` samples; two samples make the first interval. What drives say of their wear is in \
+                 `iostall drive endurance`"
             }
             Self::NothingWatched { .. } => {
                 "name a SOURCE, such as linux:, or let `iostall collect run` sample some"
