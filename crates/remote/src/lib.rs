@@ -6,14 +6,16 @@
 //!               └─ writes ───► Upload ──► parts ──► threads ──► PUT of a part … complete
 //! ```
 //!
-//! Inside it is asynchronous, because the library is; outside it blocks. An address is a path that begins with `s3://`, `az://`, or with
-//! `iostall://` where another iostall is the store.
+//! Inside it is asynchronous, because the library is; outside it blocks. An address is a path that begins with `s3://`, `az://`, `gs://`,
+//! or with `iostall://` where another iostall is the store.
 
 mod ask;
 mod azure;
 mod bucket;
+mod endpoint;
 mod engine;
 mod error;
+mod gcs;
 mod http;
 mod lock;
 #[cfg(any(test, feature = "memory"))]

@@ -14,6 +14,7 @@ pub mod fuzzing;
 mod http;
 mod keys;
 mod names;
+mod notes;
 mod place;
 mod requests;
 mod socket;
@@ -122,7 +123,7 @@ impl Stopper {
 }
 
 impl Receiver {
-    /// Reads keys and certificate, removes what an earlier receiver left of uploads, and listens.
+    /// Reads keys and certificate, goes on with the uploads of an earlier receiver, and listens.
     ///
     /// # Errors
     /// If something that was named cannot be used.
@@ -158,7 +159,7 @@ impl Receiver {
         self.stopper.clone()
     }
 
-    /// Serves until it is stopped. Then what is not complete is removed.
+    /// Serves until it is stopped. What is not complete then goes on with the next receiver.
     pub fn run(self) {
         let clock = MonotonicClock::new();
         let connections = Arc::new(AtomicUsize::new(0));
@@ -174,7 +175,6 @@ impl Receiver {
                 Err(_) => clock.sleep_until(clock.now_ns() + PAUSE_NS),
             }
         }
-        self.shared.uploads.give_up();
     }
 
     fn serve(&self, socket: TcpStream, peer: SocketAddr, connections: &Arc<AtomicUsize>) {
