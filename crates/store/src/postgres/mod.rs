@@ -24,7 +24,6 @@ mod server;
 mod tests;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use iostall_connect::{Address, Secret};
 use iostall_measure::clock::utc_now;
@@ -118,7 +117,7 @@ impl PostgresHistory {
     fn finish_source(&mut self, source: SourceId) -> Result<(), StoreError> {
         self.in_one_transaction(
             |database| database.lock(source),
-            |database, _, chain| Ok(database.flush(chain)?),
+            |database, _, chain| Ok(database.finish(chain)?),
         )
     }
 }
@@ -139,7 +138,7 @@ impl History for PostgresHistory {
     fn add_step(&mut self, source: SourceId, step: &Step) -> Result<(), StoreError> {
         self.in_one_transaction(
             |database| database.lock(source),
-            |database, _, chain| database.write(chain, std::slice::from_ref(step), 0),
+            |database, _, chain| database.write_step(chain, step),
         )
     }
 
@@ -148,17 +147,14 @@ impl History for PostgresHistory {
     }
 
     fn append(&mut self, batch: &Batch) -> Result<Appended, StoreError> {
-        let whole = || Ok((batch.number()?, batch.to_samples()?));
-        let (number, samples) = whole().map_err(|source| StoreError::Batch { source })?;
-        let steps: Vec<Step> = samples.into_iter().map(|sample| Step::first(Arc::new(sample))).collect();
+        let number = batch.number().map_err(|source| StoreError::Batch { source })?;
         self.in_one_transaction(
             |database| database.lock_or_add(&batch.source),
             |database, locked, chain| {
                 if locked.appended >= number {
                     return Ok(Appended::AlreadyThere);
                 }
-                database.write(chain, &steps, number)?;
-                database.put_rest(chain, batch)?;
+                database.write(chain, batch, None)?;
                 Ok(Appended::Added)
             },
         )
