@@ -51,6 +51,7 @@ mod open_loop;
 mod output;
 mod places;
 mod postgres;
+mod push;
 mod reference;
 mod refusals;
 mod requirements;

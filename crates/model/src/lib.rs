@@ -23,6 +23,7 @@ pub mod kind;
 pub mod kinds;
 pub mod level;
 pub mod measured;
+pub mod metric;
 mod newest_backup;
 pub mod outcome;
 pub mod paced;

@@ -22,6 +22,7 @@ mod lock;
 pub mod memory;
 mod object;
 mod parts;
+mod post;
 mod reads;
 pub mod receiver;
 #[cfg(test)]
@@ -35,6 +36,7 @@ pub use engine::{EngineFile, RemoteEngine};
 pub use error::{RemoteError, hint};
 pub use object::{Listed, Object, ObjectReader, is_object, is_of_receiver};
 pub use parts::{PARTS_MAX, UPLOAD_BYTES_MAX, part_begin, part_bytes};
+pub use post::{Answer, PostAddress, PostError, Poster, basic_authorization};
 pub use tls::Fingerprint;
 pub use upload::Upload;
 pub use uploads::{OpenUpload, UploadParts};

@@ -66,6 +66,10 @@ pub enum WatchError {
     Ratings(#[from] RatingsError),
     #[error("the repository has samples of {name} that this store never had")]
     Diverged { name: String },
+    #[error("cannot send samples to {receiver}: {reason}")]
+    Push { receiver: String, reason: String },
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
     #[error("sampling has ended")]
     SamplingEnded,
 }
@@ -105,7 +109,8 @@ impl WatchError {
                 "nothing was sent of it: the store was restored from an older copy. Let `iostall store remove` delete the source \
                  here, and sample it again: it gets an id of its own"
             }
-            Self::Terminal(_) | Self::Output(_) | Self::SamplingEnded => return None,
+            Self::Push { .. } => "docs/watch.md explains receivers of samples",
+            Self::Terminal(_) | Self::Output(_) | Self::Thread(_) | Self::SamplingEnded => return None,
         };
         Some(hint.to_owned())
     }

@@ -174,6 +174,10 @@ impl History for PostgresHistory {
         self.database.batch_of(self.database.number(source)?, sequence, samples_max)
     }
 
+    fn sample_before(&self, source: SourceId, at: Timestamp) -> Result<u64, StoreError> {
+        Ok(self.database.sample_number_before(self.database.number(source)?, at)?.cast_unsigned())
+    }
+
     fn finish(&mut self) -> Result<(), StoreError> {
         let sources: Vec<SourceId> = self.chains.values().map(|chain| chain.id).collect();
         for source in sources {
