@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
+use quick_xml::escape::unescape;
+
 use super::store_contract::{TestStore, encoded};
 use crate::support::{Ran, Workspace, skip, until};
 
@@ -118,7 +120,7 @@ impl Store {
         let (_, body) = self.request("GET", "/backups?list-type=2", b"");
         let text = String::from_utf8_lossy(&body).into_owned();
         let names = text.split("<Key>").skip(1).filter_map(|part| part.split("</Key>").next());
-        names.map(str::to_owned).collect()
+        names.map(|name| unescape(name).unwrap().into_owned()).collect()
     }
 
     /// How many uploads were begun and neither completed nor given up.

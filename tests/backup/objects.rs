@@ -27,6 +27,13 @@ fn nothing_in_a_bucket_is_replaced() {
     store_contract::nothing_is_replaced(&here, &store);
 }
 
+#[test]
+fn hostile_names_in_a_bucket_are_names() {
+    let here = Workspace::new();
+    let Some(store) = Store::start(&here) else { return };
+    store_contract::hostile_names_are_names(&here, &store);
+}
+
 /// Two backups to one name at the same moment: one of them was lost in a store that knows no conditions.
 #[test]
 fn a_store_that_ignores_conditions_is_named_in_a_warning() {

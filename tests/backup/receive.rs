@@ -248,3 +248,46 @@ fn what_cannot_be_received_is_said_at_the_start() {
     assert!(run(&["other"]).contains("chmod 600"), "who can write to it could add keys");
     drop(receiver);
 }
+
+/// One host whose old backups nobody pruned filled the disk of all.
+#[test]
+fn a_key_has_a_quota_and_what_goes_beyond_it_leaves_nothing() {
+    let here = Workspace::new();
+    source(&here);
+    let receiver = Receiver::start(&here);
+    let keys = fs::read_to_string(here.path("receive.keys")).unwrap();
+    let set_quota = |quota: &str| {
+        let (first, rest) = keys.split_once('\n').unwrap();
+        fs::write(here.path("receive.keys"), format!("{first} quota={quota}\n{rest}")).unwrap();
+    };
+    let create = |name: &str, status: i32| {
+        let to = format!("@/db1/{name}.iob");
+        let line = ["backup", "create", "--no-store", "--compress", "none", "--to", &to, "shop"];
+        words_of(&receiver.run_client(&here, &line).expect_status(status))
+    };
+    set_quota("50M");
+    create("a", 0);
+    let names = ["a.iob", "a.iob.manifest"];
+    // In the middle of a stripe, and before its first byte.
+    for quota in ["50M", "40M"] {
+        set_quota(quota);
+        let refused = create("b", 2);
+        assert!(
+            refused.contains("which is its quota") && refused.contains("iostall backup prune"),
+            "{refused}"
+        );
+        assert_eq!((receiver.names("db1"), receiver.uploads("db1")), (names.map(str::to_owned).to_vec(), 0));
+    }
+    let verify = ["backup", "verify", "--no-store", "@/db1/a.iob"];
+    receiver.run_client(&here, &verify).expect_status(0);
+    set_quota("100M");
+    create("b", 0);
+    // Room that was made counts at once.
+    set_quota("90M");
+    create("c", 2);
+    here.run(&["backup", "prune", "--keep-last", "1", "repository/db1"]).expect_status(0);
+    create("c", 0);
+    let add = ["backup", "receive", "--keys", "receive.keys", "--add-key", "db3", "--quota", "500G"];
+    here.run(&add).expect_status(0);
+    assert!(fs::read_to_string(here.path("receive.keys")).unwrap().ends_with(" quota=536870912000\n"));
+}

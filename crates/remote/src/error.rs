@@ -84,18 +84,20 @@ const OF_RECEIVER: &str = "check that `iostall backup receive` runs there, its p
 const OF_NAME: &str = "write names of ASCII letters, digits and . _ - + = @ , that do not begin with a dot";
 const OF_ROOM: &str =
     "make room on the receiver's host: `iostall backup prune` there, on the directory where the backups lie";
+const OF_QUOTA: &str = "on the receiver's host, run `iostall backup prune` on the directory of this prefix, or write a larger quota= into its file of keys";
 const OF_LOST: &str =
     "the receiver was restarted, or heard nothing of the upload for a day: run the same line again";
 const OF_CLOCK: &str = "set the clock of this machine, or that of the store";
 
 /// Codes of answers that say what to do by themselves. Those without S3's spelling are a receiver's.
-const OF_CODES: [(&str, &str); 7] = [
+const OF_CODES: [(&str, &str); 8] = [
     ("RequestTimeTooSkewed", OF_CLOCK),
     ("UnknownKey", OF_RECEIVER_KEY),
     ("OtherPrefix", OF_PREFIX),
     ("AppendOnly", OF_APPEND_ONLY),
     ("BadName", OF_NAME),
     ("NoRoom", OF_ROOM),
+    ("OverQuota", OF_QUOTA),
     ("LostUpload", OF_LOST),
 ];
 

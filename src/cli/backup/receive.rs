@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use iostall_measure::ByteCount;
 use iostall_web::receive::ReceiveRequest;
 
 /// Which backups, and from whom.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    iostall backup receive --keys /etc/iostall/receive.keys --add-key db1\n  \
+    iostall backup receive --keys /etc/iostall/receive.keys --add-key db1 --quota 500G\n  \
     iostall backup receive --keys /etc/iostall/receive.keys --certificate cert.pem --key key.pem /backups\n  \
     iostall backup create --to iostall://repo:7443/db1/shop.iob /var/lib/shop    on the other host, with that key\n\n\
     A client stores new names below its prefix, and lists and reads them. It deletes and replaces nothing: prune on this host.\n\
@@ -35,6 +36,9 @@ pub(crate) struct ReceiveArgs {
     /// The prefix of the key that is added [default: its name]
     #[arg(long, value_name = "PREFIX", requires = "add_key")]
     pub(crate) prefix: Option<String>,
+    /// No more than this may lie below the prefix of the key that is added, as in 500G
+    #[arg(long, value_name = "SIZE", requires = "add_key")]
+    pub(crate) quota: Option<ByteCount>,
 }
 
 impl ReceiveArgs {

@@ -13,7 +13,7 @@ use crate::printer::Printer;
 pub(super) fn run(args: &ReceiveArgs, printer: &Printer) -> anyhow::Result<Status> {
     if let Some(name) = &args.add_key {
         let prefix = args.prefix.as_deref().unwrap_or(name);
-        let key = add_key(&args.keys, name, prefix).map_err(|error| with_hint(error.into()))?;
+        let key = add_key(&args.keys, name, prefix, args.quota).map_err(|error| with_hint(error.into()))?;
         printer.note(&format!(
             "on the client, for names below {prefix}, IOSTALL_RECEIVER_KEY is this; it is not shown again:"
         ));

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::super::google::Google;
 use super::super::moto::Store;
+use super::super::store_contract::TestStore as _;
 use super::super::store_proxy::Proxy;
 use super::server::{Programs, Server, is_root, place, sql};
 use crate::support::{Ran, Workspace, until};
@@ -43,6 +45,7 @@ fn a_server_is_brought_to_a_point_in_time_from_an_archive_in_a_store() {
 
     each_segment_is_asked_for_once(&here, &store);
     again(&here, &store, &server, &newest);
+    in_google(&here, &server, &newest);
 
     let recovered = place();
     let to = recovered.path().join("data");
@@ -110,6 +113,29 @@ fn again(here: &Workspace, store: &Store, server: &Server<'_>, newest: &str) {
     let url = server.url();
     let ran = store.run(here, &["backup", "wal", "receive", &url, "--to", WAL]).expect_status(2);
     assert!(ran.stderr.contains("does not grow") && ran.stderr.contains("hint: "), "{}", ran.stderr);
+}
+
+/// The same verbs on the store that answers as Google's does.
+fn in_google(here: &Workspace, server: &Server<'_>, newest: &str) {
+    const WAL: &str = "gs://backups/db1/wal";
+    let store = Google::start();
+    let segment = fs::read(server.place.path().join("data/pg_wal").join(newest)).unwrap();
+    fs::write(here.path(newest), &segment).unwrap();
+    let archive = ["backup", "wal", "archive", newest, "--to", WAL];
+    for _ in 0..2 {
+        store.run(here, &archive).expect_status(0);
+    }
+    assert!(store.names().contains(&format!("db1/wal/{newest}.iow")), "{:?}", store.names());
+    store.run(here, &["backup", "wal", "list", "--check", WAL]).expect_status(0);
+    let fetched = here.path("from-google");
+    let fetch = ["backup", "wal", "fetch", newest, fetched.to_str().unwrap(), "--from", WAL];
+    store.run(here, &fetch).expect_status(0);
+    assert!(fs::read(&fetched).unwrap() == segment);
+    let mut other = segment;
+    other[70_000] ^= 1;
+    fs::write(here.path(newest), &other).unwrap();
+    let refused = store.run(here, &archive).expect_status(2);
+    assert!(refused.stderr.contains("with other content: both are kept"), "{}", refused.stderr);
 }
 
 /// What is not there is the end of the log, and what cannot be read is not. What no backup needs goes.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 
+use iostall_measure::ByteCount;
 use iostall_measure::foreign::said;
 use iostall_remote::receiver::REFUSAL;
 use quick_xml::escape::escape;
@@ -88,6 +89,14 @@ impl Refusal {
 
     pub(super) fn lost_upload() -> Self {
         Self::new(400, "LostUpload", "the receiver does not have this upload")
+    }
+
+    pub(super) fn over_quota(quota: ByteCount) -> Self {
+        Self::new(
+            400,
+            "OverQuota",
+            format!("there would be more than {quota} below the prefix of this key, which is its quota"),
+        )
     }
 
     pub(super) fn busy() -> Self {

@@ -14,6 +14,7 @@ use super::names::{Name, is_part};
 const KEYS: Input = Input { what: "file of keys", limit: ByteCount(1 << 20) };
 const SECRET_BYTES: usize = 32;
 const MARK: &str = "sha256:";
+const QUOTA: &str = "quota=";
 
 /// What is wrong with a file of keys.
 #[derive(Debug, Error)]
@@ -43,7 +44,10 @@ impl KeysError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Read(error) => error.hint(),
-            Self::Line { .. } => Some("a line is NAME PREFIX sha256:DIGITS; --add-key writes one".to_owned()),
+            Self::Line { .. } => Some(
+                "a line is NAME PREFIX sha256:DIGITS, and quota=SIZE if there is one; --add-key writes one"
+                    .to_owned(),
+            ),
             Self::Empty { .. } => Some("--add-key NAME makes one".to_owned()),
             Self::Exists { .. } => Some("choose another name, or remove its line first".to_owned()),
             Self::Nested { .. } => {
@@ -59,6 +63,8 @@ impl KeysError {
 pub(super) struct Key {
     pub(super) name: String,
     pub(super) prefix: Name,
+    /// No more may lie below the prefix.
+    pub(super) quota: Option<ByteCount>,
     /// SHA-256 of the secret. It is random, so that nothing slower is needed against guessing.
     hash: [u8; 32],
 }
@@ -74,14 +80,23 @@ pub(super) fn read(path: &Path) -> Result<Vec<Key>, KeysError> {
         }
         let wrong = |reason| KeysError::Line { path: path.to_owned(), line, reason };
         let words: Vec<&str> = text.split_whitespace().collect();
-        let [name, prefix, hash] = words[..] else { return Err(wrong("a line has three words")) };
+        let (name, prefix, hash, quota) = match words[..] {
+            [name, prefix, hash] => (name, prefix, hash, None),
+            [name, prefix, hash, quota] => (name, prefix, hash, Some(quota)),
+            _ => return Err(wrong("a line has three words, or four")),
+        };
+        let quota_of = |word: &str| word.strip_prefix(QUOTA)?.parse::<ByteCount>().ok();
+        let quota = match quota {
+            Some(word) => Some(quota_of(word).ok_or_else(|| wrong("the fourth word is no quota"))?),
+            None => None,
+        };
         if !is_part(name) {
             return Err(wrong("the first word is no name"));
         }
         let prefix = Name::parse(prefix).ok_or_else(|| wrong("the second word is no prefix"))?;
         let hash =
             hash.strip_prefix(MARK).and_then(unhex).ok_or_else(|| wrong("the third word is no hash"))?;
-        let key = Key { name: name.to_owned(), prefix, hash };
+        let key = Key { name: name.to_owned(), prefix, quota, hash };
         check_beside(&key, &keys, path)?;
         keys.push(key);
     }
@@ -103,9 +118,9 @@ fn check_beside(key: &Key, others: &[Key], path: &Path) -> Result<(), KeysError>
     Ok(())
 }
 
-/// Adds a key for `prefix` to the file at `path`, which is made if it is not there, and returns what the client needs. It
+/// Adds a key for `prefix`, below which no more than `quota` may lie, to the file at `path`, which is made if it is not there, and returns what the client needs. It
 /// cannot be had again.
-pub fn add_key(path: &Path, name: &str, prefix: &str) -> Result<String, KeysError> {
+pub fn add_key(path: &Path, name: &str, prefix: &str, quota: Option<ByteCount>) -> Result<String, KeysError> {
     if !is_part(name) {
         return Err(KeysError::Name { text: name.to_owned() });
     }
@@ -114,12 +129,13 @@ pub fn add_key(path: &Path, name: &str, prefix: &str) -> Result<String, KeysErro
     let mut file = open_or_create_private(path).map_err(failed)?;
     let keys = read(path)?;
     let secret = hex(&random_bytes::<SECRET_BYTES>().map_err(failed)?);
-    let key = Key { name: name.to_owned(), prefix, hash: Sha256::digest(secret.as_bytes()).into() };
+    let key = Key { name: name.to_owned(), prefix, quota, hash: Sha256::digest(secret.as_bytes()).into() };
     check_beside(&key, &keys, path)?;
     // What is there may end without a line end.
     let text = KEYS.secret(path)?;
     let begin = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    let line = format!("{begin}{} {} {MARK}{}\n", key.name, key.prefix, hex(&key.hash));
+    let quota = key.quota.map(|quota| format!(" {QUOTA}{}", quota.bytes())).unwrap_or_default();
+    let line = format!("{begin}{} {} {MARK}{}{quota}\n", key.name, key.prefix, hex(&key.hash));
     io::Seek::seek(&mut file, io::SeekFrom::End(0)).map_err(failed)?;
     file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
     Ok(format!("{name}.{secret}"))
@@ -158,8 +174,8 @@ mod tests {
     fn a_key_that_was_added_is_found_by_its_secret_alone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("keys");
-        let one = add_key(&path, "db1", "db1").unwrap();
-        let two = add_key(&path, "db2.new", "other/db2").unwrap();
+        let one = add_key(&path, "db1", "db1", None).unwrap();
+        let two = add_key(&path, "db2.new", "other/db2", None).unwrap();
         let keys = read(&path).unwrap();
         assert_eq!(find(&keys, &one).unwrap().name, "db1");
         assert_eq!(find(&keys, &two).unwrap().prefix.to_string(), "other/db2");
@@ -169,22 +185,31 @@ mod tests {
         }
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(!text.contains(one.rsplit_once('.').unwrap().1), "only its hash is stored");
-        assert!(matches!(add_key(&path, "db1", "x"), Err(KeysError::Exists { .. })));
-        assert!(matches!(add_key(&path, "n", "db1/below"), Err(KeysError::Nested { .. })));
-        assert!(matches!(add_key(&path, "n", "other"), Err(KeysError::Nested { .. })));
-        assert!(matches!(add_key(&path, "n", "../x"), Err(KeysError::Prefix { .. })));
-        assert!(matches!(add_key(&path, "a/b", "x"), Err(KeysError::Name { .. })));
+        assert!(matches!(add_key(&path, "db1", "x", None), Err(KeysError::Exists { .. })));
+        assert!(matches!(add_key(&path, "n", "db1/below", None), Err(KeysError::Nested { .. })));
+        assert!(matches!(add_key(&path, "n", "other", None), Err(KeysError::Nested { .. })));
+        assert!(matches!(add_key(&path, "n", "../x", None), Err(KeysError::Prefix { .. })));
+        assert!(matches!(add_key(&path, "a/b", "x", None), Err(KeysError::Name { .. })));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
-        add_key(&path, "rotated", "db1").unwrap();
+        add_key(&path, "rotated", "db1", Some(ByteCount(100 << 30))).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.ends_with(" quota=107374182400\n"), "{text}");
+        std::fs::write(&path, text.replace("107374182400", "100G")).unwrap();
+        let quotas: Vec<_> = read(&path).unwrap().iter().map(|key| key.quota).collect();
+        assert_eq!(quotas, [None, None, Some(ByteCount(100 << 30))]);
     }
 
     #[test]
     fn a_line_that_is_wrong_is_named_and_a_file_for_everybody_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("keys");
-        add_key(&path, "db1", "db1").unwrap();
+        add_key(&path, "db1", "db1", None).unwrap();
         let good = std::fs::read_to_string(&path).unwrap();
-        for wrong in ["x", "x y z", "x y sha256:00", "x ../y sha256:", "x/y z sha256:"] {
+        let hash = format!("sha256:{}", "0".repeat(64));
+        let quotas =
+            ["quota=", "quota=x", "100G", "quota=1G more"].map(|quota| format!("x y {hash} {quota}"));
+        let others = ["x", "x y z", "x y sha256:00", "x ../y sha256:", "x/y z sha256:"].map(str::to_owned);
+        for wrong in others.iter().chain(&quotas) {
             std::fs::write(&path, format!("# keys\n\n{good}{wrong}\n")).unwrap();
             assert!(read(&path).unwrap_err().to_string().contains("keys:4: "), "{wrong}");
         }

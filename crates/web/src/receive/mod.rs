@@ -17,6 +17,7 @@ mod names;
 mod notes;
 mod place;
 mod requests;
+mod room;
 mod socket;
 mod tls;
 mod uploads;

@@ -4,11 +4,15 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use iostall_engine::files::{FileKind, FileStamp, OpenDirectory, open_or_create_private};
+use iostall_measure::ByteCount;
 use thiserror::Error;
 
+use super::answer::Refusal;
 use super::names::{Name, is_part};
+use super::room::Room;
 
 /// Where files are until they are complete; no client can name it.
 const UPLOADS: &str = ".iostall-receive";
@@ -43,6 +47,7 @@ pub(super) struct Place {
     directory: OpenDirectory,
     uploads: OpenDirectory,
     device: u64,
+    room: Mutex<Room>,
     /// Locked as long as it is open.
     _lock: File,
 }
@@ -77,7 +82,28 @@ impl Place {
             }
         }
         let device = uploads.stamp().map_err(failed)?.device;
-        Ok(Self { prefix: prefix.clone(), directory, uploads, device, _lock: lock })
+        Ok(Self { prefix: prefix.clone(), directory, uploads, device, room: Mutex::default(), _lock: lock })
+    }
+
+    /// Takes note of a part that is on its way, unless there would be more than `quota` below the prefix then.
+    pub(super) fn take_room(
+        &self,
+        part: (&str, usize),
+        bytes: u64,
+        quota: Option<ByteCount>,
+    ) -> Result<(), Refusal> {
+        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+        room.take(part, bytes, quota, || bytes_in(&self.directory))
+    }
+
+    /// Fails if there is no room for a byte.
+    pub(super) fn check_room(&self, quota: Option<ByteCount>) -> Result<(), Refusal> {
+        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+        room.any(quota, || bytes_in(&self.directory))
+    }
+
+    fn end_room(&self, id: &str, is_stored: bool) {
+        self.room.lock().unwrap_or_else(PoisonError::into_inner).end(id, is_stored);
     }
 
     /// Begins a file under this id, and sees to it that it can have its name later.
@@ -120,6 +146,7 @@ impl Place {
         let directory = self.directory.below(&directories)?;
         self.uploads.rename_new_into(OsStr::new(id), &directory, last)?;
         directory.sync()?;
+        self.end_room(id, true);
         // Without its file a note says nothing; the next receiver tries again.
         let _ = self.uploads.remove_file(OsStr::new(&note_of(id)));
         Ok(())
@@ -127,6 +154,7 @@ impl Place {
 
     /// Removes the file of this id, and its note.
     pub(super) fn give_up(&self, id: &str) {
+        self.end_room(id, false);
         // The next receiver tries again.
         let _ = self.uploads.remove_file(OsStr::new(id));
         let _ = self.uploads.remove_file(OsStr::new(&note_of(id)));
@@ -162,6 +190,23 @@ impl Place {
         }
         Ok(found)
     }
+}
+
+/// Bytes of all files below a directory, without those that are on their way, and without following links.
+fn bytes_in(directory: &OpenDirectory) -> io::Result<u64> {
+    let mut bytes = 0;
+    for name in directory.names()? {
+        let stamp = match directory.stamp_of(&name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            stamp => stamp?,
+        };
+        bytes += match stamp.kind {
+            FileKind::Regular => stamp.size_bytes,
+            FileKind::Directory if name != *UPLOADS => bytes_in(&directory.below(Path::new(&name))?)?,
+            _ => 0,
+        };
+    }
+    Ok(bytes)
 }
 
 /// A file or a link where a directory should be is no directory of a client.

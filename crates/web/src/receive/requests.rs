@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use iostall_engine::files::{FileStamp, write_all_at};
 use iostall_engine::random_bytes;
+use iostall_measure::ByteCount;
 use iostall_remote::receiver::PROTOCOL;
 
 use super::answer::{Answer, Body, Entry, Refusal, etag, http_date, list};
@@ -25,6 +26,8 @@ const OBJECT_BYTES_MAX: u64 = 2 << 30;
 const SKIPPED_BYTES_MAX: u64 = 256 << 20;
 /// The same of somebody who is unknown.
 const OF_UNKNOWN_BYTES_MAX: u64 = 64 << 10;
+/// A manifest may go so far beyond a quota: its stripes, which lie there already, were worth nothing without it.
+const BEYOND_QUOTA_BYTES: u64 = 64 << 20;
 const PIECE_BYTES: usize = 256 << 10;
 
 /// What happened.
@@ -159,6 +162,8 @@ impl Shared {
         match (head.method, head.query("uploadId")) {
             (Method::Get | Method::Head, None) => Ok(object(asked, &name)?),
             (Method::Post, None) if head.query("uploads").is_some() => {
+                // Where there is no room for a byte, none is sent.
+                asked.place.check_room(asked.key.quota)?;
                 let id = self.uploads.begin(&asked.key.name, asked.place, &name)?;
                 let text = format!(
                     "<InitiateMultipartUploadResult><Bucket>{PROTOCOL}</Bucket><Key>{name}</Key>\
@@ -186,7 +191,11 @@ impl Shared {
     ) -> Result<Answer, Failed> {
         let number = asked.head.query("partNumber").and_then(|number| number.parse().ok());
         let upload = self.uploads.find(id, &asked.key.name, name)?;
-        let mut part = upload.part(number.ok_or_else(Refusal::not_understood)?, asked.head.body_bytes)?;
+        let mut part = upload.part(
+            number.ok_or_else(Refusal::not_understood)?,
+            asked.head.body_bytes,
+            asked.key.quota,
+        )?;
         let mut piece = vec![0; PIECE_BYTES];
         loop {
             match connection.body(&mut piece)? {
@@ -223,7 +232,10 @@ impl Shared {
             return Err(Refusal::new(413, "EntityTooLarge", "the object is too long for one request").into());
         }
         let id = hex(&random_bytes::<{ ID_DIGITS / 2 }>().map_err(Refusal::from)?);
-        let file = asked.place.begin(&id, name).map_err(Refusal::from)?;
+        let quota = asked.key.quota.map(|quota| ByteCount(quota.bytes().saturating_add(BEYOND_QUOTA_BYTES)));
+        asked.place.take_room((&id, 0), bytes, quota)?;
+        let file =
+            asked.place.begin(&id, name).inspect_err(|_| asked.place.give_up(&id)).map_err(Refusal::from)?;
         let written = (|| {
             let (mut piece, mut at) = (vec![0; PIECE_BYTES], 0);
             while at < bytes {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use iostall_engine::files::write_all_at;
 use iostall_engine::random_bytes;
 use iostall_measure::clock::utc_now;
-use iostall_measure::{Clock as _, MonotonicClock};
+use iostall_measure::{ByteCount, Clock as _, MonotonicClock};
 use iostall_remote::{PARTS_MAX, part_begin, part_bytes};
 
 use super::answer::Refusal;
@@ -116,6 +116,10 @@ impl Uploads {
                 place.give_up(&left.id);
                 continue;
             };
+            for (index, bytes) in &noted.parts {
+                let taken = place.take_room((&left.id, *index), *bytes, None);
+                taken.map_err(|refusal| io::Error::other(refusal.message))?;
+            }
             let upload = Upload {
                 id: left.id.clone(),
                 key: noted.key,
@@ -146,13 +150,19 @@ impl Upload {
         self.state.try_read().map_or(true, |state| matches!(*state, State::Open(_)))
     }
 
-    /// Begins to write the part of this number, counted from 1, with so many bytes.
-    pub(super) fn part(&self, number: usize, bytes: u64) -> Result<PartWriter<'_>, Refusal> {
+    /// Begins to write the part of this number, counted from 1, with so many bytes, unless there would be more than `quota` then.
+    pub(super) fn part(
+        &self,
+        number: usize,
+        bytes: u64,
+        quota: Option<ByteCount>,
+    ) -> Result<PartWriter<'_>, Refusal> {
         let index =
             number.checked_sub(1).filter(|index| *index < PARTS_MAX).ok_or_else(Refusal::not_understood)?;
         if bytes > part_bytes(index) as u64 {
             return Err(Refusal::new(413, "EntityTooLarge", "the part is longer than parts are"));
         }
+        self.place.take_room((&self.id, index), bytes, quota)?;
         Ok(PartWriter { upload: self, index, written: 0 })
     }
 
@@ -228,7 +238,7 @@ mod tests {
     }
 
     fn put(upload: &Upload, number: usize, bytes: &[u8]) -> Result<(), Refusal> {
-        let mut part = upload.part(number, bytes.len() as u64)?;
+        let mut part = upload.part(number, bytes.len() as u64, None)?;
         part.write(bytes)?;
         part.finish()
     }
@@ -251,10 +261,10 @@ mod tests {
         put(&upload, 2, b"end").unwrap();
         assert_eq!(upload.complete(1).unwrap_err().status, 400);
         // A client that goes on writing after it said that all is there.
-        let mut late = upload.part(1, 3).unwrap();
+        let mut late = upload.part(1, 3, None).unwrap();
         late.write(&full[..2]).unwrap();
-        assert!(upload.part(1, full.len() as u64 + 1).is_err());
-        assert!(upload.part(0, 1).is_err() && upload.part(PARTS_MAX + 1, 1).is_err());
+        assert!(upload.part(1, full.len() as u64 + 1, None).is_err());
+        assert!(upload.part(0, 1, None).is_err() && upload.part(PARTS_MAX + 1, 1, None).is_err());
         let length = full.len() as u64 + 3;
         assert_eq!(upload.complete(2), Ok(length));
         assert_eq!(upload.complete(2), Ok(length), "an answer may be lost");
@@ -298,7 +308,7 @@ mod tests {
         let id = uploads.begin("db1", &place, &name("db1/a")).unwrap();
         let upload = uploads.find(&id, "db1", &name("db1/a")).unwrap();
         put(&upload, 1, &full).unwrap();
-        let mut cut_off = upload.part(2, 3).unwrap();
+        let mut cut_off = upload.part(2, 3, None).unwrap();
         cut_off.write(b"en").unwrap();
         drop((place, uploads, upload));
         let (place, uploads) = open();
