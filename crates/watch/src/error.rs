@@ -10,6 +10,7 @@ use iostall_store::StoreError;
 use jiff::Timestamp;
 use thiserror::Error;
 
+use crate::centre::CentreError;
 use crate::ratings_error::RatingsError;
 use crate::setup_error::SetupError;
 use crate::windows::SourceHistory;
@@ -66,11 +67,24 @@ pub enum WatchError {
     Ratings(#[from] RatingsError),
     #[error("the repository has samples of {name} that this store never had")]
     Diverged { name: String },
+    #[error(transparent)]
+    Centre(#[from] CentreError),
+    #[error("one sample is too long for a batch")]
+    BatchTooLong,
     #[error("sampling has ended")]
     SamplingEnded,
 }
 
 impl WatchError {
+    /// Whether the same may succeed later, without anybody's help.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Store(error) => error.may_pass(),
+            Self::Centre(error) => error.may_pass(),
+            _ => false,
+        }
+    }
+
     /// What to do about it; `None` if the message says everything.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -78,6 +92,7 @@ impl WatchError {
             Self::Source(error) => return Some(error.hint()),
             Self::Address(error) => return Some(error.hint()),
             Self::Drive(error) => return error.hint(),
+            Self::Centre(error) => return error.hint(),
             Self::NoDrives => {
                 "name files, a directory or a device, or let `iostall collect run smart:/dev/nvme0` sample some"
             }
@@ -104,7 +119,7 @@ impl WatchError {
                 "nothing was sent of it: the store was restored from an older copy. Let `iostall store remove` delete the source \
                  here, and sample it again: it gets an id of its own"
             }
-            Self::Terminal(_) | Self::Output(_) | Self::SamplingEnded => return None,
+            Self::Terminal(_) | Self::Output(_) | Self::BatchTooLong | Self::SamplingEnded => return None,
         };
         Some(hint.to_owned())
     }
