@@ -136,7 +136,7 @@ fn a_server_joins_with_a_code_and_sends_through_the_centre() {
     let kept = fs::read_to_string(server.path("store.db.fleet")).unwrap();
     let kept: serde_json::Value = serde_json::from_str(&kept).unwrap();
     let key = kept["centres"][0]["keys"][0]["secret"].as_str().unwrap();
-    let dump = centre.server.value("SELECT string_agg(m::text, ' ') FROM iostall.member AS m");
+    let dump = centre.server.value(include_str!("sql/members_as_text.sql"));
     assert!(key.len() == 64 && !dump.is_empty() && !dump.contains(key), "{dump}");
 }
 

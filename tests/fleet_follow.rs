@@ -36,6 +36,7 @@ fn a_server_that_is_revoked_stops_following_and_says_why() {
     let sending = server.start(&["fleet", "send", "--follow", "--every", "100ms", &address]);
     until("the sample comes", || centre.counts().starts_with("1|1|1|").then_some(()));
     centre.here.run(&["fleet", "revoke", &centre.url, "db1"]).expect_status(0);
+    server.run(&["collect", "once", "linux:"]).expect_status(0);
     let ran = sending.ended().expect_status(2);
     assert!(ran.stderr.contains("this server was revoked"), "{}", ran.stderr);
 }

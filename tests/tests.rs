@@ -32,6 +32,7 @@ mod fleet_centre;
 mod fleet_follow;
 mod fleet_hostile;
 mod fleet_kills;
+mod fleet_many;
 mod foreign_text;
 mod fsync;
 mod full_store;

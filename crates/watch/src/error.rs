@@ -10,7 +10,7 @@ use iostall_store::StoreError;
 use jiff::Timestamp;
 use thiserror::Error;
 
-use crate::centre::CentreError;
+use crate::centre_error::CentreError;
 use crate::ratings_error::RatingsError;
 use crate::setup_error::SetupError;
 use crate::windows::SourceHistory;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use iostall_engine::random_bytes;
 use iostall_measure::Clock;
-use iostall_store::{CollectorState, History};
+use iostall_store::{CollectorState, History, SourceId, StoreError};
+use jiff::Timestamp;
 
 use crate::confirmed::put_confirmed;
 use crate::destination::Destination;
@@ -15,6 +16,8 @@ use crate::fleet::{SendEvent, send_history};
 /// After a failure it is tried again within a second, and then later each time, up to this, nanoseconds.
 const PAUSE_NS_MAX: u64 = 300_000_000_000;
 const PAUSE_NS_MIN: u64 = 1_000_000_000;
+/// A destination hears of this store so often at least, also if there is nothing new, nanoseconds.
+const SILENT_NS_MAX: u64 = 60_000_000_000;
 /// It is looked so often whether it is to stop, nanoseconds.
 const LOOK_NS: u64 = 100_000_000;
 
@@ -46,7 +49,16 @@ pub fn follow_history<C: Clock>(
 ) -> Result<(), WatchError> {
     let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
     let (mut failures, mut said) = (0, String::new());
+    let mut sent_before: Option<(u64, Newest)> = None;
     while !stop.load(Ordering::Relaxed) {
+        let (now_ns, newest) = (clock.now_ns(), newest(from)?);
+        let is_done = sent_before
+            .as_ref()
+            .is_some_and(|(at_ns, sent)| *sent == newest && now_ns.saturating_sub(*at_ns) < SILENT_NS_MAX);
+        if is_done {
+            wait(clock, interval_ns, stop);
+            continue;
+        }
         let sent = send_history(from, to, stop, &mut |event| observer(FollowEvent::Send(event)));
         let pause_ns = match sent.and_then(|confirmed| put_confirmed(from, to, &confirmed)) {
             Ok(()) => {
@@ -54,6 +66,7 @@ pub fn follow_history<C: Clock>(
                     observer(FollowEvent::Continues);
                 }
                 (failures, said) = (0, String::new());
+                sent_before = Some((now_ns, newest));
                 interval_ns
             }
             Err(error) if error.may_pass() => {
@@ -70,6 +83,13 @@ pub fn follow_history<C: Clock>(
         wait(clock, pause_ns, stop);
     }
     Ok(())
+}
+
+/// When the newest sample of each source was taken.
+type Newest = Vec<(SourceId, Option<Timestamp>)>;
+
+fn newest(from: &impl History) -> Result<Newest, StoreError> {
+    Ok(from.sources()?.into_iter().map(|watched| (watched.source.id, watched.last)).collect())
 }
 
 fn wait(clock: &impl Clock, pause_ns: u64, stop: &AtomicBool) {

@@ -5,6 +5,8 @@
 
 mod alerting;
 pub mod centre;
+mod centre_error;
+pub mod centre_protocol;
 mod channels;
 mod clock;
 mod collector;

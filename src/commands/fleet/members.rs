@@ -6,7 +6,7 @@ use iostall_measure::foreign::shown;
 use iostall_report::fleet_servers::{ServerEntry, fleet_servers};
 use iostall_store::{FleetSecret, History as _, KnownServer, MemberState};
 use iostall_watch::centre::{JoinCentre, join_centre};
-use iostall_watch::{WatchError, open_repository};
+use iostall_watch::open_repository;
 
 use crate::cli::{FleetCodeArgs, FleetJoinArgs, FleetRevokeArgs, FleetServersArgs, GlobalArgs};
 use crate::failure::{Status, hinted};
@@ -41,14 +41,14 @@ pub(super) fn join(args: &FleetJoinArgs, global: &GlobalArgs, printer: &Printer)
 pub(super) fn servers(args: &FleetServersArgs, printer: &Printer) -> anyhow::Result<Status> {
     let repository = open_repository(&args.url, &Printer::ask_password)?;
     let known = repository.servers().map_err(iostall_store::StoreError::from)?;
-    let servers: Vec<ServerEntry> = known.into_iter().map(entry).collect();
+    let servers: Vec<ServerEntry> = known.iter().map(entry).collect();
     let text =
         if args.json { serde_json::to_string_pretty(&servers)? + "\n" } else { fleet_servers(&servers) };
     printer.result(&text)?;
     Ok(Status::Done)
 }
 
-fn entry(server: KnownServer) -> ServerEntry {
+fn entry(server: &KnownServer) -> ServerEntry {
     let membership = server.membership.as_ref();
     ServerEntry {
         id: server.store.to_string(),

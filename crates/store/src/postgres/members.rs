@@ -1,5 +1,8 @@
 //! The servers that have joined the fleet of a repository: codes, keys, and what each may write.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use jiff::Timestamp;

@@ -10,10 +10,10 @@ use jiff::SignedDuration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::error::CentreError;
 use super::instance::{Instance, PROGRAM_VERSION};
 use super::membership::{Key, Membership, MembershipFile};
-use super::protocol::{
+use crate::centre_error::CentreError;
+use crate::centre_protocol::{
     AFTER, AppendAnswer, HelloAnswer, HelloRequest, KnownAnswer, KnownRequest, RotateAnswer, RotateRequest,
     Verb, code,
 };
@@ -25,6 +25,8 @@ const KEY_AGE_MAX: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// A busy centre is asked again so often, after a pause that becomes longer each time.
 const TRIES_MAX: u32 = 6;
 const PAUSE_NS: u64 = 500_000_000;
+/// Who stays says so often who it is, nanoseconds.
+const GREETING_NS: u64 = 50_000_000_000;
 /// A clock that is wrong by more than this is worth a word, milliseconds.
 const CLOCK_WRONG_MS: u64 = 5_000;
 
@@ -36,6 +38,8 @@ pub struct Centre {
     secret: FleetSecret,
     instance: Instance,
     clock: MonotonicClock,
+    /// When the centre heard who this is; `None` if it has not answered since.
+    greeted_ns: Option<u64>,
 }
 
 /// What the centre said at the beginning.
@@ -70,7 +74,15 @@ impl Centre {
         let secret = membership.keys.iter().find_map(Key::secret).ok_or_else(not_joined)?;
         let client = CentreClient::new(&address, membership.fingerprint()?)?;
         let instance = Instance::here(store);
-        Ok(Self { client, file, membership, secret, instance, clock: MonotonicClock::new() })
+        Ok(Self {
+            client,
+            file,
+            membership,
+            secret,
+            instance,
+            clock: MonotonicClock::new(),
+            greeted_ns: None,
+        })
     }
 
     /// Its address in full.
@@ -177,7 +189,15 @@ pub(super) fn answer_of<A: DeserializeOwned>(
 
 impl Destination for Centre {
     fn begin(&mut self) -> Result<Option<String>, WatchError> {
-        Ok(self.hello()?.warning())
+        let now_ns = self.clock.now_ns();
+        if self.greeted_ns.is_some_and(|at_ns| now_ns - at_ns < GREETING_NS) {
+            return Ok(None);
+        }
+        // After a failure it is said again: the centre may be another one.
+        self.greeted_ns = None;
+        let greeting = self.hello()?;
+        self.greeted_ns = Some(now_ns);
+        Ok(greeting.warning())
     }
 
     fn remembered_as(&self) -> Option<&str> {
@@ -185,7 +205,16 @@ impl Destination for Centre {
     }
 
     fn known(&mut self, source: SourceId) -> Result<Known, WatchError> {
-        let KnownAnswer { appended, newest } = self.ask(Verb::Known, &KnownRequest { source })?;
+        let request = KnownRequest { source };
+        let answer = match self.ask(Verb::Known, &request) {
+            // It may have been restored from a backup since, and know an earlier key.
+            Err(error) if error.is(code::UNKNOWN_KEY) => {
+                self.hello()?;
+                self.ask(Verb::Known, &request)
+            }
+            answer => answer,
+        };
+        let KnownAnswer { appended, newest } = answer?;
         Ok(Known { appended, newest })
     }
 

@@ -9,10 +9,10 @@ use iostall_remote::centre::{CentreClient, centre_address};
 use iostall_store::{CollectorState, FleetSecret, StoreId};
 
 use super::client::answer_of;
-use super::error::CentreError;
 use super::instance::{Instance, PROGRAM_VERSION};
 use super::membership::{Key, Membership, MembershipFile};
-use super::protocol::{JoinAnswer, JoinRequest, Verb};
+use crate::centre_error::CentreError;
+use crate::centre_protocol::{JoinAnswer, JoinRequest, Verb};
 use crate::confirmed::begin_confirming;
 use crate::error::WatchError;
 

@@ -12,7 +12,7 @@ use iostall_store::FleetSecret;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::error::CentreError;
+use crate::centre_error::CentreError;
 
 const FILE: Input = Input { what: "file of the fleet's keys", limit: ByteCount(1 << 20) };
 const SUFFIX: &str = ".fleet";

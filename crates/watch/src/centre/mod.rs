@@ -1,12 +1,11 @@
 //! The centre of a fleet, which servers send their history to: how they join it, what they say to it, and what they keep of it.
 
 mod client;
-mod error;
 mod instance;
 mod join;
 mod membership;
-pub mod protocol;
 
 pub use client::{Centre, Greeting};
-pub use error::CentreError;
 pub use join::{JoinCentre, join_centre};
+
+pub use crate::centre_error::CentreError;

@@ -2,7 +2,7 @@
 
 use iostall_remote::receiver::REFUSAL;
 use iostall_store::{Joined, MemberState, StoreError, WireError};
-use iostall_watch::centre::protocol::{VERSION, code};
+use iostall_watch::centre_protocol::{VERSION, code};
 use serde::Serialize;
 
 use crate::tls_server::{Answer, Body, Refusal};

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock as _, MonotonicClock};
@@ -14,37 +14,26 @@ use iostall_store::{
 };
 use iostall_watch::Destination;
 use iostall_watch::WatchError;
-use iostall_watch::centre::protocol::{
+use iostall_watch::centre_protocol::{
     AFTER, AppendAnswer, HelloAnswer, HelloRequest, JoinAnswer, JoinRequest, KnownAnswer, KnownRequest,
     PathError, RotateAnswer, RotateRequest, Verb,
 };
-use jiff::SignedDuration;
-use serde::de::DeserializeOwned;
 
+use super::checks::{REQUEST_BYTES_MAX, Turn, check_clock, check_texts, json_of, lock};
 use super::limits::{Limit, Limits};
 use super::refusals;
 use crate::tls_server::{Answer, Connection, Head, Method, Refusal};
 
-/// Requests but batches are short.
-const REQUEST_BYTES_MAX: usize = 64 << 10;
-/// Texts in them, bytes.
-const TEXT_BYTES_MAX: usize = 256;
 /// Of one server: a batch has an hour of samples, so that a month is sent within two minutes.
 const OF_SERVER: Limit = Limit { per_s: 20, burst: 100 };
 /// Of one address without a key that is known.
 const OF_UNKNOWN: Limit = Limit { per_s: 2, burst: 20 };
-/// Addresses and clocks change: what was known this many keys ago is looked up again.
+/// With more, all are forgotten, and each is known again when it is shown.
 const KEYS_REMEMBERED_MAX: usize = 20_000;
 /// While the repository does not answer, it is not asked for so long, nanoseconds.
 const DOWN_NS: u64 = 1_000_000_000;
 /// One of many events in so long is said, nanoseconds.
 const EVENT_NS: u64 = 1_000_000_000;
-/// A sample is at most so far ahead of the clock of the centre. Each day needs tables of its own: no server may fill the repository with
-/// those of all centuries.
-const AHEAD_MAX: SignedDuration = SignedDuration::from_hours(1);
-/// Nor is a sample older than this.
-const AGE_MAX: SignedDuration = SignedDuration::from_hours(10 * 366 * 24);
-
 /// What happened.
 #[derive(Clone, Debug)]
 pub enum CentreEvent {
@@ -114,10 +103,6 @@ impl From<RepositoryError> for Failed {
     fn from(error: RepositoryError) -> Self {
         Self::Store(error.into())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shared {
@@ -237,7 +222,7 @@ impl Shared {
     }
 
     fn join(&self, connection: &mut Connection, peer: SocketAddr) -> Result<Answer, Failed> {
-        let request: JoinRequest = json_of(connection)?;
+        let request: JoinRequest = json_of(connection)??;
         let code = FleetSecret::parse(&request.code).filter(FleetSecret::is_code);
         let (Some(code), Some(key)) = (code, SecretHash::parse(&request.key_hash)) else {
             return Err(Refusal::not_understood().into());
@@ -256,7 +241,7 @@ impl Shared {
     }
 
     fn hello(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
-        let request: HelloRequest = json_of(connection)?;
+        let request: HelloRequest = json_of(connection)??;
         check_texts(&[&request.host, &request.version, &request.instance])?;
         let ahead = request.clock.duration_since(utc_now()).as_millis();
         let clock_ahead_ms = i64::try_from(ahead).unwrap_or(i64::MAX);
@@ -274,7 +259,7 @@ impl Shared {
     }
 
     fn known(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
-        let KnownRequest { source } = json_of(connection)?;
+        let KnownRequest { source } = json_of(connection)??;
         let mut writer = self.writer(member)?;
         let known = Destination::known(&mut *writer, source).map_err(|error| match error {
             WatchError::Store(error) => Failed::Store(error),
@@ -308,7 +293,7 @@ impl Shared {
     }
 
     fn rotate(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
-        let request: RotateRequest = json_of(connection)?;
+        let request: RotateRequest = json_of(connection)??;
         let next = SecretHash::parse(&request.key_hash).ok_or_else(Refusal::not_understood)?;
         self.members()?.put_next_key(member, &next)?;
         Ok(refusals::json(&RotateAnswer {}))
@@ -377,50 +362,4 @@ impl Shared {
             self.unreported.fetch_add(1, Ordering::Relaxed);
         }
     }
-}
-
-/// A server sends one batch at a time.
-struct Turn<'a> {
-    all: &'a Mutex<HashSet<StoreId>>,
-    store: StoreId,
-}
-
-impl<'a> Turn<'a> {
-    /// `None` while another batch of this server is on its way.
-    fn take(all: &'a Mutex<HashSet<StoreId>>, store: StoreId) -> Option<Self> {
-        lock(all).insert(store).then_some(Self { all, store })
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        lock(self.all).remove(&self.store);
-    }
-}
-
-fn json_of<T: DeserializeOwned>(connection: &mut Connection) -> Result<T, Failed> {
-    let body = connection.whole_body(REQUEST_BYTES_MAX)?.ok_or_else(refusals::too_long)?;
-    Ok(serde_json::from_slice(&body).map_err(|_| Refusal::not_understood())?)
-}
-
-fn check_texts(texts: &[&str]) -> Result<(), Refusal> {
-    if texts.iter().any(|text| text.len() > TEXT_BYTES_MAX) { Err(refusals::too_long()) } else { Ok(()) }
-}
-
-fn check_clock(batch: &Batch) -> Result<(), Refusal> {
-    let now = utc_now();
-    for taken in &batch.samples.taken_utc {
-        let ahead = taken.duration_since(now);
-        if ahead > AHEAD_MAX {
-            let text = format!(
-                "a sample of {taken:.0} is from the future: by the clock of the centre it is {now:.0}"
-            );
-            return Err(refusals::wrong_clock(&text));
-        }
-        if -ahead > AGE_MAX {
-            let text = format!("a sample of {taken:.0} is older than ten years");
-            return Err(refusals::wrong_clock(&text));
-        }
-    }
-    Ok(())
 }

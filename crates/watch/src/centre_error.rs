@@ -7,7 +7,7 @@ use iostall_engine::InputError;
 use iostall_store::WireError;
 use thiserror::Error;
 
-use super::protocol::code;
+use crate::centre_protocol::code;
 
 /// See the module. The message says what and where; [`CentreError::hint`] what to do next.
 #[derive(Debug, Error)]
