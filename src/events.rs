@@ -28,6 +28,10 @@ impl Observer for Printer {
                 let again = if *again { " again" } else { "" };
                 self.note(&format!("{label}{again}: {}", in_words(point)));
             }
+            Event::QualifyBegins(cost) => self.note(&live::qualify_begins(cost)),
+            Event::RoundEnded { number, of, fills, round } if round.points.len() > 1 => {
+                self.note(&live::round_ended(*number, *of, *fills, round));
+            }
             Event::RateTried { rate_iops, in_time, point } => {
                 let word = if *in_time { "in time" } else { "too late" };
                 self.note(&format!("{} a second: {} ({word})", number(*rate_iops), in_words(point)));
@@ -62,7 +66,8 @@ impl Observer for Printer {
                 let error = anyhow::anyhow!("{cause}");
                 self.warning(&error.context(format!("cannot remove {}", path.display())));
             }
-            Event::PacedInterval { .. } | Event::MethodEnded(_) => {}
+            // A sample of a write saturation is one of hundreds.
+            Event::RoundEnded { .. } | Event::PacedInterval { .. } | Event::MethodEnded(_) => {}
             Event::ProgressEnded => self.clear(),
         }
     }

@@ -1,5 +1,6 @@
 //! `iostall collect`, `report` and `store`.
 
+use std::fs;
 use std::os::unix::fs::symlink;
 
 use serde_json::Value;
@@ -9,7 +10,7 @@ use crate::top::has_interval;
 
 /// Whether the kernel counts any device on this machine.
 fn has_counted_device() -> bool {
-    let text = std::fs::read_to_string("/proc/diskstats").unwrap_or_default();
+    let text = fs::read_to_string("/proc/diskstats").unwrap_or_default();
     let is_used = |line: &str| line.split_ascii_whitespace().nth(3).is_some_and(|reads| reads != "0");
     text.lines().any(is_used)
 }
@@ -58,6 +59,21 @@ fn a_source_that_cannot_be_opened_is_told_with_what_to_do_next() {
         assert_eq!(ran.status, Some(2), "{source}: {}", ran.stderr);
         assert!(ran.stderr.contains(fault) && ran.stderr.contains(advice), "{source}: {}", ran.stderr);
     }
+}
+
+/// An hourly source was first read at the next full hour: a wrong place was never noticed.
+#[test]
+fn drives_that_are_not_there_are_told_at_the_start_and_others_are_sampled() {
+    let workspace = Workspace::new();
+    let run = |place: &str| workspace.run(&["collect", "run", place, "--duration", "1s", "--store", "s.db"]);
+    let said = run("smart:/nonexistent").expect_status(0);
+    assert!(said.stderr.contains("/nonexistent"), "{}{}", said.stdout, said.stderr);
+    let document = r#"{"avail_spare":100,"spare_thresh":10,"percent_used":1,"data_units_written":"7"}"#;
+    fs::create_dir(workspace.path("drives")).unwrap();
+    fs::write(workspace.path("drives/nvme0@2026-11-01T00:00:00Z.json"), document).unwrap();
+    let place = format!("smart:{}", workspace.path("drives").display());
+    let said = run(&place).expect_status(0);
+    assert!(said.stdout.contains("1 sample"), "{}{}", said.stdout, said.stderr);
 }
 
 #[test]

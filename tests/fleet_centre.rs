@@ -29,15 +29,20 @@ impl Centre {
         let url = server.url("postgres", &here.secret("word", "right\n"));
         here.run(&["fleet", "init", &url]).expect_status(0);
         certificate(&here);
-        let (running, port, fingerprint) = serve(&here, &url, 0);
+        let (running, port, fingerprint) = serve(&here, &url, 0, &[]);
         Some(Self { here, server, url, running, port, fingerprint })
     }
 
     /// Ends the service with a signal, and starts another one at the same port.
     pub(crate) fn restart(&mut self, signal: &str) {
+        self.restart_with(signal, &[]);
+    }
+
+    /// The same with options for the other one.
+    pub(crate) fn restart_with(&mut self, signal: &str, options: &[&str]) {
         self.running.signal(signal);
         self.running.wait_until_ended();
-        self.running = serve(&self.here, &self.url, self.port).0;
+        self.running = serve(&self.here, &self.url, self.port, options).0;
     }
 
     pub(crate) fn address(&self) -> String {
@@ -85,10 +90,10 @@ fn certificate(here: &Workspace) {
     here.secret("key.pem", &key.serialize_pem());
 }
 
-fn serve(here: &Workspace, url: &str, port: u16) -> (Running, u16, String) {
+fn serve(here: &Workspace, url: &str, port: u16, options: &[&str]) -> (Running, u16, String) {
     let listen = format!("127.0.0.1:{port}");
     let line = ["fleet", "serve", url, "--certificate", "cert.pem", "--key", "key.pem", "--listen", &listen];
-    let mut running = here.start(&line);
+    let mut running = here.start(&[&line[..], options].concat());
     let said = running.wait_for("serving the repository in ");
     let port = said.rsplit_once(':').unwrap().1.trim().parse().unwrap();
     let fingerprint = running.wait_for("sha256:");

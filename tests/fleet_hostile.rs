@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use iostall_measure::clock::utc_now;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -107,7 +108,7 @@ fn ids(centre: &Centre, name: &str) -> (String, String) {
 }
 
 fn now() -> String {
-    iostall_measure::clock::utc_now().to_string()
+    utc_now().to_string()
 }
 
 #[test]
@@ -252,4 +253,25 @@ fn a_copy_of_a_store_is_noticed_and_both_are_refused_until_each_joins_again() {
     centre.join(&copy, &centre.code(&["--for", "db2"])).expect_status(0);
     centre.send(&copy).expect_status(0);
     centre.send(&original).expect_status(0);
+}
+
+/// Nobody deleted anything at the centre but by hand.
+#[test]
+fn what_is_older_than_it_is_kept_goes_by_itself_and_nothing_else() {
+    let Some(mut centre) = Centre::start() else { return };
+    let server = centre.member("db1");
+    centre.send(&server).expect_status(0);
+    let (store, _) = ids(&centre, "db1");
+    let client = Client::of(&centre, &server);
+    let taken = (utc_now() - jiff::SignedDuration::from_hours(40 * 24)).to_string();
+    assert_eq!(client.append(0, &batch(&store, "01890a5d-ac96-774b-bcce-b302099a8057", 1, &taken)).0, 200);
+    centre.restart("INT");
+    server.run(&["collect", "once", "linux:"]).expect_status(0);
+    centre.send(&server).expect_status(0);
+    assert!(centre.counts().starts_with("1|2|3|"), "{}", centre.counts());
+    centre.restart_with("INT", &["--keep-raw", "336h"]);
+    until("the old sample goes", || centre.counts().starts_with("1|2|2|").then_some(()));
+    server.run(&["collect", "once", "linux:"]).expect_status(0);
+    centre.send(&server).expect_status(0);
+    assert!(centre.counts().starts_with("1|2|3|"), "{}", centre.counts());
 }

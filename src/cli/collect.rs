@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use iostall_collect::{Engine, Filter};
+use iostall_watch::WrittenPush;
 use jiff::SignedDuration;
 
 /// Sampling.
@@ -13,6 +14,7 @@ use jiff::SignedDuration;
     iostall collect once linux:\n  \
     iostall collect run --interval 5s linux: 'postgres://iostall@db1/sales?password-file=/etc/iostall/db1'\n  \
     iostall collect run --metrics 127.0.0.1:9497 linux:\n  \
+    iostall collect run --remote-write https://metrics.example.com/api/v1/write --push-token-file /etc/iostall/token linux:\n  \
     iostall collect run --config collector.toml          sources, jobs and alerts from a file\n  \
     iostall collect grants postgres\n\n\
     A URL never contains a password: write ?password-file=PATH, ?password-env=NAME or ?password=prompt.\n\
@@ -69,7 +71,7 @@ pub(crate) struct RunArgs {
     pub(crate) what: OnceArgs,
     /// Sources, jobs and alerts from this file instead; docs/watch.md explains it
     #[arg(long, short, value_name = "FILE", conflicts_with_all = ["sources", "timeout", "database", "file", "without_catalogs", "interval",
-          "keep_raw", "metrics", "alerts"])]
+          "keep_raw", "metrics", "remote_write", "alerts"])]
     pub(crate) config: Option<PathBuf>,
     /// Time between samples, at least 1s; samples are aligned to whole multiples of it
     #[arg(long, short, value_name = "TIME", default_value = "10s", value_parser = interval)]
@@ -84,6 +86,33 @@ pub(crate) struct RunArgs {
     /// can read them
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) metrics: Option<String>,
+    /// Also send samples to this Prometheus remote-write receiver, from the store: what it misses is sent later
+    #[arg(long, value_name = "URL", help_heading = "Receiver of samples")]
+    pub(crate) remote_write: Option<String>,
+    /// File with a token, sent as Authorization: Bearer
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "remote_write",
+        conflicts_with = "push_user",
+        help_heading = "Receiver of samples"
+    )]
+    pub(crate) push_token_file: Option<PathBuf>,
+    /// User of the receiver
+    #[arg(long, value_name = "NAME", requires_all = ["remote_write", "push_password_file"], help_heading = "Receiver of samples")]
+    pub(crate) push_user: Option<String>,
+    /// File with this user's password
+    #[arg(long, value_name = "FILE", requires = "push_user", help_heading = "Receiver of samples")]
+    pub(crate) push_password_file: Option<PathBuf>,
+    /// Also accept certificates signed by the authorities in this file (PEM)
+    #[arg(long, value_name = "FILE", requires = "remote_write", help_heading = "Receiver of samples")]
+    pub(crate) push_certificate: Option<PathBuf>,
+    /// Label of every series; may be repeated [default: job=iostall, instance=<this host>]
+    #[arg(long, value_name = "NAME=VALUE", requires = "remote_write", value_parser = label, help_heading = "Receiver of samples")]
+    pub(crate) push_label: Vec<(String, String)>,
+    /// How long samples wait for the receiver; older ones are not sent
+    #[arg(long, value_name = "TIME", default_value = "24h", requires = "remote_write", value_parser = length, help_heading = "Receiver of samples")]
+    pub(crate) push_backlog: Duration,
     /// Apply the alert rules in this file and send notifications: see `iostall alerts`
     #[arg(long, value_name = "FILE")]
     pub(crate) alerts: Option<PathBuf>,
@@ -172,6 +201,28 @@ impl From<SourceChoice> for Engine {
             SourceChoice::Smart => Self::Smart,
         }
     }
+}
+
+impl RunArgs {
+    /// The receiver of samples, if one is named.
+    pub(crate) fn push(&self) -> Option<WrittenPush> {
+        let remote_write = Some(self.remote_write.clone()?);
+        Some(WrittenPush {
+            remote_write,
+            token_file: self.push_token_file.clone(),
+            user: self.push_user.clone(),
+            password_file: self.push_password_file.clone(),
+            certificate: self.push_certificate.clone(),
+            labels: self.push_label.iter().cloned().collect(),
+            backlog: Some(self.push_backlog),
+        })
+    }
+}
+
+/// A label such as `site=zurich`.
+fn label(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, such as site=zurich")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 /// A duration such as 500ms, 10s, 5m or 36h.

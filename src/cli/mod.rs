@@ -47,7 +47,7 @@ pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, Once
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
-pub(crate) use drive::{DriveArgs, DriveCommand, EnduranceArgs, FlashArgs};
+pub(crate) use drive::{DriveArgs, DriveCommand, EnduranceArgs, FlashArgs, QualifyArgs};
 pub(crate) use fleet::{
     FleetArgs, FleetCodeArgs, FleetCommand, FleetInitArgs, FleetJoinArgs, FleetRevokeArgs, FleetSendArgs,
     FleetServeArgs, FleetServersArgs,

@@ -32,8 +32,7 @@ pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) ->
 }
 
 fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let store = open_watch(global)?;
-    let path = store.path().to_owned();
+    let path = open_watch(global)?.path().to_owned();
     let setup = setup(args)?;
     for rule in setup.rules_about_nothing() {
         printer.note(&format!("warning: the rule {rule:?} is about none of these sources"));
@@ -41,7 +40,7 @@ fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Res
     let address = setup.metrics.clone();
     let until = args.duration.and_then(|length| utc_now().checked_add(length).ok());
     let environment = vec![("IOSTALL_STORE".into(), path.clone().into_os_string())];
-    let service = CollectorService::new(store, setup, until, environment)?;
+    let service = CollectorService::new(&|| open_watch(global), setup, until, environment)?;
     let serve =
         |(address, metrics): (&String, &Metrics<_>)| metrics::serve(address, metrics.clone(), printer);
     let _server = address.as_ref().zip(service.metrics()).map(serve).transpose()?;
@@ -64,6 +63,7 @@ fn setup(args: &RunArgs) -> anyhow::Result<CollectorSetup> {
         filter: args.what.filter(),
         alerts_path: args.alerts.as_deref(),
         metrics: args.metrics.clone(),
+        push: args.push(),
         keep_raw: args.keep_raw,
     };
     Ok(CollectorSetup::typed(typed).map_err(WatchError::from)?)

@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 
 use super::azurite::Azure;
+use super::google_answers::header;
+use super::store_contract::TestStore as _;
 use super::store_proxy::request_of;
 use crate::copy::content;
 use crate::support::{Ran, Workspace};
@@ -18,15 +20,6 @@ use crate::support::{Ran, Workspace};
 type Policies = Arc<Mutex<BTreeMap<String, (String, String)>>>;
 
 const OVER: &str = "Wed, 01 Jan 2020 00:00:00 GMT";
-
-/// The value of a header.
-fn header(head: &str, name: &str) -> Option<String> {
-    let found = head
-        .lines()
-        .filter_map(|line| line.split_once(':'))
-        .find(|(found, _)| found.eq_ignore_ascii_case(name));
-    found.map(|(_, value)| value.trim().to_owned())
-}
 
 /// The port of a layer before the store at this port.
 fn layer(server: u16, policies: &Policies) -> u16 {

@@ -1,56 +1,19 @@
 //! Backups in Azure's blob storage, on the server of npm's azurite.
 
 use std::fs;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
 
 use super::attacks::words_of;
 use super::azurite::{Azure, KEY, sas};
-use super::store_proxy::{Proxy, StopAt};
-use super::upload_kills::{kill_at, nothing_looks_whole_and_the_same_line_works, source};
+use super::store_contract::{self, KillAt, TestStore as _};
 use crate::copy::content;
-use crate::copy_crash::draw;
-use crate::support::{Ran, Workspace, until};
-
-const CREATE: [&str; 9] = [
-    "backup",
-    "create",
-    "--compress",
-    "none",
-    "--to",
-    "az://backups/db1/a.iob",
-    "--to",
-    "az://backups/db1/b.iob",
-    "shop",
-];
+use crate::support::{Ran, Workspace};
 
 /// `--to az://…` was refused: a backup for Azure had to go to a disk first.
 #[test]
 fn a_backup_goes_to_azure_and_comes_back_from_it() {
     let here = Workspace::new();
     let Some(store) = Azure::start(&here) else { return };
-    source(&here);
-    let made = store.run(&here, &CREATE).expect_status(0);
-    assert!(made.stdout.contains("az://backups/db1/a.iob.manifest"), "{}", made.stdout);
-    assert!(!made.stderr.contains("replaces objects"), "azurite honours conditions: {}", made.stderr);
-    assert_eq!(store.names(), ["db1/a.iob", "db1/a.iob.manifest", "db1/b.iob"]);
-    assert!(store.begun().is_empty());
-    let listed = store.run(&here, &["backup", "list", "--json", "az://backups/db1"]).expect_status(0);
-    assert!(listed.stdout.contains("\"whole\""), "{}", listed.stdout);
-    store.run(&here, &["backup", "verify", "az://backups/db1/a.iob"]).expect_status(0);
-    store.run(&here, &["backup", "verify", "--headers", "az://backups/db1/b.iob"]).expect_status(0);
-    let restore = ["backup", "restore", "az://backups/db1/a.iob.manifest", "--to", "back"];
-    store.run(&here, &restore).expect_status(0);
-    here.run(&["verify", "--no-store", "shop", "back"]).expect_status(0);
-    fs::create_dir(here.path("scratch")).unwrap();
-    store.run(&here, &["backup", "drill", "--scratch", "scratch", "az://backups/db1/a.iob"]).expect_status(0);
-
-    // Neither the run nor any message has the key.
-    let runs = here.run(&["runs", "show", "1", "--json", "run.json"]);
-    let said = format!("{}{}", words_of(&made), words_of(&runs));
-    assert!(!said.contains(KEY), "{said}");
-    let store_file = fs::read(here.path("store.db")).unwrap();
-    assert!(!store_file.windows(KEY.len()).any(|part| part == KEY.as_bytes()));
+    store_contract::a_backup_goes_there_and_comes_back(&here, &store);
 }
 
 /// The library completes a blob without a condition: a second backup of the same name would have replaced the first.
@@ -58,51 +21,18 @@ fn a_backup_goes_to_azure_and_comes_back_from_it() {
 fn nothing_in_azure_is_replaced() {
     let here = Workspace::new();
     let Some(store) = Azure::start(&here) else { return };
-    fs::write(here.path("a"), content(100_000)).unwrap();
-    let create = ["backup", "create", "--no-store", "--to", "az://backups/a.iob", "a"];
-    store.run(&here, &create).expect_status(0);
-    let before = store.get("a.iob.manifest");
-    let again = store.run(&here, &create).expect_status(2);
-    assert!(again.stderr.contains("az://backups/a.iob exists"), "{}", again.stderr);
-    assert_eq!(store.get("a.iob.manifest"), before);
-
-    // Each of these names appears while the backup is on its way: a stripe's, and that of a second manifest.
-    for (number, name) in [(1, "late1.iob"), (2, "late2.iob.manifest")] {
-        let stripe = format!("az://backups/late{number}.iob");
-        let mut late = store.command(&here, &["backup", "create", "--no-store", "--to", &stripe, "-"]);
-        let mut late =
-            late.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let is_note = |found: &String| found.starts_with(&format!(".late{number}.iob."));
-        until("the note", || store.names().iter().any(is_note).then_some(()));
-        store.put(name, b"somebody else's");
-        late.stdin.take().unwrap().write_all(b"a dump").unwrap();
-        let ended = Ran::from(late.wait_with_output().unwrap()).expect_status(2);
-        assert!(ended.stderr.contains("exists"), "{}", ended.stderr);
-        assert_eq!(store.get(name), b"somebody else's");
-    }
+    store_contract::nothing_is_replaced(&here, &store);
 }
 
-/// The look before a blob is completed finds all but a race, so a race is made: the name appears between the two.
 #[test]
 fn a_name_that_appears_at_the_last_moment_is_not_replaced() {
     let here = Workspace::new();
     let Some(store) = Azure::start(&here) else { return };
-    fs::write(here.path("a"), content(100_000)).unwrap();
-    let stop = StopAt { method: "PUT", part: "comp=blocklist", number: 1, is_done: false };
-    let proxy = Proxy::pausing(store.port, stop);
-    let mut create = here.command(&["backup", "create", "--no-store", "--to", "az://backups/race.iob", "a"]);
-    Azure::address(&mut create, proxy.port);
-    let create = create.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    assert!(proxy.has_stopped(crate::support::PATIENCE));
-    store.put("race.iob", b"somebody else's");
-    proxy.resume();
-    let ended = Ran::from(create.wait_with_output().unwrap()).expect_status(2);
-    assert!(ended.stderr.contains("exists"), "{}", ended.stderr);
-    assert_eq!(store.get("race.iob"), b"somebody else's");
+    let at = ("PUT", "comp=blocklist");
+    store_contract::a_name_that_appears_at_the_last_moment_is_not_replaced(&here, &store, at);
 }
 
-/// Method, part of the address, which of them, and whether a whole backup may be there when the store has carried it out.
-const PARTS: [(&str, &str, usize, bool); 9] = [
+const PARTS: [KillAt; 9] = [
     ("PUT", ".partial", 1, false),
     ("PUT", "comp=block&", 1, false),
     ("PUT", "comp=block&", 2, false),
@@ -118,28 +48,7 @@ const PARTS: [(&str, &str, usize, bool); 9] = [
 fn a_kill_in_any_part_of_an_upload_to_azure_leaves_nothing_that_looks_like_a_backup() {
     let here = Workspace::new();
     let Some(store) = Azure::start(&here) else { return };
-    source(&here);
-    let through = |command: &mut Command, port: u16| Azure::address(command, port);
-    let mut seed = 5;
-    for (case, (method, part, number, may_be_whole)) in PARTS.into_iter().enumerate() {
-        let stop = StopAt { method, part, number, is_done: draw(&mut seed, 2) == 1 };
-        let directory = format!("az://backups/k{case}");
-        kill_at(&here, &directory, store.port, stop, &through);
-        store.run(&here, &["backup", "list", &directory]).expect_status(0);
-        // Azure forgets what was begun by itself; the note of it goes with prune.
-        let prune = ["backup", "prune", "--keep-last", "1", "--abandoned-after", "0", &directory];
-        store.run(&here, &prune).expect_status(0);
-        let names = store.names();
-        assert!(!names.iter().any(|name| name.contains(".partial")), "{stop:?}: {names:?}");
-        nothing_looks_whole_and_the_same_line_works(
-            &here,
-            &directory,
-            store.port,
-            stop,
-            may_be_whole,
-            &through,
-        );
-    }
+    store_contract::a_kill_leaves_no_backup_and_nothing_that_prune_does_not_find(&here, &store, &PARTS, 5);
 }
 
 #[test]
@@ -219,70 +128,26 @@ fn a_shared_access_signature_is_enough_and_is_never_shown() {
 fn damage_in_azure_is_found_and_a_lost_manifest_is_made_again() {
     let here = Workspace::new();
     let Some(store) = Azure::start(&here) else { return };
-    fs::write(here.path("a"), content(300_000)).unwrap();
-    store.run(&here, &["backup", "create", "--no-store", "--to", "az://backups/d.iob", "a"]).expect_status(0);
-    let mut bytes = store.get("d.iob");
-    bytes[5000] ^= 1;
-    store.put("d.iob", &bytes);
-    let verify = ["backup", "verify", "--no-store", "az://backups/d.iob"];
-    assert!(store.run(&here, &verify).expect_status(1).stdout.contains("az://backups/d.iob"));
-    store.delete("d.iob.manifest");
-    bytes[5000] ^= 1;
-    store.put("d.iob", &bytes);
-    store.run(&here, &["backup", "rebuild", "az://backups/d.iob"]).expect_status(0);
-    store.run(&here, &verify).expect_status(0);
+    store_contract::damage_is_found_and_a_lost_manifest_is_made_again(&here, &store);
 }
 
-/// Names that mean something in an address, or in another character set.
 #[test]
 fn hostile_names_in_azure_are_names() {
     let here = Workspace::new();
     let Some(store) = Azure::start(&here) else { return };
-    fs::write(here.path("a"), content(10_000)).unwrap();
-    for name in ["with space.iob", "a+b=c&d.iob", "ä-ß-日.iob", "x'y\".iob", "100%25.iob", "q?r#s.iob"] {
-        let target = format!("az://backups/h/{name}");
-        let create = ["backup", "create", "--no-store", "--to", &target, "a"];
-        store.run(&here, &create).expect_status(0);
-        store.run(&here, &["backup", "verify", "--no-store", &target]).expect_status(0);
-        assert!(store.run(&here, &create).expect_status(2).stderr.contains("exists"), "{name}");
-        let listed = store.run(&here, &["backup", "list", "--json", "az://backups/h"]).expect_status(0);
-        assert_eq!(listed.stdout.matches("\"whole\"").count(), 1, "{name}: {}", listed.stdout);
-        store.run(&here, &["backup", "prune", "--keep-last", "1", "az://backups/h"]).expect_status(0);
-        for left in [target.clone(), format!("{target}.manifest")] {
-            let gone = left.strip_prefix("az://backups/").unwrap();
-            assert!(store.names().contains(&gone.replace('&', "&amp;")), "{gone}: {:?}", store.names());
-        }
-        // Each is the only one of its round.
-        for kept in store.names() {
-            let path = format!("/backups/{}", encoded(&kept.replace("&amp;", "&")));
-            assert_eq!(store.request("DELETE", &path, &[], &[], b"").0, 202, "{kept}");
-        }
-    }
-    for wrong in ["az://", "az:///a.iob", "az://backups/h//a.iob", "az://backups/../a.iob"] {
-        let create = ["backup", "create", "--no-store", "--to", wrong, "a"];
-        store.run(&here, &create).expect_status(2);
-    }
-}
-
-/// As it stands in an address.
-fn encoded(name: &str) -> String {
-    let one = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    name.bytes().map(one).collect()
+    store_contract::hostile_names_are_names(&here, &store);
 }
 
 #[test]
 fn an_azure_container_is_pruned_like_a_directory() {
     let here = Workspace::new();
     let Some(store) = Azure::start(&here) else { return };
-    fs::write(here.path("a"), content(10_000)).unwrap();
-    for name in ["one", "two", "three"] {
-        let target = format!("az://backups/p/{name}.iob");
-        store.run(&here, &["backup", "create", "--no-store", "--to", &target, "a"]).expect_status(0);
-    }
-    store.run(&here, &["backup", "prune", "--keep-last", "1", "az://backups/p"]).expect_status(0);
-    assert_eq!(store.names(), ["p/three.iob", "p/three.iob.manifest"]);
-    store.run(&here, &["backup", "verify", "--no-store", "az://backups/p/three.iob"]).expect_status(0);
+    store_contract::it_is_pruned_like_a_directory(&here, &store);
+}
+
+#[test]
+fn a_part_that_fails_on_its_way_to_azure_is_sent_again_alone() {
+    let here = Workspace::new();
+    let Some(store) = Azure::start(&here) else { return };
+    store_contract::a_part_that_fails_is_sent_again_alone(&here, &store, "comp=block&");
 }

@@ -11,9 +11,11 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
+use quick_xml::escape::unescape;
 use sha2::{Digest as _, Sha256};
 
-use crate::support::{Ran, Workspace, skip, until};
+use super::store_contract::{TestStore, encoded};
+use crate::support::{Workspace, skip, until};
 
 /// Newer ones need a newer Node.js than Debian's.
 const AZURITE: &str = "azurite@3.35.0";
@@ -141,23 +143,6 @@ impl Azure {
         (status, answer.split_off((split + 4).min(answer.len())))
     }
 
-    /// The content of a blob.
-    pub(super) fn get(&self, name: &str) -> Vec<u8> {
-        let (status, body) = self.request("GET", &format!("/backups/{name}"), &[], &[], b"");
-        assert_eq!(status, 200, "{name}");
-        body
-    }
-
-    /// Makes or replaces a blob.
-    pub(super) fn put(&self, name: &str, body: &[u8]) {
-        let headers = [("x-ms-blob-type", "BlockBlob")];
-        assert_eq!(self.request("PUT", &format!("/backups/{name}"), &[], &headers, body).0, 201, "{name}");
-    }
-
-    pub(super) fn delete(&self, name: &str) {
-        assert_eq!(self.request("DELETE", &format!("/backups/{name}"), &[], &[], b"").0, 202, "{name}");
-    }
-
     /// The names in the container; with `uncommitted` also those of what was begun and is no blob yet.
     fn listed(&self, uncommitted: bool) -> Vec<String> {
         let mut query = vec![("restype", "container"), ("comp", "list")];
@@ -165,16 +150,12 @@ impl Azure {
         let (_, body) = self.request("GET", "/backups", &query, &[], b"");
         let text = String::from_utf8_lossy(&body).into_owned();
         let names = text.split("<Name>").skip(1).filter_map(|part| part.split("</Name>").next());
-        names.map(str::to_owned).collect()
-    }
-
-    pub(super) fn names(&self) -> Vec<String> {
-        self.listed(false)
+        names.map(|name| unescape(name).unwrap().into_owned()).collect()
     }
 
     /// What was begun and is no blob yet.
     pub(super) fn begun(&self) -> Vec<String> {
-        let names = self.names();
+        let names = self.listed(false);
         self.listed(true).into_iter().filter(|name| !names.contains(name)).collect()
     }
 
@@ -186,16 +167,55 @@ impl Azure {
             .env("AZURE_STORAGE_ACCOUNT_NAME", ACCOUNT)
             .env("AZURE_STORAGE_ACCOUNT_KEY", KEY);
     }
+}
 
-    pub(super) fn command(&self, here: &Workspace, arguments: &[&str]) -> Command {
-        let mut command = here.command(arguments);
-        Self::address(&mut command, self.port);
-        command
+impl TestStore for Azure {
+    fn root(&self) -> &'static str {
+        "az://backups"
     }
 
-    pub(super) fn run(&self, here: &Workspace, arguments: &[&str]) -> Ran {
-        self.command(here, arguments).output().unwrap().into()
+    fn port(&self) -> u16 {
+        self.port
     }
+
+    fn address(&self, command: &mut Command, port: u16) {
+        Self::address(command, port);
+    }
+
+    fn secret(&self) -> &'static str {
+        KEY
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.listed(false)
+    }
+
+    fn uploads(&self) -> usize {
+        self.begun().len()
+    }
+
+    fn forgets_uploads(&self) -> bool {
+        true
+    }
+
+    fn get(&self, name: &str) -> Vec<u8> {
+        let (status, body) = self.request("GET", &path(name), &[], &[], b"");
+        assert_eq!(status, 200, "{name}");
+        body
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) {
+        let headers = [("x-ms-blob-type", "BlockBlob")];
+        assert_eq!(self.request("PUT", &path(name), &[], &headers, bytes).0, 201, "{name}");
+    }
+
+    fn delete(&self, name: &str) {
+        assert_eq!(self.request("DELETE", &path(name), &[], &[], b"").0, 202, "{name}");
+    }
+}
+
+fn path(name: &str) -> String {
+    format!("/backups/{}", encoded(name))
 }
 
 /// A shared access signature of the account with these rights.

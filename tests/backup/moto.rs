@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
+use super::store_contract::{TestStore, encoded};
 use crate::support::{Ran, Workspace, skip, until};
 
 const MOTO: &str = "moto[server]==5.2.1";
@@ -143,6 +144,46 @@ impl Store {
 
     pub(super) fn run(&self, here: &Workspace, arguments: &[&str]) -> Ran {
         self.command(here, arguments).output().unwrap().into()
+    }
+}
+
+impl TestStore for Store {
+    fn root(&self) -> &'static str {
+        "s3://backups"
+    }
+
+    fn port(&self) -> u16 {
+        self.port
+    }
+
+    fn address(&self, command: &mut Command, port: u16) {
+        Self::address(command, port);
+    }
+
+    fn secret(&self) -> &'static str {
+        "verysecretkey"
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.names()
+    }
+
+    fn uploads(&self) -> usize {
+        self.uploads()
+    }
+
+    fn get(&self, name: &str) -> Vec<u8> {
+        let (status, body) = self.request("GET", &format!("/backups/{}", encoded(name)), b"");
+        assert_eq!(status, 200, "{name}");
+        body
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) {
+        assert_eq!(self.request("PUT", &format!("/backups/{}", encoded(name)), bytes).0, 200, "{name}");
+    }
+
+    fn delete(&self, name: &str) {
+        assert_eq!(self.request("DELETE", &format!("/backups/{}", encoded(name)), b"").0, 204, "{name}");
     }
 }
 

@@ -1,92 +1,30 @@
 //! Backups in an object store, on the server of PyPI's moto.
 
 use std::fs;
-use std::io::Write as _;
-use std::process::Stdio;
 
 use super::attacks::words_of;
 use super::moto::{Store, element};
+use super::store_contract;
 use super::store_proxy::Proxy;
+use super::upload_kills::source;
 use crate::copy::content;
 use crate::copy_crash::draw;
 use crate::running::Running;
 use crate::support::{Ran, Workspace, until};
-
-/// A tree with small and large files, 40 MB together, which do not shrink much.
-fn source(here: &Workspace) {
-    fs::create_dir_all(here.path("shop/base")).unwrap();
-    fs::write(here.path("shop/large"), content(24 << 20)).unwrap();
-    fs::write(here.path("shop/base/second"), content(14 << 20)).unwrap();
-    for number in 0..40_usize {
-        fs::write(here.path(&format!("shop/base/{number}")), content(number * 1000)).unwrap();
-    }
-}
-
-const STRIPES: [&str; 4] = ["--to", "s3://backups/db1/shop.iob.1", "--to", "s3://backups/db1/shop.iob.2"];
 
 /// A backup had to go to a disk first, and from there with another program to the bucket.
 #[test]
 fn a_backup_goes_to_a_bucket_and_comes_back_from_it() {
     let here = Workspace::new();
     let Some(store) = Store::start(&here) else { return };
-    source(&here);
-    let create = [&["backup", "create", "--compress", "none"], &STRIPES[..], &["shop"]].concat();
-    let made = store.run(&here, &create).expect_status(0);
-    assert!(made.stdout.contains("s3://backups/db1/shop.iob.1.manifest"), "{}", made.stdout);
-    assert!(!made.stderr.contains("replaces objects"), "moto honours conditions: {}", made.stderr);
-    assert_eq!(
-        store.names(),
-        ["db1/shop.iob.1", "db1/shop.iob.1.manifest", "db1/shop.iob.2"],
-        "stripes and manifest, and nothing else"
-    );
-    assert_eq!(store.uploads(), 0);
-
-    let listed = store.run(&here, &["backup", "list", "--json", "s3://backups/db1"]).expect_status(0);
-    assert!(listed.stdout.contains("s3://backups/db1/shop.iob.2"), "{}", listed.stdout);
-    assert!(listed.stdout.contains("\"whole\""), "{}", listed.stdout);
-
-    for named in ["s3://backups/db1/shop.iob.1.manifest", "s3://backups/db1/shop.iob.2"] {
-        store.run(&here, &["backup", "verify", named]).expect_status(0);
-    }
-    store.run(&here, &["backup", "verify", "--headers", "s3://backups/db1/shop.iob.1"]).expect_status(0);
-    let restore = ["backup", "restore", "s3://backups/db1/shop.iob.1", "--to", "back"];
-    store.run(&here, &restore).expect_status(0);
-    here.run(&["verify", "--no-store", "shop", "back"]).expect_status(0);
-
-    // Neither the run nor any message has a secret.
-    let runs = here.run(&["runs", "show", "1", "--json", "run.json"]);
-    let said = format!("{}{}{}", made.stdout, made.stderr, words_of(&runs));
-    assert!(!said.contains("verysecretkey"), "{said}");
-    let store_file = fs::read(here.path("store.db")).unwrap();
-    assert!(!store_file.windows(13).any(|part| part == b"verysecretkey"));
+    store_contract::a_backup_goes_there_and_comes_back(&here, &store);
 }
 
-/// What is in a bucket was replaced by a second backup of the same name, and both were lost.
 #[test]
 fn nothing_in_a_bucket_is_replaced() {
     let here = Workspace::new();
     let Some(store) = Store::start(&here) else { return };
-    fs::create_dir(here.path("shop")).unwrap();
-    fs::write(here.path("shop/a"), content(100_000)).unwrap();
-    let create = ["backup", "create", "--no-store", "--to", "s3://backups/a.iob", "shop"];
-    store.run(&here, &create).expect_status(0);
-    let again = store.run(&here, &create).expect_status(2);
-    assert!(again.stderr.contains("s3://backups/a.iob exists"), "{}", again.stderr);
-
-    // Each of these names appears while the backup is on its way.
-    for (number, name) in [(1, "late1.iob"), (2, "late2.iob.manifest")] {
-        let stripe = format!("s3://backups/late{number}.iob");
-        let mut late = store.command(&here, &["backup", "create", "--no-store", "--to", &stripe, "-"]);
-        let mut late =
-            late.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        until("the upload", || (store.uploads() == 1).then_some(()));
-        assert_eq!(store.request("PUT", &format!("/backups/{name}"), b"somebody else's").0, 200);
-        late.stdin.take().unwrap().write_all(b"a dump").unwrap();
-        let ended = Ran::from(late.wait_with_output().unwrap()).expect_status(2);
-        assert!(ended.stderr.contains("exists"), "{}", ended.stderr);
-        assert_eq!(store.request("GET", &format!("/backups/{name}"), b"").1, b"somebody else's");
-        assert_eq!(store.uploads(), 0, "what was not completed was given up");
-    }
+    store_contract::nothing_is_replaced(&here, &store);
 }
 
 /// Two backups to one name at the same moment: one of them was lost in a store that knows no conditions.
@@ -177,41 +115,23 @@ fn a_store_that_refuses_is_quoted_and_nothing_goes_unencrypted_by_itself() {
     Ran::from(store.command(&here, &create).envs(keys).output().unwrap()).expect_status(0);
 }
 
-/// Half of a backup is none, wherever it lies.
 #[test]
-fn damage_in_a_bucket_is_found() {
+fn damage_in_a_bucket_is_found_and_a_lost_manifest_is_made_again() {
     let here = Workspace::new();
     let Some(store) = Store::start(&here) else { return };
-    fs::create_dir(here.path("shop")).unwrap();
-    fs::write(here.path("shop/a"), content(300_000)).unwrap();
-    let create = ["backup", "create", "--no-store", "--to", "s3://backups/d.iob", "shop"];
-    store.run(&here, &create).expect_status(0);
-    let (_, mut bytes) = store.request("GET", "/backups/d.iob", b"");
-    bytes[5000] ^= 1;
-    assert_eq!(store.request("PUT", "/backups/d.iob", &bytes).0, 200);
-    let verify = ["backup", "verify", "--no-store", "s3://backups/d.iob"];
-    let changed = store.run(&here, &verify).expect_status(1);
-    assert!(changed.stdout.contains("s3://backups/d.iob"), "{}", changed.stdout);
-    assert_eq!(store.request("DELETE", "/backups/d.iob.manifest", b"").0, 204);
-    let lost = store.run(&here, &verify).expect_status(1);
-    assert!(lost.stdout.contains("rebuild"), "{}", words_of(&lost));
-    bytes[5000] ^= 1;
-    assert_eq!(store.request("PUT", "/backups/d.iob", &bytes).0, 200);
-    store.run(&here, &["backup", "rebuild", "s3://backups/d.iob"]).expect_status(0);
-    store.run(&here, &verify).expect_status(0);
+    store_contract::damage_is_found_and_a_lost_manifest_is_made_again(&here, &store);
 }
 
-/// Old backups filled the bucket, because only directories were pruned.
 #[test]
 fn a_bucket_is_pruned_like_a_directory() {
     let here = Workspace::new();
     let Some(store) = Store::start(&here) else { return };
-    fs::write(here.path("a"), content(10_000)).unwrap();
-    for name in ["one", "two", "three"] {
-        let target = format!("s3://backups/p/{name}.iob");
-        store.run(&here, &["backup", "create", "--no-store", "--to", &target, "a"]).expect_status(0);
-    }
-    store.run(&here, &["backup", "prune", "--keep-last", "1", "s3://backups/p"]).expect_status(0);
-    assert_eq!(store.names(), ["p/three.iob", "p/three.iob.manifest"]);
-    store.run(&here, &["backup", "verify", "--no-store", "s3://backups/p/three.iob"]).expect_status(0);
+    store_contract::it_is_pruned_like_a_directory(&here, &store);
+}
+
+#[test]
+fn a_part_that_fails_on_its_way_to_a_bucket_is_sent_again_alone() {
+    let here = Workspace::new();
+    let Some(store) = Store::start(&here) else { return };
+    store_contract::a_part_that_fails_is_sent_again_alone(&here, &store, "partNumber=");
 }

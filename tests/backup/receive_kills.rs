@@ -1,16 +1,19 @@
 //! kill -9 of either side while a backup is on its way to a receiver.
 
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver as Channel, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use super::attacks::words_of;
 use super::receiver::Receiver;
 use super::upload_kills::source;
 use crate::running::Running;
-use crate::support::{PATIENCE, Workspace, until};
+use crate::support::{PATIENCE, Workspace, pause, until};
 
 /// A proxy that passes so many bytes on to the receiver, and then nothing until it is told to go on. What is encrypted
 /// has no other marks.
@@ -167,8 +170,59 @@ fn a_client_that_is_killed_at_any_byte_leaves_no_backup_and_no_hindrance() {
     }
 }
 
+/// The story: the receiver's host was updated in the night, and every backup that was on its way had to begin again.
 #[test]
-fn a_receiver_that_is_killed_at_any_byte_leaves_no_backup_and_its_client_says_so() {
+fn an_upload_goes_on_when_its_receiver_is_there_again() {
+    let here = Workspace::new();
+    source(&here);
+    let mut receiver = Receiver::start(&here);
+    let all = *places(&here, &receiver).iter().max().unwrap();
+    // Without a receiver nothing of it is cut: only the connection.
+    for (number, signal) in (1..).zip([None, Some("KILL"), Some("TERM")]) {
+        let gate = Gate::before(receiver.port, all / 3 * 2);
+        let mut running = start(&here, &receiver, &gate, number);
+        gate.wait_for(&mut running);
+        if let Some(signal) = signal {
+            receiver.stop(signal);
+            gate.open();
+            pause(2000);
+            receiver.start_again(&here);
+        }
+        gate.open();
+        let ended = running.ended();
+        assert_eq!(ended.status, Some(0), "{signal:?}: {}", words_of(&ended));
+        assert_eq!(receiver.uploads("db1"), 0, "{signal:?}");
+        let stripe = format!("@/db1/k{number}/a.iob");
+        receiver.run_client(&here, &["backup", "verify", "--no-store", &stripe]).expect_status(0);
+    }
+}
+
+/// With a client that is gone, too, what is there goes when the same name is uploaded again, or after a day.
+#[test]
+fn a_receiver_that_is_started_again_keeps_what_nobody_goes_on_with_for_a_day() {
+    let here = Workspace::new();
+    source(&here);
+    let mut receiver = Receiver::start(&here);
+    let gate = Gate::before(receiver.port, 30 << 20);
+    let mut running = start(&here, &receiver, &gate, 1);
+    gate.wait_for(&mut running);
+    running.signal("KILL");
+    running.wait_until_ended();
+    receiver.restart(&here);
+    let notes = || -> Vec<PathBuf> {
+        let entries = fs::read_dir(receiver.directory.join("db1/.iostall-receive")).unwrap().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some()).collect()
+    };
+    assert_eq!(notes().len(), 2);
+    for note in notes() {
+        fs::File::options().write(true).open(note).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    }
+    receiver.restart(&here);
+    assert_eq!(receiver.uploads("db1"), 0);
+}
+
+#[test]
+fn a_receiver_that_is_killed_at_any_byte_leaves_no_backup_and_no_hindrance() {
     let here = Workspace::new();
     source(&here);
     let mut receiver = Receiver::start(&here);

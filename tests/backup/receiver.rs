@@ -67,8 +67,17 @@ impl Receiver {
 
     /// Kills it, and starts another one at the same port.
     pub(super) fn restart(&mut self, here: &Workspace) {
-        self.running.signal("KILL");
+        self.stop("KILL");
+        self.start_again(here);
+    }
+
+    pub(super) fn stop(&mut self, signal: &str) {
+        self.running.signal(signal);
         self.running.wait_until_ended();
+    }
+
+    /// Starts another one at the same port.
+    pub(super) fn start_again(&mut self, here: &Workspace) {
         self.running = Self::run(here, &self.directory, self.port).0;
     }
 

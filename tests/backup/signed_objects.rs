@@ -5,9 +5,10 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use super::attacks::words_of;
+use super::bucket_kills::PARTS;
 use super::s3s::{S3s, SECRET};
 use super::store_proxy::StopAt;
-use super::upload_kills::{PARTS, kill_at, nothing_looks_whole_and_the_same_line_works, source};
+use super::upload_kills::{kill_at, nothing_looks_whole_and_the_same_line_works, source};
 use crate::copy::content;
 use crate::copy_crash::draw;
 use crate::support::{Ran, Workspace, until};

@@ -8,6 +8,7 @@ use super::attacks::words_of;
 use super::azurite::Azure;
 use super::moto::Store;
 use super::receiver::Receiver;
+use super::store_contract::{self, TestStore};
 use super::store_proxy::Proxy;
 use crate::copy::content;
 use crate::running::Running;
@@ -123,15 +124,5 @@ fn a_search_that_is_stopped_or_killed_leaves_nothing_that_prune_does_not_find() 
 fn a_search_in_azure_that_is_stopped_leaves_nothing() {
     let here = Workspace::new();
     let Some(store) = Azure::start(&here) else { return };
-    fs::write(here.path("data"), content(40_000_000)).unwrap();
-    let proxy = Proxy::slow(store.port, 20 << 20);
-    let line =
-        ["backup", "tune", "--budget", "1h", "--compress", "none", "--to", "az://backups/t/a.iob", "data"];
-    let mut command = here.command(&line);
-    Azure::address(&mut command, proxy.port);
-    let running = Running::new(&mut command);
-    until("a trial that is uploaded", || (!store.begun().is_empty()).then_some(()));
-    running.signal("INT");
-    running.ended().expect_status(130);
-    assert_eq!((store.names(), store.begun()), (Vec::new(), Vec::new()));
+    store_contract::a_search_that_is_stopped_leaves_nothing(&here, &store);
 }

@@ -1,28 +1,12 @@
-//! kill -9 in every part of an upload.
+//! kill -9 in a part of an upload, and what is left.
 
 use std::process::Command;
 
 use super::attacks::words_of;
-use super::moto::Store;
 use super::store_proxy::{Proxy, StopAt};
 use crate::copy::content;
-use crate::copy_crash::draw;
 use crate::running::Running;
 use crate::support::{PATIENCE, Ran, Workspace};
-
-/// Method, part of the address, which of them, and whether a whole backup may be there when the store has carried it out.
-pub(super) const PARTS: [(&str, &str, usize, bool); 10] = [
-    ("PUT", ".partial", 1, false),
-    ("POST", "uploads", 1, false),
-    ("POST", "uploads", 2, false),
-    ("PUT", "partNumber=1&", 1, false),
-    ("PUT", "partNumber=2&", 2, false),
-    ("PUT", "partNumber=3&", 1, false),
-    ("POST", "?uploadId=", 1, false),
-    ("POST", "?uploadId=", 2, false),
-    ("PUT", ".manifest", 1, true),
-    ("PUT", ".manifest", 2, true),
-];
 
 /// A backup onto two stripes in a directory of the bucket.
 fn create(directory: &str) -> Vec<String> {
@@ -102,59 +86,4 @@ pub(super) fn nothing_looks_whole_and_the_same_line_works(
     if rebuilt.status == Some(0) {
         run(&["backup", "verify", "--no-store", &one]).expect_status(0);
     }
-}
-
-/// A backup whose machine went down left parts that nobody saw, and the bill showed them.
-#[test]
-fn a_kill_in_any_part_of_an_upload_leaves_no_backup_and_nothing_that_prune_does_not_find() {
-    let here = Workspace::new();
-    source(&here);
-    let Some(store) = Store::start(&here) else { return };
-    let through = |command: &mut Command, port: u16| Store::address(command, port);
-    let mut seed = 21;
-    for (case, (method, part, number, may_be_whole)) in PARTS.into_iter().enumerate() {
-        let is_done = draw(&mut seed, 2) == 1;
-        let stop = StopAt { method, part, number, is_done };
-        let directory = format!("s3://backups/k{case}");
-        kill_at(&here, &directory, store.port, stop, &through);
-        let left = store.uploads();
-        let listed = store.run(&here, &["backup", "list", &directory]).expect_status(0);
-        assert!(left == 0 || listed.stdout.contains("with "), "{stop:?}, {left}: {}", words_of(&listed));
-        // It may still be on its way.
-        let prune = ["backup", "prune", "--keep-last", "1", "--abandoned-after"];
-        let early = store.run(&here, &[&prune[..], &["1d", &directory]].concat()).expect_status(0);
-        assert_eq!(store.uploads(), left, "{stop:?}: {}", words_of(&early));
-        let pruned = store.run(&here, &[&prune[..], &["0", &directory]].concat()).expect_status(0);
-        assert_eq!(store.uploads(), 0, "{stop:?}: {}", words_of(&pruned));
-        assert!(!store.names().iter().any(|name| name.contains(".partial")), "{stop:?}: {:?}", store.names());
-        nothing_looks_whole_and_the_same_line_works(
-            &here,
-            &directory,
-            store.port,
-            stop,
-            may_be_whole,
-            &through,
-        );
-    }
-}
-
-/// Somebody else's upload into the same directory was given up by `prune`.
-#[test]
-fn uploads_of_others_are_neither_listed_nor_removed() {
-    let here = Workspace::new();
-    source(&here);
-    let Some(store) = Store::start(&here) else { return };
-    assert_eq!(store.request("POST", "/backups/k/dump?uploads", b"").0, 200);
-    let through = |command: &mut Command, port: u16| Store::address(command, port);
-    let stop = StopAt { method: "PUT", part: "partNumber=1&", number: 2, is_done: true };
-    kill_at(&here, "s3://backups/k", store.port, stop, &through);
-    assert_eq!(store.uploads(), 3);
-    let prune = ["backup", "prune", "--keep-last", "1", "--abandoned-after", "0", "s3://backups/k"];
-    let shown = store.run(&here, &[&prune[..], &["--dry-run"]].concat()).expect_status(0);
-    assert!(shown.stdout.contains("its upload was killed"), "{}", shown.stdout);
-    assert_eq!(store.uploads(), 3);
-    store.run(&here, &prune).expect_status(0);
-    assert_eq!(store.uploads(), 1, "that of somebody else");
-    let again = store.run(&here, &prune).expect_status(0);
-    assert!(!again.stdout.contains("its upload was killed"), "{}", again.stdout);
 }

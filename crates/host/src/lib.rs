@@ -41,6 +41,7 @@ pub use ending::{Ending, EndingNews, fail_at_size_limits, on_ending_signals};
 pub use group_io::{GroupDeviceIo, GroupIo};
 pub use identity::identity_of;
 pub use locale::locale_is_utf8;
+pub use machine::machine_name;
 pub use memory_group::MemoryGroup;
 pub use mounts::{Mount, mount_point_of};
 pub use owner_only::{create_directory_for_owner, create_file_for_owner};

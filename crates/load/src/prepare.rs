@@ -5,18 +5,21 @@ use std::path::Path;
 
 use iostall_engine::buffer::{Buffer, BufferPool, Pages};
 use iostall_engine::guard::HeaderKind;
-use iostall_engine::open::{Access, OpenError, OpenOptions, OpenTarget, open_target};
+use iostall_engine::null::NullEngine;
+use iostall_engine::open::{Access, OpenError, OpenOptions, open_target};
 use iostall_engine::psync::PsyncEngine;
 use iostall_engine::uring::{UringConfig, UringEngine};
-use iostall_engine::{Completion, Engine, EngineError, FileHandle, FileIndex, Request, RequestOp, Wait};
+use iostall_engine::{
+    Completion, Engine, EngineError, FileHandle, FileIndex, Request, RequestOp, SimEngine, Wait,
+};
 use iostall_measure::{Caching, Percent};
 use thiserror::Error;
 
 use crate::fill::BlockFiller;
-use crate::job::EngineKind;
+use crate::job::{EngineKind, LoadTarget};
 use crate::source::WriteSource;
 
-/// Request size: enough for full device speed, and a multiple of every sector size.
+/// Request size for a new file: enough for full device speed, and a multiple of every sector size.
 const REQUEST_BYTES: u32 = 1 << 20;
 /// Requests in flight.
 const DEPTH: u32 = 8;
@@ -51,23 +54,79 @@ pub fn write_range(
     kind: &EngineKind,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), PrepareError> {
-    let options = OpenOptions { access: Access::Write, caching: Caching::Direct, ..OpenOptions::default() };
-    let target = open_target(path, &options)?;
-    let (pool, mut buffers) = BufferPool::new(DEPTH, REQUEST_BYTES, Pages::HugeIfPossible)
+    let from = from / SIZE_ALIGN * SIZE_ALIGN;
+    let to = to.next_multiple_of(SIZE_ALIGN);
+    write_sequence(
+        &Sequence { path, from, to, request_bytes: REQUEST_BYTES, seed, first_header },
+        kind,
+        go_on,
+    )
+}
+
+/// A pass over `target` from byte `from` to the end of what is used of it, in requests of `request_bytes`: every byte once, in order,
+/// with content that no other pass with another `seed` has. Also on a simulated device, in its time.
+pub fn write_pass(
+    target: &LoadTarget,
+    from: u64,
+    request_bytes: u32,
+    seed: u64,
+    kind: &EngineKind,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<(), PrepareError> {
+    let (from, to) = (from / SIZE_ALIGN * SIZE_ALIGN, target.size_bytes / SIZE_ALIGN * SIZE_ALIGN);
+    let (path, first_header) = (target.open_path.as_path(), target.first_header);
+    write_sequence(&Sequence { path, from, to, request_bytes, seed, first_header }, kind, go_on)
+}
+
+/// What to write in order.
+struct Sequence<'a> {
+    path: &'a Path,
+    from: u64,
+    to: u64,
+    request_bytes: u32,
+    seed: u64,
+    first_header: HeaderKind,
+}
+
+fn write_sequence(
+    sequence: &Sequence<'_>,
+    kind: &EngineKind,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<(), PrepareError> {
+    let (pool, mut buffers) = BufferPool::new(DEPTH, sequence.request_bytes, Pages::HugeIfPossible)
         .map_err(|source| EngineError::System { call: "mapping the buffers", source })?;
-    let mut filler = BlockFiller::new(seed, Percent::ZERO);
+    let mut filler = BlockFiller::new(sequence.seed, Percent::ZERO);
     for buffer in &mut buffers {
         filler.fill(buffer);
     }
-    let range = (from / SIZE_ALIGN * SIZE_ALIGN, to.next_multiple_of(SIZE_ALIGN));
-    let source = WriteSource::with_headers(filler).with_first_header(first_header);
-    let writer = Writer { target: &target, source, next: range.0, end: range.1, done: 0, sequence: 0 };
-    let files = [FileHandle::from(&target)];
-    if matches!(kind, EngineKind::Psync) {
-        return writer.write(PsyncEngine::new(DEPTH, &files)?, buffers, go_on);
+    let writer = Writer {
+        path: sequence.path,
+        request_bytes: sequence.request_bytes,
+        source: WriteSource::with_headers(filler).with_first_header(sequence.first_header),
+        next: sequence.from,
+        end: sequence.to,
+        done: 0,
+        sequence: 0,
+    };
+    let open = || {
+        let options =
+            OpenOptions { access: Access::Write, caching: Caching::Direct, ..OpenOptions::default() };
+        open_target(sequence.path, &options)
+    };
+    match kind {
+        EngineKind::Psync => {
+            let target = open()?;
+            writer.write(PsyncEngine::new(DEPTH, &[FileHandle::from(&target)])?, buffers, go_on)
+        }
+        EngineKind::Uring => {
+            let target = open()?;
+            let files = [FileHandle::from(&target)];
+            let config = UringConfig { capacity: DEPTH, files: &files, buffers: Some(&pool) };
+            writer.write(UringEngine::new(&config)?, buffers, go_on)
+        }
+        EngineKind::Null => writer.write(NullEngine::new(DEPTH, 1), buffers, go_on),
+        EngineKind::Sim(device) => writer.write(SimEngine::new(device.clone(), DEPTH), buffers, go_on),
     }
-    let config = UringConfig { capacity: DEPTH, files: &files, buffers: Some(&pool) };
-    writer.write(UringEngine::new(&config)?, buffers, go_on)
 }
 
 /// A piece of the file being written.
@@ -78,7 +137,8 @@ struct Piece {
 }
 
 struct Writer<'a> {
-    target: &'a OpenTarget,
+    path: &'a Path,
+    request_bytes: u32,
     source: WriteSource,
     next: u64,
     end: u64,
@@ -113,7 +173,7 @@ impl Writer<'_> {
     /// Submits the next piece, if any is left.
     fn start<E: Engine>(&mut self, engine: &mut E, pieces: &mut [Piece], token: u32, mut buffer: Buffer) {
         let left = self.end - self.next;
-        let length = u32::try_from(left).unwrap_or(u32::MAX).min(REQUEST_BYTES);
+        let length = u32::try_from(left).unwrap_or(u32::MAX).min(self.request_bytes);
         if length == 0 {
             return;
         }
@@ -132,7 +192,7 @@ impl Writer<'_> {
         completion: Completion,
     ) -> Result<(), PrepareError> {
         let piece = pieces[completion.token as usize];
-        let path = || self.target.path.display().to_string();
+        let path = || self.path.display().to_string();
         let moved = completion.result.map_err(|failure| PrepareError::Write {
             path: path(),
             offset: piece.offset,
@@ -168,7 +228,7 @@ impl Writer<'_> {
         engine.submit(Wait::ONE, &mut completions)?;
         match completions.pop().map(|completion| completion.result) {
             Some(Err(failure)) => Err(PrepareError::Write {
-                path: self.target.path.display().to_string(),
+                path: self.path.display().to_string(),
                 offset: self.end,
                 source: failure.into(),
             }),

@@ -6,6 +6,7 @@ pub mod backup_entry;
 pub mod backup_plan;
 pub mod capacity;
 mod capacity_record;
+pub mod claim;
 pub mod comparable;
 pub mod counter;
 pub mod delta;
@@ -23,12 +24,14 @@ pub mod kind;
 pub mod kinds;
 pub mod level;
 pub mod measured;
+pub mod metric;
 mod newest_backup;
 pub mod outcome;
 pub mod paced;
 pub mod part;
 pub mod point;
 pub mod profile;
+pub mod qualify;
 pub mod requirement;
 pub mod reset;
 pub mod retention;
@@ -64,8 +67,8 @@ pub use kinds::{
     AskedFormat, AskedProfile, BackupEnd, BackupHeader, BackupOutcome, BackupTuneOutcome,
     BackupVerifyOutcome, BaseUse, CopyOutcome, DrillOutcome, EarlierCells, FileInBackup, FlashOutcome,
     FsyncOutcome, HistoryEntry, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest, Outcome,
-    PacedOutcome, PartAlone, ProgressPoint, ReadBack, RestoreOutcome, RestoredTablespace, RunBody,
-    SqlServerBackupOutcome, SqlServerVerifyOutcome, SweepOutcome, TuneAnswer, TuneLimit, TunePart,
+    PacedOutcome, PartAlone, ProgressPoint, QualifyOutcome, ReadBack, RestoreOutcome, RestoredTablespace,
+    RunBody, SqlServerBackupOutcome, SqlServerVerifyOutcome, SweepOutcome, TuneAnswer, TuneLimit, TunePart,
     TunedRestore, TunedServer, TunedSetting, VerifyOutcome,
 };
 pub use level::Level;

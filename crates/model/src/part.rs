@@ -77,7 +77,7 @@ impl Part {
 pub fn verdicts(parts: &[Part], requirements: &[Requirement]) -> Vec<Verdict> {
     let one = |requirement: &Requirement| match requirement {
         Requirement::Limit(limit) => Some(verdict_on(parts, requirement, limit)),
-        Requirement::NoRegression => None,
+        Requirement::NoRegression | Requirement::Steady => None,
     };
     requirements.iter().filter_map(one).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! requirements = requirement *( "," requirement )
-//! requirement  = "no-regression" | [ subject "." ] metric bound value
+//! requirement  = "no-regression" | "steady" | [ subject "." ] metric bound value
 //! metric       = "iops" | "throughput" | "min" | "mean" | "max" | "p" percent | "failed" | "stall" | "headroom"
 //! bound        = "<" | "<=" | ">" | ">="
 //! ```
@@ -148,6 +148,8 @@ impl Limit {
 pub enum Requirement {
     /// A comparison finds nothing significantly worse.
     NoRegression,
+    /// A drive reached its steady state.
+    Steady,
     /// A number stays within a limit.
     Limit(Limit),
 }
@@ -168,7 +170,7 @@ impl RequirementError {
     /// What to write instead.
     pub fn hint(&self) -> &'static str {
         "write such as 'log.p99<1ms,data.iops>3000,throughput>=400MiB'; metrics are iops, throughput, min, mean, max, \
-         p50 to p99.999, failed, stall, headroom, and no-regression alone"
+         p50 to p99.999, failed, stall, headroom; no-regression and steady stand alone"
     }
 }
 
@@ -181,6 +183,7 @@ impl Requirement {
         let requirement: Self = text.parse()?;
         let has = match &requirement {
             Self::NoRegression => basis == Basis::Comparison,
+            Self::Steady => basis == Basis::Run,
             Self::Limit(limit) => basis.has(limit.metric),
         };
         let refuse = || RequirementError {
@@ -198,6 +201,9 @@ impl FromStr for Requirement {
         let text = text.trim();
         if text == "no-regression" {
             return Ok(Self::NoRegression);
+        }
+        if text == "steady" {
+            return Ok(Self::Steady);
         }
         let found = Bound::SIGNS.iter().find_map(|(sign, bound)| Some((text.split_once(sign)?, *bound)));
         let Some(((left, value), bound)) = found else {
@@ -264,6 +270,7 @@ impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRegression => f.write_str("no-regression"),
+            Self::Steady => f.write_str("steady"),
             Self::Limit(limit) => f.write_str(&limit.text),
         }
     }
@@ -276,13 +283,14 @@ mod tests {
     fn limit(text: &str) -> Limit {
         match text.parse().unwrap() {
             Requirement::Limit(limit) => limit,
-            Requirement::NoRegression => panic!("no limit"),
+            Requirement::NoRegression | Requirement::Steady => panic!("no limit"),
         }
     }
 
     #[test]
     fn a_list_is_read_with_subjects_metrics_bounds_and_units() {
         assert_eq!(" no-regression".parse(), Ok(Requirement::NoRegression));
+        assert_eq!("steady".parse(), Ok(Requirement::Steady));
         assert_eq!(limit("stall<=20ms").metric, Metric::Stall);
         let log = limit("log.p99<1ms");
         assert_eq!((log.subject.as_deref(), log.bound, log.value), (Some("log"), Bound::Below, 1e6));

@@ -17,6 +17,7 @@ use ureq::http::header::{AUTHORIZATION, CONTENT_LENGTH, IF_NONE_MATCH};
 use url::{Host, Url};
 
 use crate::ask::{Ask, Sign};
+use crate::endpoint::{is_yes, plain_url};
 use crate::error::{AZURE, OF_ACCOUNT, OF_AZURE_ENDPOINT, of_store, refused};
 use crate::http::{Amend, Connector, SERVICE};
 use crate::lock::azure_headers_of;
@@ -92,10 +93,7 @@ impl Place {
     fn of_environment() -> io::Result<Self> {
         let builder = MicrosoftAzureBuilder::from_env();
         let of = |key| builder.get_config_value(&key).filter(|value| !value.is_empty());
-        let is_set = |key| {
-            let value = of(key).unwrap_or_default().to_ascii_lowercase();
-            matches!(value.as_str(), "true" | "1" | "yes" | "on" | "y")
-        };
+        let is_set = |key| of(key).is_some_and(|text| is_yes(&text));
         let account = of(AzureConfigKey::AccountName);
         let is_emulator = is_set(AzureConfigKey::UseEmulator);
         let place = if is_emulator {
@@ -132,14 +130,8 @@ impl Place {
     }
 }
 
-/// The address of a store, which is not repeated where it is none: people put connection strings and signatures there.
 fn parsed(text: &str) -> io::Result<Url> {
-    let is_bare = |url: &Url| {
-        let has_login = !url.username().is_empty() || url.password().is_some();
-        matches!(url.scheme(), "http" | "https") && !has_login && url.query().is_none()
-    };
-    let url = Url::parse(text).ok().filter(is_bare);
-    url.ok_or_else(|| {
+    plain_url(text).ok_or_else(|| {
         refused("the address of Azure's store is no plain https:// address", Some(OF_AZURE_ENDPOINT))
     })
 }

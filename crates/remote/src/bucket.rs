@@ -9,16 +9,20 @@ use iostall_model::backup::ObjectLock;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, Checksum};
 use object_store::multipart::MultipartStore;
 use object_store::path::Path as Key;
-use object_store::{ClientConfigKey, ClientOptions, HeaderMap, ObjectStore, ObjectStoreExt as _};
+use object_store::{
+    ClientConfigKey, ClientOptions, HeaderMap, ObjectStore, ObjectStoreExt as _, PutMultipartOptions,
+};
 use ureq::http::{Method, StatusCode};
 
 use crate::ask::{Answer, Ask, Signed, answer};
 use crate::azure::{self, Container};
+use crate::endpoint::is_yes;
 use crate::error::{self, Hints, element, of_answer, of_store, refused};
+use crate::gcs::{self, GoogleBucket};
 use crate::http::{Connector, SERVICE};
 use crate::lock::{CONTENT_MD5, azure_headers_of, azure_locks, headers_of, md5_of, until_of};
 use crate::receiver;
-use crate::wait::{retry, wait};
+use crate::wait::{retry, retry_over_restarts, wait};
 
 /// Unless the environment names another.
 const REGION: &str = "us-east-1";
@@ -32,6 +36,8 @@ impl<S: ObjectStore + MultipartStore> Store for S {}
 #[derive(Clone)]
 pub(crate) struct Bucket {
     pub(crate) store: Arc<dyn Store>,
+    /// What goes on with an upload where that is another client.
+    continues: Option<Arc<dyn Store>>,
     service: Service,
 }
 
@@ -40,6 +46,7 @@ pub(crate) struct Bucket {
 enum Service {
     S3(Arc<S3>),
     Azure(Arc<Container>),
+    Google(Arc<GoogleBucket>),
     /// A receiver, or the memory of a test: without locks and versions.
     Plain,
 }
@@ -73,7 +80,7 @@ impl Bucket {
         let region = region.unwrap_or_else(|| REGION.to_owned());
         let signed = Signed { store: store.clone(), region };
         let s3 = S3 { name: name.to_owned(), signed, wants_checksums: OnceLock::new() };
-        let bucket = Self { store: Arc::new(store), service: Service::S3(Arc::new(s3)) };
+        let bucket = Self { store: Arc::new(store), continues: None, service: Service::S3(Arc::new(s3)) };
         open.insert(name.to_owned(), bucket.clone());
         Ok(bucket)
     }
@@ -86,7 +93,22 @@ impl Bucket {
             return Ok(bucket.clone());
         }
         let (store, container) = azure::open(container)?;
-        let bucket = Self { store: Arc::new(store), service: Service::Azure(Arc::new(container)) };
+        let service = Service::Azure(Arc::new(container));
+        let bucket = Self { store: Arc::new(store), continues: None, service };
+        open.insert(name, bucket.clone());
+        Ok(bucket)
+    }
+
+    /// The bucket of this name in Google's store, with address and keys from the environment. Asks no server.
+    pub(crate) fn of_google(bucket: &str) -> io::Result<Self> {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = format!("{}{bucket}", gcs::SCHEME);
+        if let Some(bucket) = open.get(&name) {
+            return Ok(bucket.clone());
+        }
+        let (store, bucket) = gcs::open(bucket)?;
+        let service = Service::Google(Arc::new(bucket));
+        let bucket = Self { store: Arc::new(store), continues: None, service };
         open.insert(name, bucket.clone());
         Ok(bucket)
     }
@@ -99,7 +121,9 @@ impl Bucket {
         if let Some(bucket) = open.get(&name) {
             return Ok(bucket.clone());
         }
-        let bucket = Self { store: Arc::new(receiver::store(place, retry())?), service: Service::Plain };
+        let continues: Arc<dyn Store> = Arc::new(receiver::store(place, retry_over_restarts())?);
+        let store = Arc::new(receiver::store(place, retry())?);
+        let bucket = Self { store, continues: Some(continues), service: Service::Plain };
         open.insert(name, bucket.clone());
         Ok(bucket)
     }
@@ -109,7 +133,7 @@ impl Bucket {
     pub(crate) fn install(name: &str, store: Arc<dyn Store>) {
         OPEN.lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .insert(name.to_owned(), Self { store, service: Service::Plain });
+            .insert(name.to_owned(), Self { store, continues: None, service: Service::Plain });
     }
 }
 
@@ -118,6 +142,7 @@ impl Bucket {
     pub(crate) fn hints(&self) -> &'static Hints {
         match self.service {
             Service::Azure(_) => &error::AZURE,
+            Service::Google(_) => &error::GCS,
             Service::S3(_) | Service::Plain => &error::S3,
         }
     }
@@ -137,16 +162,40 @@ impl Bucket {
         match &self.service {
             // The library has a request for many at once, whose answer does not say why one of them was refused.
             Service::Azure(_) => self.ask(&Ask::new(Method::DELETE, key)).map(drop),
-            Service::S3(_) | Service::Plain => self.wait(self.store.delete(key)),
+            Service::S3(_) | Service::Google(_) | Service::Plain => self.wait(self.store.delete(key)),
+        }
+    }
+
+    /// Begins an upload into `key`, or into what [`Self::renames`] until it is complete: its id.
+    pub(crate) fn begin_upload(&self, store: &dyn Store, key: &Key) -> io::Result<String> {
+        let options = match &self.service {
+            Service::Google(_) => GoogleBucket::options(key),
+            Service::S3(_) | Service::Azure(_) | Service::Plain => PutMultipartOptions::default(),
+        };
+        self.wait(store.create_multipart_opts(key, options))
+    }
+
+    /// Whether it has no condition for the request that completes an upload, but one for renaming what was uploaded.
+    pub(crate) fn renames(&self) -> bool {
+        matches!(self.service, Service::Google(_))
+    }
+
+    /// Gives what was uploaded as `from` the name `to` where it [renames](Self::renames). `AlreadyExists` if anything has it.
+    pub(crate) fn rename_new(&self, from: &Key, to: &Key) -> io::Result<()> {
+        match &self.service {
+            Service::Google(bucket) => bucket.rename_new(from, to),
+            Service::S3(_) | Service::Azure(_) | Service::Plain => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
     /// What writes an object, with this lock if there is one.
     pub(crate) fn writers(&self, lock: Option<&ObjectLock>) -> io::Result<Writers> {
-        let plain = || Writers { begins: Arc::clone(&self.store), continues: Arc::clone(&self.store) };
+        let continues = self.continues.as_ref().unwrap_or(&self.store);
+        let plain = || Writers { begins: Arc::clone(&self.store), continues: Arc::clone(continues) };
         let s3 = match (&self.service, lock) {
             (Service::S3(s3), _) => s3,
-            (_, None) => return Ok(plain()),
+            // What is locked cannot be renamed, so there it is locked when it has its name.
+            (_, None) | (Service::Google(_), Some(_)) => return Ok(plain()),
             (Service::Azure(container), Some(lock)) => {
                 // The last request makes the blob, and gives it its lock.
                 let locking: Arc<dyn Store> = Arc::new(container.locking(lock)?);
@@ -176,6 +225,7 @@ impl Bucket {
                 headers.insert(CONTENT_MD5, md5_of(bytes));
                 Ok(Arc::new(s3.writer(headers)?))
             }
+            (Service::Google(bucket), Some(lock)) => Ok(Arc::new(bucket.locking(lock)?)),
             _ => Ok(self.writers(lock)?.begins),
         }
     }
@@ -205,6 +255,7 @@ impl Bucket {
                 self.delete(key)?;
                 self.ask(&delete.query("versionid", version)).map(drop)
             }
+            Service::Google(_) => self.ask(&delete.query("generation", version)).map(drop),
             Service::S3(_) | Service::Plain => self.ask(&delete.query("versionId", version)).map(drop),
         }
     }
@@ -214,6 +265,7 @@ impl Bucket {
         match &self.service {
             Service::S3(_) => {}
             Service::Azure(_) => return self.azure_can_be_locked(),
+            Service::Google(bucket) => return bucket.can_be_locked(),
             Service::Plain => return Ok(Some(false)),
         }
         let ask = Ask::new(Method::GET, &Key::default()).query("object-lock", "");
@@ -249,7 +301,7 @@ impl Bucket {
             Service::Azure(_) => Ask::new(Method::PUT, key)
                 .query("comp", "immutabilityPolicies")
                 .headers(azure_headers_of(lock)),
-            Service::S3(_) | Service::Plain => retention(key, lock),
+            Service::S3(_) | Service::Google(_) | Service::Plain => retention(key, lock),
         };
         self.ask(&ask).map(drop)
     }
@@ -259,6 +311,7 @@ impl Bucket {
         match &self.service {
             Service::S3(s3) => self.wait(answer(&s3.signed, ask)),
             Service::Azure(container) => self.wait(answer(&**container, ask)),
+            Service::Google(bucket) => self.wait(answer(&**bucket, ask)),
             Service::Plain => {
                 let (headers, body) = (HeaderMap::new(), Vec::new());
                 Ok(Answer { status: StatusCode::NOT_IMPLEMENTED, headers, body })
@@ -273,7 +326,7 @@ impl Bucket {
     }
 }
 
-/// The request that locks an object of S3 that is there.
+/// The request that locks an object of S3 or of Google that is there.
 fn retention(key: &Key, lock: &ObjectLock) -> Ask {
     let body = format!(
         "<Retention xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Mode>{}</Mode>\
@@ -303,8 +356,8 @@ fn builder(name: &str) -> io::Result<AmazonS3Builder> {
     let builder = AmazonS3Builder::from_env();
     let of = |key| builder.get_config_value(&key);
     let endpoint = of(AmazonS3ConfigKey::S3Endpoint).or_else(|| of(AmazonS3ConfigKey::Endpoint));
-    let allows_http = of(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp))
-        .is_some_and(|text| matches!(text.to_ascii_lowercase().as_str(), "true" | "1" | "yes" | "on"));
+    let allows_http =
+        of(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp)).is_some_and(|text| is_yes(&text));
     if let Some(endpoint) = endpoint
         && endpoint.to_ascii_lowercase().starts_with("http:")
         && !allows_http

@@ -19,7 +19,7 @@ pub struct RemoteError {
 /// What the user can do, in the words of one kind of store.
 #[derive(Debug)]
 pub(crate) struct Hints {
-    keys: &'static str,
+    pub(crate) keys: &'static str,
     place: &'static str,
     network: &'static str,
     pub(crate) http: &'static str,
@@ -50,12 +50,26 @@ pub(crate) static AZURE: Hints = Hints {
            leave out --lock",
 };
 
+/// Of Google's Cloud Storage.
+pub(crate) static GCS: Hints = Hints {
+    keys: "check GOOGLE_SERVICE_ACCOUNT or GOOGLE_APPLICATION_CREDENTIALS, which name a file with a key, what this account may do in \
+           the bucket (create, get, list and delete objects), and the clock of this machine",
+    place: "check the name of the bucket, and GOOGLE_BASE_URL, which names a store that is not Google's",
+    network: "check GOOGLE_BASE_URL and the network; without GOOGLE_SERVICE_ACCOUNT or GOOGLE_APPLICATION_CREDENTIALS the cloud's own \
+              metadata service is asked for a token",
+    http: "name an https:// address in GOOGLE_BASE_URL, or set GOOGLE_ALLOW_HTTP=true to send everything unencrypted",
+    lock: "lock backups in a bucket that has object retention enabled, with an account that has the right storage.objects.setRetention, \
+           or leave out --lock",
+};
+
+pub(crate) const OF_GCS_ENDPOINT: &str =
+    "write GOOGLE_BASE_URL=https://HOST, or leave it out for Google's own";
 pub(crate) const OF_ACCOUNT: &str =
     "set AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN";
 pub(crate) const OF_AZURE_ENDPOINT: &str = "write AZURE_STORAGE_ENDPOINT=https://HOST, with the account after it where it is not in the name of the host";
-pub(crate) const OF_OTHERS: &str = "name a store that speaks S3 as s3://BUCKET/NAME, with its address in AWS_ENDPOINT_URL, or Azure's as az://CONTAINER/NAME";
-pub(crate) const OF_ADDRESS: &str =
-    "write s3://BUCKET/NAME, az://CONTAINER/NAME, or iostall://HOST/NAME for another iostall";
+pub(crate) const OF_OTHERS: &str = "name a store that speaks S3 as s3://BUCKET/NAME, with its address in AWS_ENDPOINT_URL, Azure's as az://CONTAINER/NAME, or \
+                                     Google's as gs://BUCKET/NAME";
+pub(crate) const OF_ADDRESS: &str = "write s3://BUCKET/NAME, az://CONTAINER/NAME, gs://BUCKET/NAME, or iostall://HOST/NAME for another iostall";
 pub(crate) const OF_RECEIVER_ADDRESS: &str =
     "write iostall://HOST:PORT/PREFIX/NAME, where `iostall backup receive` listens";
 pub(crate) const OF_RECEIVER_KEY: &str = "`iostall backup receive --keys FILE --add-key NAME` on the receiver's host prints a key; set \

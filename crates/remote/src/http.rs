@@ -93,7 +93,8 @@ impl HttpService for Service {
         }
         let (mut head, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
-        if completes_an_upload(&head) {
+        // Stores of other kinds have conditions of their own.
+        if self.amend.is_none() && completes_an_upload(&head) {
             // What has appeared under this name meanwhile is not replaced.
             head.headers.insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
         }

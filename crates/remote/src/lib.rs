@@ -6,21 +6,24 @@
 //!               └─ writes ───► Upload ──► parts ──► threads ──► PUT of a part … complete
 //! ```
 //!
-//! Inside it is asynchronous, because the library is; outside it blocks. An address is a path that begins with `s3://`, `az://`, or with
-//! `iostall://` where another iostall is the store.
+//! Inside it is asynchronous, because the library is; outside it blocks. An address is a path that begins with `s3://`, `az://`, `gs://`,
+//! or with `iostall://` where another iostall is the store.
 
 mod ask;
 mod azure;
 mod bucket;
 pub mod centre;
+mod endpoint;
 mod engine;
 mod error;
+mod gcs;
 mod http;
 mod lock;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod object;
 mod parts;
+mod post;
 mod reads;
 pub mod receiver;
 #[cfg(test)]
@@ -34,6 +37,7 @@ pub use engine::{EngineFile, RemoteEngine};
 pub use error::{RemoteError, hint};
 pub use object::{Listed, Object, ObjectReader, is_object, is_of_receiver};
 pub use parts::{PARTS_MAX, UPLOAD_BYTES_MAX, part_begin, part_bytes};
+pub use post::{Answer, PostAddress, PostError, Poster, basic_authorization};
 pub use tls::Fingerprint;
 pub use upload::Upload;
 pub use uploads::{OpenUpload, UploadParts};

@@ -20,11 +20,15 @@ const AZURE_HOLD: &str = "x-ms-legal-hold";
 /// Of a container: whether its blobs can be locked one by one.
 const AZURE_LOCKS: &str = "x-ms-immutable-storage-with-versioning-enabled";
 
+/// Google's, which writes both as S3 does.
+const GCS_MODE: &str = "x-goog-object-lock-mode";
+const GCS_UNTIL: &str = "x-goog-object-lock-retain-until-date";
+
 /// What the headers of an answer say of an object. Accounts without a right to see locks see none.
 pub(crate) fn protection_of(headers: &HeaderMap) -> Protection {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-    let mode: Option<LockMode> = text(MODE).and_then(|text| text.parse().ok());
-    let until: Option<Timestamp> = text(UNTIL).and_then(|text| text.parse().ok());
+    let mode: Option<LockMode> = text(MODE).or(text(GCS_MODE)).and_then(|text| text.parse().ok());
+    let until: Option<Timestamp> = text(UNTIL).or(text(GCS_UNTIL)).and_then(|text| text.parse().ok());
     let lock = until.map(|until_utc| ObjectLock { until_utc, mode: mode.unwrap_or_default() });
     if let Some(until) = text(AZURE_UNTIL) {
         let mode = text(AZURE_MODE).unwrap_or_default();
@@ -66,11 +70,20 @@ fn of_azure(mode: LockMode) -> &'static str {
 
 /// The headers that make an object locked from its beginning.
 pub(crate) fn headers_of(lock: &ObjectLock) -> HeaderMap {
+    headers_named(MODE, UNTIL, lock)
+}
+
+/// The same in Google's store.
+pub(crate) fn gcs_headers_of(lock: &ObjectLock) -> HeaderMap {
+    headers_named(GCS_MODE, GCS_UNTIL, lock)
+}
+
+fn headers_named(mode: &'static str, until: &'static str, lock: &ObjectLock) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    headers.insert(MODE, HeaderValue::from_static(lock.mode.of_store()));
+    headers.insert(mode, HeaderValue::from_static(lock.mode.of_store()));
     // A time has no characters that a header cannot have.
-    if let Ok(until) = HeaderValue::from_str(&until_of(lock)) {
-        headers.insert(UNTIL, until);
+    if let Ok(text) = HeaderValue::from_str(&until_of(lock)) {
+        headers.insert(until, text);
     }
     headers
 }
@@ -97,6 +110,9 @@ mod tests {
             ObjectLock { until_utc: "2026-12-23T04:05:06Z".parse().unwrap(), mode: LockMode::Compliance };
         let headers = headers_of(&lock);
         assert_eq!(headers.get(UNTIL).unwrap(), "2026-12-23T04:05:06Z");
+        assert_eq!(protection_of(&headers), Protection { lock: Some(lock), legal_hold: false });
+        let headers = gcs_headers_of(&lock);
+        assert_eq!(headers.get("x-goog-object-lock-mode").unwrap(), "COMPLIANCE");
         assert_eq!(protection_of(&headers), Protection { lock: Some(lock), legal_hold: false });
         let mut held = HeaderMap::new();
         held.insert(HOLD, HeaderValue::from_static("ON"));

@@ -14,14 +14,15 @@ use object_store::{GetOptions, ObjectStoreExt as _, PutMode, PutOptions, PutPayl
 use crate::azure;
 use crate::bucket::Bucket;
 use crate::error::{OF_ADDRESS, OF_APPEND_ONLY, OF_OTHERS, refused};
+use crate::gcs;
 use crate::receiver;
 use crate::upload::Upload;
 
 const SCHEME: &str = "s3://";
 /// Of stores whose language iostall does not speak. They are no directories of this machine either.
-const OTHERS: [&str; 3] = ["abfs://", "abfss://", "gs://"];
+const OTHERS: [&str; 2] = ["abfs://", "abfss://"];
 /// What the address of an object can begin with.
-const SCHEMES: [&str; 3] = [SCHEME, azure::SCHEME, receiver::SCHEME];
+const SCHEMES: [&str; 4] = [SCHEME, azure::SCHEME, gcs::SCHEME, receiver::SCHEME];
 
 /// Whether a path is the address of an object.
 pub fn is_object(path: &Path) -> bool {
@@ -70,7 +71,8 @@ impl fmt::Debug for Object {
 }
 
 impl Object {
-    /// The object at an address such as `s3://bucket/directory/name`, `az://container/directory/name` or `iostall://host/directory/name`. Asks no server.
+    /// The object at an address such as `s3://bucket/directory/name`, `az://container/directory/name`, `gs://bucket/directory/name` or
+    /// `iostall://host/directory/name`. Asks no server.
     pub fn at(path: &Path) -> io::Result<Self> {
         if is_of_other_store(path) {
             return Err(refused("iostall does not speak the language of this store", Some(OF_OTHERS)));
@@ -89,6 +91,7 @@ impl Object {
         let bucket = match scheme {
             receiver::SCHEME => Bucket::of_receiver(place)?,
             azure::SCHEME => Bucket::of_azure(place)?,
+            gcs::SCHEME => Bucket::of_google(place)?,
             _ => Bucket::open(place)?,
         };
         Ok(Self { bucket, key, root: format!("{scheme}{place}/") })
@@ -122,6 +125,26 @@ impl Object {
     pub fn reader(&self) -> io::Result<ObjectReader> {
         let Facts { bytes, changed_utc, protection, .. } = self.facts()?;
         Ok(ObjectReader { object: self.clone(), bytes, changed_utc, protection, failure: Mutex::default() })
+    }
+
+    /// Up to `length` of its first bytes, and how many it has altogether, with one request.
+    ///
+    /// # Errors
+    /// `NotFound` if it is not there.
+    pub fn start(&self, length: u64) -> io::Result<(Vec<u8>, u64)> {
+        let options = GetOptions::new().with_range(Some(0..length));
+        let found = self.bucket.wait(async {
+            let found = self.bucket.store.get_opts(&self.key, options).await?;
+            let bytes = found.meta.size;
+            Ok((found.bytes().await?.to_vec(), bytes))
+        });
+        match found {
+            // An empty one has no such range.
+            Err(error) if error.kind() != io::ErrorKind::NotFound && self.bytes()? == 0 => {
+                Ok((Vec::new(), 0))
+            }
+            found => found,
+        }
     }
 
     /// The objects whose names begin with this one and a slash, and have no other slash after it.
@@ -213,9 +236,13 @@ impl Object {
         }
     }
 
-    /// Begins to write it, locked if there is a lock. It is not there before all of it is.
-    pub fn upload(&self, lock: Option<&ObjectLock>) -> io::Result<Upload> {
-        Upload::begin(&self.bucket, &self.key, lock)
+    /// Begins to write it, locked if there is a lock. It is not there before all of it is: where a store has no condition for the request that
+    /// completes an upload, that one makes `until_complete`, which nobody else may use.
+    ///
+    /// # Errors
+    /// If the store refuses it.
+    pub fn upload(&self, until_complete: &Self, lock: Option<&ObjectLock>) -> io::Result<Upload> {
+        Upload::begin(&self.bucket, &self.key, &until_complete.key, lock)
     }
 
     /// Begins to write what never becomes an object, to see how fast that is. It must have a name that nothing else has.

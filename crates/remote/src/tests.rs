@@ -35,7 +35,7 @@ fn an_upload_is_invisible_until_it_is_completed_and_gone_if_it_is_not() {
     memory::make("uploads");
     let bytes = content(20 << 20);
     let given_up = object("s3://uploads/a/given-up");
-    let upload = given_up.upload(None).unwrap();
+    let upload = given_up.upload(&given_up, None).unwrap();
     assert!(upload.take(0, &bytes[..100]).unwrap() == 100);
     upload.flush().unwrap();
     assert!(!given_up.exists().unwrap());
@@ -43,7 +43,7 @@ fn an_upload_is_invisible_until_it_is_completed_and_gone_if_it_is_not() {
     assert!(!given_up.exists().unwrap());
 
     let whole = object("s3://uploads/a/whole");
-    let upload = whole.upload(None).unwrap();
+    let upload = whole.upload(&whole, None).unwrap();
     let mut at = 0;
     while at < bytes.len() {
         at += upload.take(at as u64, &bytes[at..bytes.len().min(at + (3 << 20))]).unwrap();
@@ -57,6 +57,11 @@ fn an_upload_is_invisible_until_it_is_completed_and_gone_if_it_is_not() {
     assert!(reader.read(0, u64::MAX).unwrap() == bytes);
     assert_eq!(reader.read((20 << 20) - 2, 100).unwrap(), bytes[bytes.len() - 2..]);
     assert!(reader.read(20 << 20, 100).unwrap().is_empty());
+    assert_eq!(whole.start(100).unwrap(), (bytes[..100].to_vec(), 20 << 20));
+    assert_eq!(given_up.start(100).unwrap_err().kind(), io::ErrorKind::NotFound);
+    let empty = object("s3://uploads/b/empty");
+    empty.put_new(b"", None).unwrap();
+    assert_eq!(empty.start(100).unwrap(), (Vec::new(), 0));
     let listed = object("s3://uploads/a").list().unwrap();
     assert_eq!(listed.len(), 1, "{listed:?}");
     assert_eq!(listed[0].path, Path::new("s3://uploads/a/whole"));
@@ -66,7 +71,8 @@ fn an_upload_is_invisible_until_it_is_completed_and_gone_if_it_is_not() {
 #[test]
 fn an_upload_takes_nothing_out_of_order() {
     memory::make("order");
-    let upload = object("s3://order/a").upload(None).unwrap();
+    let target = object("s3://order/a");
+    let upload = target.upload(&target, None).unwrap();
     assert_eq!(upload.take(0, b"header").unwrap(), 6);
     assert_eq!(upload.take(7, b"later").unwrap_err().kind(), io::ErrorKind::FileTooLarge);
 }
@@ -90,7 +96,7 @@ fn an_engine_writes_and_reads_objects_beside_files() {
     let target = object("s3://engine/stripe");
     let bytes = content(40 * EACH);
     let (_pool, mut buffers) = BufferPool::new(4, u32::try_from(EACH).unwrap(), Pages::Small).unwrap();
-    let upload = Arc::new(target.upload(None).unwrap());
+    let upload = Arc::new(target.upload(&target, None).unwrap());
     let files = [EngineFile::Upload(Arc::clone(&upload))];
     let mut engine = RemoteEngine::new(NullEngine::new(5, 0), MonotonicClock::new(), &files);
     let request = |op, at: usize, buffer: iostall_engine::Buffer| Request {
@@ -136,10 +142,10 @@ fn an_engine_writes_and_reads_objects_beside_files() {
     }
 }
 
-/// `--to gs://…` was taken for a directory of this machine, with the hint to make it.
+/// `--to abfs://…` was taken for a directory of this machine, with the hint to make it.
 #[test]
 fn an_address_of_a_store_that_does_not_speak_s3_is_refused_and_no_directory() {
-    for address in ["abfs://container/x", "gs://bucket/x", "abfss://c@account/x"] {
+    for address in ["abfs://container/x", "abfss://c@account/x"] {
         assert!(is_object(Path::new(address)));
         let error = Object::at(Path::new(address)).unwrap_err();
         assert!(hint(&error).is_some_and(|hint| hint.contains("s3://BUCKET/NAME")), "{error}");

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use iostall_model::backup::ObjectLock;
-use object_store::PutPayload;
 use object_store::multipart::PartId;
 use object_store::path::Path as Key;
+use object_store::{ObjectStoreExt as _, PutPayload};
 
 use crate::bucket::{Bucket, Store};
 use crate::error::{Hints, again};
@@ -23,8 +23,13 @@ const PARTS_AT_ONCE: usize = 3;
 /// An object that is being written. Unless it is completed, its parts are removed when it is dropped, or by the store after a week.
 pub struct Upload {
     store: Arc<dyn Store>,
+    /// What gives it up, which is not to take long.
+    gives_up: Arc<dyn Store>,
     hints: &'static Hints,
+    /// Until it is complete.
     key: Key,
+    /// Where it gets its name only then.
+    name: Option<(Bucket, Key)>,
     id: String,
     filling: Mutex<Filling>,
     shared: Arc<Shared>,
@@ -75,18 +80,25 @@ impl fmt::Debug for Upload {
 }
 
 impl Upload {
-    pub(crate) fn begin(bucket: &Bucket, key: &Key, lock: Option<&ObjectLock>) -> io::Result<Self> {
+    pub(crate) fn begin(
+        bucket: &Bucket,
+        name: &Key,
+        until_complete: &Key,
+        lock: Option<&ObjectLock>,
+    ) -> io::Result<Self> {
         let writers = bucket.writers(lock)?;
-        let hints = bucket.hints();
-        let id = wait(writers.begins.create_multipart(key), hints)?;
+        let key = if bucket.renames() { until_complete } else { name };
+        let id = bucket.begin_upload(&*writers.begins, key)?;
         // Without room in it, so that memory is bounded by the threads: a part is given to one that waits, or kept.
         let (sender, receiver) = sync_channel(0);
         let shared = Shared { parts: Mutex::new(receiver), state: Mutex::default() };
         let filling = Filling { parts: Some(sender), ..Filling::default() };
         Ok(Self {
             store: writers.continues,
-            hints,
+            gives_up: Arc::clone(&bucket.store),
+            hints: bucket.hints(),
             key: key.clone(),
+            name: bucket.renames().then(|| (bucket.clone(), name.clone())),
             id,
             filling: Mutex::new(filling),
             shared: Arc::new(shared),
@@ -96,7 +108,7 @@ impl Upload {
 
     /// Begins one that is never to be completed, and of which nothing stays in the store. Nothing else may have its name.
     pub(crate) fn begin_trial(bucket: &Bucket, key: &Key) -> io::Result<Self> {
-        let mut upload = Self::begin(bucket, key, None)?;
+        let mut upload = Self::begin(bucket, key, key, None)?;
         upload.discards = bucket.forgets_uploads().then(|| bucket.clone());
         Ok(upload)
     }
@@ -189,7 +201,19 @@ impl Upload {
         let mut parts = lock(&self.shared.state).done.clone();
         parts.sort_by_key(|(index, _)| *index);
         let parts = parts.into_iter().map(|(_, part)| part).collect();
-        wait(self.store.complete_multipart(&self.key, &self.id, parts), self.hints)?;
+        let completed = wait(self.store.complete_multipart(&self.key, &self.id, parts), self.hints);
+        match &self.name {
+            None => drop(completed?),
+            Some((bucket, name)) => {
+                // The answer to an earlier request may have been lost, and nobody else has this name.
+                if let Err(error) = completed
+                    && wait(self.store.head(&self.key), self.hints).is_err()
+                {
+                    return Err(error);
+                }
+                bucket.rename_new(&self.key, name)?;
+            }
+        }
         lock(&self.filling).is_completed = true;
         Ok(())
     }
@@ -207,7 +231,11 @@ impl Drop for Upload {
         self.join(&mut filling);
         if !filling.is_completed {
             // Already failing, or a trial: parts that stay are invisible, and go with the next backup to this name.
-            let _ = wait(self.store.abort_multipart(&self.key, &self.id), self.hints);
+            let _ = wait(self.gives_up.abort_multipart(&self.key, &self.id), self.hints);
+            if let Some((bucket, _)) = &self.name {
+                // It may have been completed, and not have got its name.
+                let _ = bucket.delete(&self.key);
+            }
             if let Some(bucket) = &self.discards {
                 // Or they go after a week.
                 let _ = bucket.discard(&self.key);

@@ -6,15 +6,18 @@ use iostall_measure::foreign::shown;
 use iostall_measure::{ByteCount, Nanos, Op, Percentile, as_typed};
 use iostall_model::give_way::Decision;
 use iostall_model::outcome::IntervalPoint;
+use iostall_model::qualify::QualifyRound;
 use iostall_model::sync::SyncStep;
 use iostall_model::transfer::LimitSide;
 use iostall_model::{PartAlone, TunePart};
 use iostall_session::event::{
-    Part, Phase, ProgressNow, RunProgress, SpanProgress, Speed, TrialPlace, TunePlan, WholeBackup,
+    Part, Phase, ProgressNow, QualifyCost, RunProgress, SpanProgress, Speed, TrialPlace, TunePlan,
+    WholeBackup,
 };
 use jiff::Timestamp;
 
-use crate::format::{maybe_duration, maybe_number, throughput};
+use crate::format::{maybe_duration, maybe_number, percent, throughput};
+use crate::point::in_words;
 use crate::zone::local;
 
 /// How much of a file is made.
@@ -36,6 +39,69 @@ pub fn gave_way(decision: &Decision) -> String {
         Some(reason) => format!("giving way: at the floor of {rate}, because {}", shown(reason)),
         None => format!("giving way: the source {}", decision.why.words()),
     }
+}
+
+/// What a qualification takes and writes, before it begins.
+pub fn qualify_begins(cost: &QualifyCost) -> String {
+    let active = cost.active_bytes.max(1) as f64;
+    let ranges = |bytes: f64| format!("{} ({:.1} × the active range)", as_typed(bytes), bytes / active);
+    let (fewest, most) = cost.rounds;
+    let time = |rounds: u32| hours(u64::from(rounds).saturating_mul(cost.round_ns));
+    let rounds = if fewest == most {
+        format!("{most} rounds in {}", time(most))
+    } else {
+        format!("{fewest} to {most} rounds in {} to {}", time(fewest), time(most))
+    };
+    let passes = match (cost.passes_bytes, cost.passes_ns) {
+        (0, _) => String::new(),
+        (bytes, None) => format!("writes {} in order, then ", ranges(bytes as f64)),
+        (bytes, Some(ns)) => {
+            format!(
+                "writes {} in order, in {} or more, then ",
+                ranges(bytes as f64),
+                hours(ns.max(1_000_000_000))
+            )
+        }
+    };
+    let write = match (cost.rounds_bytes(), cost.write_limit_bytes) {
+        (Some((low, high)), _) if fewest != most => {
+            format!(
+                ", which write at most {} to {} at the {} that it is read with",
+                ranges(low),
+                ranges(high),
+                speed(cost)
+            )
+        }
+        (Some((_, high)), _) => {
+            format!(", which write at most {} at the {} that it is read with", ranges(high), speed(cost))
+        }
+        (None, Some(limit)) => format!(", which write at most {}", ranges(limit as f64)),
+        (None, None) => String::new(),
+    };
+    let worn = cost.rated_bytes.zip(cost.written_bytes_max()).map(|(rated, written)| {
+        format!(
+            "; that is up to {} of the {} that the drive is rated for",
+            percent(written / rated),
+            as_typed(rated)
+        )
+    });
+    let active = as_typed(active);
+    format!("active range {active}: {passes}{rounds}{write}{}", worn.unwrap_or_default())
+}
+
+fn speed(cost: &QualifyCost) -> String {
+    throughput(cost.bytes_per_s.unwrap_or_default())
+}
+
+/// A round of a qualification is over.
+pub fn round_ended(number: usize, of: u32, fills: f64, round: &QualifyRound) -> String {
+    let writes = round.points.iter().filter(|point| point.write_pct.percent() >= 100.0);
+    let smallest = writes.min_by_key(|point| point.block_size.largest());
+    let rate = smallest.map(|point| format!("{} {}", point.block_size.in_words(), in_words(point)));
+    format!(
+        "round {number} of {of} at most: {fills:.1} × the active range written; writes of {}",
+        rate.unwrap_or_default()
+    )
 }
 
 /// What a search for the settings of backups is about to do.

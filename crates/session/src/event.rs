@@ -10,6 +10,7 @@ use iostall_measure::{ByteCount, Nanos};
 use iostall_model::give_way::Decision;
 use iostall_model::outcome::IntervalPoint;
 use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
+use iostall_model::qualify::QualifyRound;
 use iostall_model::sync::SyncStep;
 use iostall_model::{PartAlone, Point};
 pub use iostall_transfer::copy::CopyFailure;
@@ -42,6 +43,17 @@ pub enum Event<'a> {
         /// Whether it was a repeated measurement, to check that the storage still delivers as much.
         again: bool,
         point: &'a Point,
+    },
+    /// A qualification is about to write.
+    QualifyBegins(&'a QualifyCost),
+    /// A round of a qualification is over.
+    RoundEnded {
+        /// From 1.
+        number: usize,
+        of: u32,
+        /// Active ranges that the rounds have written.
+        fills: f64,
+        round: &'a QualifyRound,
     },
     RateTried {
         /// Arrivals a second.
@@ -89,9 +101,9 @@ pub enum Event<'a> {
         bytes_per_s_best: f64,
         whole: RunProgress,
     },
-    /// Progress of a computation.
+    /// Progress of a computation, or of writing that is no transfer.
     SimulationProgress {
-        /// What is done: `simulating`.
+        /// What is done: `simulating`, `writing in order`.
         doing: &'static str,
         /// The share that is done, 0 to 1.
         done: f64,
@@ -111,6 +123,48 @@ pub enum Event<'a> {
         cause: &'a io::Error,
     },
     ProgressEnded,
+}
+
+/// What a qualification takes and writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QualifyCost {
+    /// The part of the target that is used, bytes.
+    pub active_bytes: u64,
+    /// Written to make the file, bytes; 0 if it was there.
+    pub made_bytes: u64,
+    /// Written in order before the rounds, bytes.
+    pub passes_bytes: u64,
+    /// How long that takes at the speed of `bytes_per_s`, nanoseconds.
+    pub passes_ns: Option<u64>,
+    /// Fewest and most rounds.
+    pub rounds: (u32, u32),
+    /// Length of a round, nanoseconds.
+    pub round_ns: u64,
+    /// The part of that time that writes.
+    pub write_share: f64,
+    /// The rounds end when they have written this much, bytes.
+    pub write_limit_bytes: Option<u64>,
+    /// How fast the target was read just now, which it will hardly be written faster than.
+    pub bytes_per_s: Option<f64>,
+    /// What its data sheet lets hosts write, bytes.
+    pub rated_bytes: Option<f64>,
+}
+
+impl QualifyCost {
+    /// What fewest and most rounds write at that speed and within the limit, bytes; `None` if it is unknown.
+    pub fn rounds_bytes(&self) -> Option<(f64, f64)> {
+        let limit = self.write_limit_bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
+        let of = |rounds: u32| {
+            let seconds = f64::from(rounds) * self.round_ns as f64 / 1e9 * self.write_share;
+            self.bytes_per_s.map(|speed| (seconds * speed).min(limit))
+        };
+        Some((of(self.rounds.0)?, of(self.rounds.1)?))
+    }
+
+    /// What is written in all at most, bytes; `None` if it is unknown.
+    pub fn written_bytes_max(&self) -> Option<f64> {
+        Some(self.rounds_bytes()?.1 + (self.made_bytes + self.passes_bytes) as f64)
+    }
 }
 
 /// What a search for the settings of backups is about to do.

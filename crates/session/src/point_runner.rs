@@ -106,6 +106,11 @@ impl<'s> PointRunner<'s> {
         &self.recorder.host().hostname
     }
 
+    /// The hypervisor that the machine runs on, as far as it shows.
+    pub fn hypervisor(&self) -> Option<&str> {
+        self.recorder.host().hypervisor.as_deref()
+    }
+
     /// The engine of the last interval.
     pub fn engine(&self) -> EngineUse {
         self.engine.clone()

@@ -2,8 +2,9 @@
 
 use iostall_measure::Percentile;
 use iostall_model::part::{self, Part};
+use iostall_model::qualify::QualifyScale;
 use iostall_model::requirement::{LatencyMetric, Metric, Requirement};
-use iostall_model::{Profile, Run, Verdict, WarningCode};
+use iostall_model::{Profile, QualifyOutcome, Run, Verdict, WarningCode};
 use iostall_stats::work::{JudgedJob, WorkVerdict};
 use thiserror::Error;
 
@@ -17,10 +18,27 @@ pub fn verdicts(run: &Run, requirements: &[Requirement]) -> Vec<Verdict> {
     }
     let (gave_way, parts) = (run.body.gave_way(), kinds::parts(run));
     let one = |requirement: &Requirement| {
+        if *requirement == Requirement::Steady {
+            return vec![verdict_on_steady(run)];
+        }
         let of_source = gave_way.and_then(|gave_way| gave_way.verdict(requirement));
         of_source.map_or_else(|| part::verdicts(&parts, std::slice::from_ref(requirement)), |one| vec![one])
     };
     requirements.iter().flat_map(one).collect()
+}
+
+/// Whether the run found a steady state.
+fn verdict_on_steady(run: &Run) -> Verdict {
+    let reason = match run.body.as_kind::<QualifyOutcome>() {
+        Some(outcome) if outcome.steady.is_some() => None,
+        Some(outcome) if outcome.plan.scale == QualifyScale::Quick => {
+            Some("a quick run never says so: leave out --quick".to_owned())
+        }
+        Some(_) => Some("no steady state was found".to_owned()),
+        None => Some("only `iostall drive qualify` looks for a steady state".to_owned()),
+    };
+    let requirement = Requirement::Steady.to_string();
+    Verdict { requirement, met: reason.is_none(), subject: None, figure: None, unit: None, reason }
 }
 
 /// A requirement that names a role which the load does not have.

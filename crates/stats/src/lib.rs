@@ -14,6 +14,7 @@ mod noise;
 pub mod permutation;
 pub mod plateau;
 pub mod rate_search;
+pub mod steady;
 pub mod summary;
 
 pub mod trend;

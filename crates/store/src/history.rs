@@ -85,6 +85,10 @@ pub trait History {
         samples_max: u32,
     ) -> Result<Option<Batch>, StoreError>;
 
+    /// Number of the last sample taken up to `at`, as [`History::batch_after`] counts; that of the first sample if all are later,
+    /// and 0 if there is none.
+    fn sample_before(&self, source: SourceId, at: Timestamp) -> Result<u64, StoreError>;
+
     /// Writes the roll-ups of everything sampled so far, including the current hour.
     fn finish(&mut self) -> Result<(), StoreError>;
 

@@ -17,6 +17,7 @@ use crate::drills::{self, Drills};
 use crate::error::WatchError;
 use crate::jobs::{Job, JobReport, Jobs};
 use crate::metrics::Metrics;
+use crate::push::PushEvent;
 use crate::sampling::{Event, Missed, Next, Sampling};
 use crate::writer::{SampleWriter, WriterEvent};
 
@@ -45,6 +46,8 @@ pub enum CollectEvent<'a> {
     Alert(AlertEvent<'a>),
     /// A job's run started, ended or did not happen.
     Job(&'a JobRun),
+    /// A receiver of samples fails, or takes them again.
+    Push(&'a PushEvent),
     /// The file has changed, and counts from now on.
     Reloaded(&'a Path),
     /// The file has changed and cannot be used: what was read before still counts.

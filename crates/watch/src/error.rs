@@ -71,6 +71,10 @@ pub enum WatchError {
     Centre(#[from] CentreError),
     #[error("one sample is too long for a batch")]
     BatchTooLong,
+    #[error("cannot send samples to {receiver}: {reason}")]
+    Push { receiver: String, reason: String },
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
     #[error("sampling has ended")]
     SamplingEnded,
 }
@@ -110,7 +114,8 @@ impl WatchError {
             Self::Alerts(_) => "docs/alerts.md explains the file; `iostall alerts check` reads it",
             Self::Overlap { .. } => "end the first window before the change, and start the second after it",
             Self::NothingSampled { .. } => {
-                "`iostall collect run` samples; two samples make the first interval"
+                "`iostall collect run` samples; two samples make the first interval. What drives say of their wear is in \
+                 `iostall drive endurance`"
             }
             Self::NothingWatched { .. } => {
                 "name a SOURCE, such as linux:, or let `iostall collect run` sample some"
@@ -119,7 +124,12 @@ impl WatchError {
                 "nothing was sent of it: the store was restored from an older copy. Let `iostall store remove` delete the source \
                  here, and sample it again: it gets an id of its own"
             }
-            Self::Terminal(_) | Self::Output(_) | Self::BatchTooLong | Self::SamplingEnded => return None,
+            Self::Push { .. } => "docs/watch.md explains receivers of samples",
+            Self::Terminal(_)
+            | Self::Output(_)
+            | Self::Thread(_)
+            | Self::BatchTooLong
+            | Self::SamplingEnded => return None,
         };
         Some(hint.to_owned())
     }

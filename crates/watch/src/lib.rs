@@ -24,6 +24,7 @@ mod jobs;
 mod metrics;
 mod named;
 mod once;
+mod push;
 mod ratings_error;
 mod reports;
 mod sampling;
@@ -57,6 +58,7 @@ pub use jobs::{
 pub use metrics::{Metrics, SourceNow};
 pub use named::{AskPassword, NamedSource, named_sources};
 pub use once::{OnceEvent, sample_once};
+pub use push::{BACKLOG, PushEvent, PushTarget, WrittenPush};
 pub use ratings_error::RatingsError;
 pub use reports::{ReportRequest, TimeRange, compare, report};
 pub use sampling::{Event, Missed, Next, Retry, Sampler, SamplerOptions, Sampling, Stopper};

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use iostall_collect::{Secret, Source, SourceError, open};
-use iostall_store::{CollectorState, History, Retention};
+use iostall_store::{CollectorState, History, Retention, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::alerting::Alerting;
@@ -15,6 +15,7 @@ use crate::error::WatchError;
 use crate::file_watch::FileWatch;
 use crate::jobs::{Jobs, ProcessRunner};
 use crate::metrics::Metrics;
+use crate::push::Push;
 use crate::sampling::{SamplerOptions, SourceThreads, Stopper};
 use crate::setup::{CollectorSetup, WatchedSource};
 
@@ -26,6 +27,7 @@ pub struct CollectorService<H> {
     collector: Collector<H, MachineClock>,
     threads: SourceThreads,
     metrics: Option<Metrics<MachineClock>>,
+    pushes: Vec<Push>,
     /// By the number that the collector knows each by.
     sources: HashMap<usize, WatchedSource>,
     file: Option<(PathBuf, FileWatch)>,
@@ -33,11 +35,11 @@ pub struct CollectorService<H> {
     clock: MachineClock,
 }
 
-impl<H: History + CollectorState> CollectorService<H> {
-    /// A collector for `setup` that writes to `store` until `until`. `environment` is added to that of the
-    /// jobs.
+impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
+    /// A collector for `setup` that writes to the store that `open` opens until `until`; each receiver of samples reads it through
+    /// a connection of its own. `environment` is added to that of the jobs.
     pub fn new(
-        store: H,
+        open: &dyn Fn() -> Result<H, StoreError>,
         setup: CollectorSetup,
         until: Option<Timestamp>,
         environment: Vec<(OsString, OsString)>,
@@ -50,13 +52,16 @@ impl<H: History + CollectorState> CollectorService<H> {
         let jobs =
             setup.path.is_some().then(|| (Jobs::new(ProcessRunner { environment }), setup.jobs.clone()));
         let observers = Observers { metrics: metrics.clone(), alerting, jobs };
-        let mut collector = Collector::new(store, retention(&setup), observers, clock.clone());
+        let mut collector = Collector::new(open()?, retention(&setup), observers, clock.clone());
         if let Some(path) = setup.path.as_deref().or(setup.alerts_path.as_deref()) {
             collector.keep_memory(memory_name(path));
         }
         let file = setup.path.clone().map(|path| (path, FileWatch::new(setup.files())));
         let threads = SourceThreads::new(until);
-        let mut new = Self { collector, threads, metrics, sources: HashMap::new(), file, until, clock };
+        let pushes = setup.pushes.iter().map(|target| Push::start(open()?, target.clone()));
+        let pushes = pushes.collect::<Result<Vec<_>, _>>()?;
+        let sources = HashMap::new();
+        let mut new = Self { collector, threads, metrics, pushes, sources, file, until, clock };
         for source in setup.sources {
             let opened = opened(&source)?;
             new.add(source, opened)?;
@@ -79,12 +84,19 @@ impl<H: History + CollectorState> CollectorService<H> {
         self.collector.begin(observer)?;
         while self.collector.turn(&mut self.threads, observer)? {
             self.look_at_file(observer)?;
+            let events = self.pushes.iter().flat_map(Push::events);
+            events.for_each(|event| observer(CollectEvent::Push(&event)));
         }
-        self.collector.end(observer)
+        let count = self.collector.end(observer)?;
+        for push in self.pushes {
+            push.close().iter().for_each(|event| observer(CollectEvent::Push(event)));
+        }
+        Ok(count)
     }
 
     fn add(&mut self, source: WatchedSource, opened: Box<dyn Source>) -> Result<(), WatchError> {
         let number = self.collector.add(source.for_rules())?;
+        self.pushes.iter().for_each(|push| push.add(&source.name));
         self.put(number, source, opened);
         Ok(())
     }
@@ -200,8 +212,10 @@ mod tests {
 
     fn service(text: &str) -> (tempfile::TempDir, CollectorService<SqliteHistory>) {
         let directory = tempfile::tempdir().unwrap();
-        let store = SqliteHistory::open(directory.path().join("store.db")).unwrap();
-        (directory, CollectorService::new(store, setup(text), None, Vec::new()).unwrap())
+        let path = directory.path().join("store.db");
+        let open = move || SqliteHistory::open(path.clone());
+        let service = CollectorService::new(&open, setup(text), None, Vec::new()).unwrap();
+        (directory, service)
     }
 
     #[test]

@@ -28,6 +28,9 @@ pub enum SetupError {
         /// What is wrong, and what to write instead.
         reason: String,
     },
+    /// The receiver on the command line.
+    #[error("cannot send samples: {0}")]
+    Push(String),
     /// The alert tables, or the alert file, are invalid.
     #[error(transparent)]
     Alerts(#[from] AlertFileError),
@@ -41,6 +44,7 @@ impl SetupError {
             Self::Form { .. } | Self::Value { .. } => {
                 "docs/watch.md explains the file; `iostall collect check FILE` reads it".into()
             }
+            Self::Push(_) => "docs/watch.md explains receivers of samples".into(),
             Self::Alerts(_) => "docs/alerts.md explains rules and channels".into(),
         }
     }

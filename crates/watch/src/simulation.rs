@@ -276,6 +276,7 @@ fn an_hour() -> Hour {
         CollectEvent::Alert(_)
         | CollectEvent::Writer(_)
         | CollectEvent::Job(_)
+        | CollectEvent::Push(_)
         | CollectEvent::Reloaded(_)
         | CollectEvent::Refused(_) => {
             panic!("nobody is told, nothing is doubted, and the disk is not full: {event:?}")

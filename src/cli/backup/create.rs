@@ -40,7 +40,7 @@ pub(crate) struct CreateArgs {
     #[arg(value_name = "SOURCE", required = true)]
     pub(crate) sources: Vec<PathBuf>,
 
-    /// A new file for a stripe, s3://BUCKET/NAME or az://CONTAINER/NAME; repeat it for more, at most 64. `null:` writes nothing
+    /// A new file for a stripe, s3://BUCKET/NAME, az://CONTAINER/NAME or gs://BUCKET/NAME; repeat it for more, at most 64. `null:` writes nothing
     #[arg(long, value_name = "FILE", required = true, help_heading = "What")]
     pub(crate) to: Vec<PathBuf>,
     /// zstd, zstd:LEVEL (-7 to 22), lz4 or none

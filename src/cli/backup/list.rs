@@ -15,7 +15,7 @@ use super::keys::UnlockArgs;
     iostall backup list /b1 /b2            those that are in these directories\n  \
     iostall backup list --json /b1 /b2")]
 pub(crate) struct BackupListArgs {
-    /// All directories with stripes: paths, s3://BUCKET/DIR or az://CONTAINER/DIR. None: what the store knows
+    /// All directories with stripes: paths, s3://BUCKET/DIR, az://CONTAINER/DIR or gs://BUCKET/DIR. None: what the store knows
     #[arg(value_name = "DIR")]
     pub(crate) directories: Vec<PathBuf>,
     #[command(flatten)]

@@ -36,7 +36,7 @@ pub(crate) struct RestoreArgs {
     #[command(subcommand)]
     pub(crate) command: Option<RestoreCommand>,
 
-    /// The manifest, or a stripe beside it, a path, s3://BUCKET/NAME or az://CONTAINER/NAME; stripes elsewhere are named, too
+    /// The manifest, or a stripe beside it, a path, s3://BUCKET/NAME, az://CONTAINER/NAME or gs://BUCKET/NAME; stripes elsewhere are named, too
     #[arg(value_name = "SET", required = true)]
     pub(crate) from: Vec<PathBuf>,
 

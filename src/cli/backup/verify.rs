@@ -27,7 +27,7 @@ use crate::cli::rate::bytes_per_second;
     An encrypted backup needs its key, or --without-key, which proves less: then 0 means that what is stored is as it was\n\
     written, and nothing of what is in it.")]
 pub(crate) struct BackupVerifyArgs {
-    /// The manifest, or a stripe beside it, a path, s3://BUCKET/NAME or az://CONTAINER/NAME; stripes elsewhere are named, too
+    /// The manifest, or a stripe beside it, a path, s3://BUCKET/NAME, az://CONTAINER/NAME or gs://BUCKET/NAME; stripes elsewhere are named, too
     #[arg(value_name = "SET", required_unless_present = "sqlserver")]
     pub(crate) from: Vec<PathBuf>,
 

@@ -1,8 +1,11 @@
 //! `iostall fleet serve`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+
+use crate::cli::collect::length;
 
 /// Which repository, and as whom.
 #[derive(Debug, Args)]
@@ -23,4 +26,7 @@ pub(crate) struct FleetServeArgs {
     /// The certificate's private key, in PEM form, which only its owner can read
     #[arg(long, value_name = "FILE")]
     pub(crate) key: PathBuf,
+    /// How long to keep raw samples in the repository; hours are kept two years then, and days forever [default: keep everything]
+    #[arg(long, value_name = "TIME", value_parser = length)]
+    pub(crate) keep_raw: Option<Duration>,
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use iostall_model::Warning;
 use iostall_notify::{Delivery, Message};
 use iostall_report::collector::run_lines;
-use iostall_watch::{AlertEvent, CollectEvent, Missed, Unconfirmed, WriterEvent};
+use iostall_watch::{AlertEvent, CollectEvent, Missed, PushEvent, Unconfirmed, WriterEvent};
+use jiff::SignedDuration;
 
 use crate::printer::Printer;
 
@@ -27,6 +28,7 @@ pub(super) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
                 printer.note(&line);
             }
         }
+        CollectEvent::Push(event) => printer.note(&push_line(event)),
         CollectEvent::Reloaded(path) => {
             printer.note(&format!("{} has changed and counts from now on", path.display()));
         }
@@ -69,6 +71,24 @@ pub(super) fn show_writer(event: WriterEvent<'_>, store: &Path, printer: &Printe
         }
         WriterEvent::WritableAgain => {
             printer.note(&format!("the store {} can be written again", store.display()));
+        }
+    }
+}
+
+fn push_line(event: &PushEvent) -> String {
+    match event {
+        PushEvent::Failing { receiver, reason } => {
+            format!("{receiver}: {reason}; samples wait in the store, and are tried again")
+        }
+        PushEvent::TakesAgain { receiver } => format!("{receiver}: takes samples again"),
+        PushEvent::Refused { receiver, reason, samples } => {
+            format!("warning: {receiver} refuses samples, which are not sent again ({samples} now): {reason}")
+        }
+        PushEvent::TooOld { receiver, waited } => {
+            let waited = SignedDuration::from_secs(waited.as_secs().cast_signed());
+            format!(
+                "warning: {receiver}: samples that waited for up to {waited:#} are not sent: --push-backlog"
+            )
         }
     }
 }

@@ -3,6 +3,7 @@
 use iostall_measure::foreign::shown;
 use iostall_watch::open_repositories;
 use iostall_web::centre::{Centre, CentreEvent, CentreRequest};
+use jiff::SignedDuration;
 
 use crate::cli::FleetServeArgs;
 use crate::failure::{Status, hinted};
@@ -21,6 +22,7 @@ pub(super) fn run(args: &FleetServeArgs, printer: &Printer) -> anyhow::Result<St
         listen: args.listen.clone(),
         certificate: args.certificate.clone(),
         key: args.key.clone(),
+        keep_raw: args.keep_raw.and_then(|length| SignedDuration::try_from(length).ok()),
         repositories: (members, writers),
     };
     let to_show = printer.clone();

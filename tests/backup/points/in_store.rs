@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::super::moto::Store;
+use super::super::store_proxy::Proxy;
 use super::server::{Programs, Server, is_root, place, sql};
 use crate::support::{Ran, Workspace, until};
 
@@ -40,6 +41,7 @@ fn a_server_is_brought_to_a_point_in_time_from_an_archive_in_a_store() {
     let listing: Value = serde_json::from_str(&listing.expect_status(0).stdout).unwrap();
     assert_eq!(listing["sets"][0]["reaches"][0]["gap"], Value::Null, "{listing}");
 
+    each_segment_is_asked_for_once(&here, &store);
     again(&here, &store, &server, &newest);
 
     let recovered = place();
@@ -70,6 +72,24 @@ fn a_server_is_brought_to_a_point_in_time_from_an_archive_in_a_store() {
     }
     Ran::from(drill.output().unwrap()).expect_status(0);
     lost_and_pruned(&here, &store, &server, &newest);
+}
+
+/// A list of an archive with ten thousand segments asked for each twice, which is paid for and takes its time.
+fn each_segment_is_asked_for_once(here: &Workspace, store: &Store) {
+    let proxy = Proxy::before(store.port, None);
+    let mut list = here.command(&["backup", "wal", "list", "--json", WAL]);
+    Store::address(&mut list, proxy.port);
+    let listing: Value =
+        serde_json::from_str(&Ran::from(list.output().unwrap()).expect_status(0).stdout).unwrap();
+    let requests = proxy.requests();
+    let of_segments = requests.iter().filter(|line| line.contains(".iow ")).count();
+    let segments = listing["ranges"][0]["segments"].as_u64().unwrap();
+    assert!(segments > 1 && of_segments as u64 == segments + labels(store), "{requests:#?}");
+}
+
+/// Files in the archive that are no segments, and are read once, too.
+fn labels(store: &Store) -> u64 {
+    store.names().iter().filter(|name| name.contains(".backup.")).count() as u64
 }
 
 /// The same segment again is no error, another one is, and the archive keeps its own.

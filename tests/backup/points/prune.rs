@@ -27,6 +27,7 @@ fn only_the_log_that_no_kept_backup_needs_is_deleted() {
         here.run(&["backup", "create", "--to", &to, &server.url()]).expect_status(0);
     }
     server.switched();
+    server.archived_all();
     let files = || {
         let mut names: Vec<String> = fs::read_dir(wal.path())
             .unwrap()
@@ -66,6 +67,7 @@ fn only_the_log_that_no_kept_backup_needs_is_deleted() {
     let word = here.secret("pass", "correct horse battery staple\n");
     let secret = ["--passphrase-file", word.to_str().unwrap(), "--to", "b/d.iob"];
     here.run(&[&["backup", "create"][..], &secret, &[&server.url()]].concat()).expect_status(0);
+    server.archived_all();
     let before = files();
     let kept = prune(&[]);
     assert!(kept["because"].as_str().unwrap().contains("cannot be read"), "{kept}");

@@ -227,6 +227,16 @@ impl<'a> Server<'a> {
         name
     }
 
+    /// Waits until nothing is left to archive: the history file of a backup comes after its segments, and
+    /// no backup waits for either.
+    pub(super) fn archived_all(&self) {
+        let status = self.place.path().join("data/pg_wal/archive_status");
+        until("an archive without a backlog", || {
+            let mut names = fs::read_dir(&status).unwrap().map(|entry| entry.unwrap().file_name());
+            (!names.any(|name| name.to_str().unwrap().ends_with(".ready"))).then_some(())
+        });
+    }
+
     /// Ends it as an administrator does; its directory stays.
     pub(super) fn stopped(self) -> TempDir {
         self.ended("-INT")

@@ -121,6 +121,9 @@ mod tests {
         write("broken.json", "{");
         write("notes.txt", "nothing");
         write("half.json.tmp", "{");
+        // Nobody writes into it: reading would never end.
+        let pipe = std::process::Command::new("mkfifo").arg(directory.path().join("pipe.json")).status();
+        assert!(pipe.unwrap().success());
         let drives = read(directory.path(), LIMIT).unwrap();
         let serials: Vec<&str> = drives.readings.iter().map(|one| one.drive.serial.as_str()).collect();
         assert_eq!(serials, ["TESTSERIAL0001", "nvme0", "plain"]);

@@ -11,6 +11,7 @@ mod load;
 mod matrix;
 mod max_rate;
 mod outcome;
+mod qualify;
 mod restore;
 mod sqlserver_backup;
 mod sqlserver_verify;
@@ -35,6 +36,7 @@ pub use self::load::{AskedFormat, AskedProfile, LoadOutcome};
 pub use self::matrix::{EarlierCells, MatrixOutcome, MatrixPlan};
 pub use self::max_rate::MaxRateOutcome;
 pub use self::outcome::Outcome;
+pub use self::qualify::QualifyOutcome;
 pub use self::restore::{RestoreOutcome, RestoredTablespace};
 pub use self::sqlserver_backup::{
     BackupEnd, FileInBackup, HistoryEntry, ProgressPoint, ReadBack, SqlServerBackupOutcome,
@@ -81,6 +83,8 @@ pub enum RunBody {
     SqlServerVerify(Box<SqlServerVerifyOutcome>),
     /// `iostall drive flash`.
     Flash(Box<FlashOutcome>),
+    /// `iostall drive qualify`.
+    Qualify(Box<QualifyOutcome>),
 }
 
 impl RunBody {
@@ -103,6 +107,7 @@ impl RunBody {
             Self::SqlServerBackup(outcome) => &**outcome,
             Self::SqlServerVerify(outcome) => &**outcome,
             Self::Flash(outcome) => &**outcome,
+            Self::Qualify(outcome) => &**outcome,
         }
     }
 
@@ -130,7 +135,8 @@ impl RunBody {
             | Self::BackupDrill(_)
             | Self::SqlServerBackup(_)
             | Self::SqlServerVerify(_)
-            | Self::Flash(_) => None,
+            | Self::Flash(_)
+            | Self::Qualify(_) => None,
         }
     }
 

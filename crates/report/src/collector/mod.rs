@@ -27,6 +27,9 @@ pub fn setup(setup: &CollectorSetup) -> String {
             job.deadline
         ));
     }
+    for push in &setup.pushes {
+        text.push_str(&format!("samples are sent to {}\n", shown(&push.name())));
+    }
     let used: Vec<&String> = setup.jobs.iter().flat_map(|job| &job.notify).collect();
     text.push_str(&listing(&setup.alerts, &used));
     text

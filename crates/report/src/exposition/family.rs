@@ -2,21 +2,11 @@
 
 use std::collections::BTreeMap;
 
-/// A family's name and description.
-#[derive(Clone, Debug)]
-pub(super) struct Metric {
-    pub(super) name: String,
-    pub(super) help: String,
-    pub(super) is_counter: bool,
-    /// Whether canonical values are nanoseconds.
-    pub(super) is_time: bool,
-}
+use iostall_model::metric::{Labels, Metric};
 
-impl Metric {
-    /// A canonical value in the metric's own unit.
-    pub(super) fn value(&self, canonical: u64) -> String {
-        if self.is_time { seconds(canonical) } else { canonical.to_string() }
-    }
+/// A canonical value in the unit of `metric`.
+pub(super) fn value(metric: &Metric, canonical: u64) -> String {
+    if metric.is_time { seconds(canonical) } else { canonical.to_string() }
 }
 
 /// Nanoseconds as exact seconds.
@@ -29,32 +19,26 @@ pub(super) fn seconds(ns: u64) -> String {
     format!("{whole}.{}", digits.trim_end_matches('0'))
 }
 
-/// Escaped label names and values.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Labels(String);
-
-impl Labels {
-    pub(super) fn new() -> Self {
-        Self::default()
-    }
-
-    pub(super) fn with(mut self, name: &str, value: &str) -> Self {
-        if !self.0.is_empty() {
-            self.0.push(',');
+/// Label names and escaped values, as they stand between the braces.
+pub(super) fn escaped(labels: &Labels) -> String {
+    let mut text = String::new();
+    for (name, value) in labels.iter() {
+        if !text.is_empty() {
+            text.push(',');
         }
-        self.0.push_str(name);
-        self.0.push_str("=\"");
+        text.push_str(name);
+        text.push_str("=\"");
         for character in value.chars() {
             match character {
-                '\\' => self.0.push_str("\\\\"),
-                '"' => self.0.push_str("\\\""),
-                '\n' => self.0.push_str("\\n"),
-                other => self.0.push(other),
+                '\\' => text.push_str("\\\\"),
+                '"' => text.push_str("\\\""),
+                '\n' => text.push_str("\\n"),
+                other => text.push(other),
             }
         }
-        self.0.push('"');
-        self
+        text.push('"');
     }
+    text
 }
 
 /// A family's header and its lines.
@@ -71,25 +55,25 @@ pub(super) struct Families(BTreeMap<String, Family>);
 
 impl Families {
     /// Adds a level.
-    pub(super) fn gauge(&mut self, name: &str, help: &str, labels: &Labels, value: &str) {
+    pub(super) fn gauge(&mut self, name: &str, help: &str, labels: &str, value: &str) {
         let metric = Metric { name: name.into(), help: help.into(), is_counter: false, is_time: false };
         self.add(&metric, labels, value);
     }
 
     /// Adds a counter.
-    pub(super) fn counter(&mut self, name: &str, help: &str, labels: &Labels, value: &str) {
+    pub(super) fn counter(&mut self, name: &str, help: &str, labels: &str, value: &str) {
         let metric = Metric { name: name.into(), help: help.into(), is_counter: true, is_time: false };
         self.add(&metric, labels, value);
     }
 
     /// Adds a line to the family of `metric`.
-    pub(super) fn add(&mut self, metric: &Metric, labels: &Labels, value: &str) {
+    pub(super) fn add(&mut self, metric: &Metric, labels: &str, value: &str) {
         if !self.0.contains_key(&metric.name) {
             let Metric { name, help, is_counter, .. } = metric.clone();
             self.0.insert(name, Family { help, is_counter, lines: String::new() });
         }
         let Some(family) = self.0.get_mut(&metric.name) else { return };
-        for part in [&metric.name, "{", &labels.0, "} ", value, "\n"] {
+        for part in [&metric.name, "{", labels, "} ", value, "\n"] {
             family.lines.push_str(part);
         }
     }

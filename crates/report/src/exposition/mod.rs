@@ -5,17 +5,16 @@
 //! is, and how many intervals were lost to resets, and why.
 
 mod family;
-mod names;
 
 use std::collections::HashMap;
 
+use iostall_model::metric::{Labels, Metric, labelled};
 use iostall_model::{Counter, Kind, ResetReason, Row};
 use iostall_watch::SourceNow;
 
-use family::{Families, Labels, Metric, seconds};
-use names::{labels, metric, noun};
+use family::{Families, escaped, seconds, value};
 
-pub use names::{METRIC_NAMES_OF_SOURCES, metric_names};
+pub use iostall_model::metric::{METRIC_NAMES_OF_SOURCES, metric_names};
 
 /// The `Content-Type` header.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -23,7 +22,7 @@ pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The current values of `sources`, and the version of the program that read them.
 pub fn exposition(sources: &[SourceNow], version: &str) -> String {
     let mut families = Families::default();
-    let build = Labels::new().with("version", version);
+    let build = escaped(&Labels::default().with("version", version));
     families.gauge("iostall_build_info", "The iostall that answers; always 1.", &build, "1");
     for source in sources {
         add_source(&mut families, source);
@@ -37,7 +36,8 @@ pub fn exposition(sources: &[SourceNow], version: &str) -> String {
 
 /// What the collector itself knows about `source`.
 fn add_source(families: &mut Families, source: &SourceNow) {
-    let labels = Labels::new().with("source", &source.name);
+    let of_source = Labels::of_source(&source.name);
+    let labels = escaped(&of_source);
     let up = if source.is_up { "1" } else { "0" };
     families.gauge("iostall_source_up", "Whether the newest tick gave a sample.", &labels, up);
     if let Some(age_ns) = source.age_ns {
@@ -53,7 +53,7 @@ fn add_source(families: &mut Families, source: &SourceNow) {
     let help = "Missed samples since the collector started.";
     families.counter("iostall_source_gaps_total", help, &labels, &source.gaps.to_string());
     for reason in ResetReason::ALL {
-        let labels = labels.clone().with("reason", reason.name());
+        let labels = escaped(&of_source.clone().with("reason", reason.name()));
         let count = source.resets.get(&reason).copied().unwrap_or(0);
         let help = "Intervals of rows that could not be counted, by reason, since the collector started.";
         families.counter("iostall_source_resets_total", help, &labels, &count.to_string());
@@ -62,23 +62,14 @@ fn add_source(families: &mut Families, source: &SourceNow) {
 
 /// Adds every counter of the rows.
 fn add_rows(families: &mut Families, source: &str, rows: &[Row]) {
-    let mut seen: HashMap<(&'static str, Labels), usize> = HashMap::new();
-    let read = rows.iter().filter(|row| !row.is_stale());
-    let labelled: Vec<_> = read.map(|row| (row, labels(source, &row.subject))).collect();
-    for (row, labels) in &labelled {
-        *seen.entry((noun(row.subject.kind), labels.clone())).or_default() += 1;
-    }
     // Names and descriptions are the same for thousands of rows.
     let mut metrics: HashMap<(Kind, Counter), Option<Metric>> = HashMap::new();
-    for (row, labels) in labelled {
-        // Two subjects with the same labels would be one series, and the whole scrape would fail.
-        let kind = row.subject.kind;
-        let key = (noun(kind), labels);
-        let is_alone = seen.get(&key).is_none_or(|count| *count == 1);
-        let labels = if is_alone { key.1 } else { key.1.with("identity", &row.subject.identity) };
-        for (counter, value) in row.counters.iter() {
-            if let Some(metric) = metrics.entry((kind, counter)).or_insert_with(|| metric(kind, counter)) {
-                let value = metric.value(kind.column(counter).canonical(value));
+    for (row, labels) in labelled(source, rows) {
+        let (kind, labels) = (row.subject.kind, escaped(&labels));
+        for (counter, raw) in row.counters.iter() {
+            if let Some(metric) = metrics.entry((kind, counter)).or_insert_with(|| Metric::of(kind, counter))
+            {
+                let value = value(metric, kind.column(counter).canonical(raw));
                 families.add(metric, &labels, &value);
             }
         }

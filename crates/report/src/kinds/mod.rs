@@ -13,6 +13,7 @@ mod matrix;
 mod max_rate;
 mod moved;
 mod points;
+mod qualify;
 mod restore;
 mod sqlserver_backup;
 mod sqlserver_trace;
@@ -47,6 +48,7 @@ impl<'a> Report<'a> {
             RunBody::SqlServerBackup(outcome) => sqlserver_backup::report(run, outcome),
             RunBody::SqlServerVerify(outcome) => sqlserver_verify::report(run, outcome),
             RunBody::Flash(outcome) => flash::report(run, outcome),
+            RunBody::Qualify(outcome) => qualify::report(run, outcome),
         }
     }
 }

@@ -3,4 +3,5 @@
 pub mod comparison;
 pub mod max_rate;
 pub mod points;
+pub mod qualify;
 pub mod sweep;

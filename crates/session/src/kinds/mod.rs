@@ -10,6 +10,7 @@ mod load;
 mod matrix;
 mod max_rate;
 mod points;
+mod qualify;
 mod restore;
 mod sqlserver_backup;
 mod sqlserver_verify;
@@ -38,6 +39,7 @@ pub(crate) fn parts(run: &Run) -> Vec<Part> {
         RunBody::BackupDrill(outcome) => backup_drill::parts(outcome),
         RunBody::SqlServerBackup(outcome) => sqlserver_backup::parts(outcome),
         RunBody::SqlServerVerify(outcome) => sqlserver_verify::parts(outcome),
+        RunBody::Qualify(outcome) => qualify::parts(outcome),
         // Nothing was measured on a device.
         RunBody::Flash(_) => vec![Part::default()],
     }
@@ -50,11 +52,13 @@ pub(crate) fn failures(run: &Run) -> Vec<String> {
         // That the defaults are best is an answer, too.
         // A backup with wrong pages is a whole backup of a database that has them, which is a warning.
         // A simulation has no wrong answer.
+        // That a drive is not steady is an answer, unless it is required to be.
         RunBody::Load(_)
         | RunBody::Matrix(_)
         | RunBody::Backup(_)
         | RunBody::BackupTune(_)
-        | RunBody::Flash(_) => Vec::new(),
+        | RunBody::Flash(_)
+        | RunBody::Qualify(_) => Vec::new(),
         RunBody::Sweep(outcome) => sweep::failures(outcome),
         RunBody::MaxRate(outcome) => max_rate::failures(outcome),
         RunBody::Copy(outcome) => copy::failures(outcome),

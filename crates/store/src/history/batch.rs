@@ -96,57 +96,59 @@ impl Batch {
 
     /// The samples, without their warnings.
     pub fn to_samples(&self) -> Result<Vec<Sample>, BatchError> {
-        let count = self.samples.taken_utc.len();
-        let lengths = [
-            self.samples.clock_ns.len(),
-            self.samples.epoch.len(),
-            self.samples.uptime_s.len(),
-            self.samples.row_count.len(),
-        ];
-        if lengths.into_iter().any(|length| length != count) {
-            return Err(BatchError::Lengths);
-        }
-        let mut rows = self.to_rows()?.into_iter();
-        let mut samples = Vec::with_capacity(count);
-        for place in 0..count {
-            let epoch = self.samples.epoch[place] as usize;
-            let (epoch, clock) = self.epochs.get(epoch).ok_or(BatchError::Place)?;
-            let of_sample = self.samples.row_count[place] as usize;
-            let rows: Vec<Row> = rows.by_ref().take(of_sample).collect();
-            if rows.len() != of_sample {
-                return Err(BatchError::Lengths);
-            }
-            samples.push(Sample {
+        Ok(self.samples()?.collect())
+    }
+
+    /// The same, each made when it is asked for.
+    pub(crate) fn samples(&self) -> Result<impl ExactSizeIterator<Item = Sample> + '_, BatchError> {
+        self.check()?;
+        let mut next_row = 0;
+        Ok((0..self.samples.taken_utc.len()).map(move |place| {
+            let first = next_row;
+            next_row += self.samples.row_count[place] as usize;
+            let (epoch, clock) = &self.epochs[self.samples.epoch[place] as usize];
+            Sample {
                 taken: SampleTime {
                     utc: self.samples.taken_utc[place],
                     clock: clock.clone(),
                     clock_ns: self.samples.clock_ns[place],
                 },
                 epoch: Epoch { uptime_s: self.samples.uptime_s[place], ..epoch.clone() },
-                rows,
+                rows: (first..next_row).map(|row| self.row(row)).collect(),
                 warnings: Vec::new(),
-            });
-        }
-        if rows.next().is_some() { Err(BatchError::Lengths) } else { Ok(samples) }
+            }
+        }))
     }
 
-    fn to_rows(&self) -> Result<Vec<Row>, BatchError> {
+    /// Whether the columns fit together.
+    fn check(&self) -> Result<(), BatchError> {
+        let SampleColumns { taken_utc, clock_ns, epoch, uptime_s, row_count } = &self.samples;
         let RowColumns { series, age_ms, counters } = &self.rows;
-        let count = series.len();
-        if age_ms.len() != count || counters.values().any(|values| values.len() != count) {
-            return Err(BatchError::Lengths);
+        let lengths = [clock_ns.len(), epoch.len(), uptime_s.len(), row_count.len()];
+        let rows = row_count.iter().fold(0_u64, |sum, count| sum + u64::from(*count));
+        let fit = lengths.into_iter().all(|length| length == taken_utc.len())
+            && rows == series.len() as u64
+            && age_ms.len() == series.len()
+            && counters.values().all(|values| values.len() == series.len());
+        let are_there = |places: &[u32], count: usize| places.iter().all(|place| (*place as usize) < count);
+        if !fit {
+            Err(BatchError::Lengths)
+        } else if are_there(series, self.series.len()) && are_there(epoch, self.epochs.len()) {
+            Ok(())
+        } else {
+            Err(BatchError::Place)
         }
-        let row = |(place, series): (usize, &u32)| {
-            let subject = self.series.get(*series as usize).ok_or(BatchError::Place)?.clone();
-            let mut of_row = Counters::new();
-            for (counter, values) in counters {
-                if let Some(value) = values[place] {
-                    of_row.set(*counter, value);
-                }
+    }
+
+    fn row(&self, place: usize) -> Row {
+        let mut of_row = Counters::new();
+        for (counter, values) in &self.rows.counters {
+            if let Some(value) = values[place] {
+                of_row.set(*counter, value);
             }
-            Ok(Row { subject, counters: of_row, age_ms: age_ms[place] })
-        };
-        series.iter().enumerate().map(row).collect()
+        }
+        let subject = self.series[self.rows.series[place] as usize].clone();
+        Row { subject, counters: of_row, age_ms: self.rows.age_ms[place] }
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) fn run_all<H: History>(mut make: impl FnMut() -> H) {
     what_was_forgotten_does_not_come_back_with_its_batch(make());
     a_clock_that_jumps_by_centuries_is_no_interval_of_the_roll_ups(make());
     gaps_and_warnings_are_found_by_their_time(make());
+    the_number_of_a_sample_is_found_by_its_time(make());
     a_source_that_is_not_there_is_said_to_be_not_there(make());
     a_removed_source_leaves_nothing_behind_and_the_others_alone(make());
 }
@@ -349,6 +350,23 @@ fn a_clock_that_jumps_by_centuries_is_no_interval_of_the_roll_ups(mut history: i
     history.add_sample(source, jumped).unwrap();
     history.finish().unwrap();
     assert!(kept(&history, source).hours.is_empty());
+}
+
+fn the_number_of_a_sample_is_found_by_its_time(mut history: impl History) {
+    let id = history.source("s").unwrap().id;
+    assert_eq!(history.sample_before(id, start()).unwrap(), 0);
+    for minute in 0..5 {
+        history.add_sample(id, sample(minute)).unwrap();
+    }
+    let first_after = |number: u64| {
+        let batch = history.batch_after(id, number, 1).unwrap();
+        batch.map(|batch| batch.samples.taken_utc[0])
+    };
+    let at = |minute| history.sample_before(id, start() + minutes(minute)).unwrap();
+    assert_eq!(first_after(at(2)), Some(start() + minutes(3)));
+    assert_eq!(first_after(at(9)), None);
+    let early = history.sample_before(id, start() - minutes(9)).unwrap();
+    assert_eq!(first_after(early - 1), Some(start()), "all are later: the first one's");
 }
 
 fn gaps_and_warnings_are_found_by_their_time(mut history: impl History) {

@@ -70,9 +70,14 @@ impl CopyBody {
         }
     }
 
-    /// All of it, with the mark of its end.
-    pub(super) fn finish(mut self) -> Bytes {
+    /// What there is so far; what comes later follows it.
+    pub(super) fn take(&mut self) -> Bytes {
+        self.0.split().freeze()
+    }
+
+    /// The rest of it, with the mark of its end.
+    pub(super) fn end(&mut self) -> Bytes {
         self.0.put_i16(-1);
-        self.0.freeze()
+        self.take()
     }
 }

@@ -25,7 +25,6 @@ mod server;
 mod tests;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use iostall_connect::{Address, Secret};
 use iostall_measure::clock::utc_now;
@@ -119,7 +118,7 @@ impl PostgresHistory {
     fn finish_source(&mut self, source: SourceId) -> Result<(), StoreError> {
         self.in_one_transaction(
             |database| database.lock(source),
-            |database, _, chain| Ok(database.flush(chain)?),
+            |database, _, chain| Ok(database.finish(chain)?),
         )
     }
 }
@@ -140,7 +139,7 @@ impl History for PostgresHistory {
     fn add_step(&mut self, source: SourceId, step: &Step) -> Result<(), StoreError> {
         self.in_one_transaction(
             |database| database.lock(source),
-            |database, _, chain| database.write(chain, std::slice::from_ref(step), 0),
+            |database, _, chain| database.write_step(chain, step),
         )
     }
 
@@ -149,17 +148,14 @@ impl History for PostgresHistory {
     }
 
     fn append(&mut self, batch: &Batch) -> Result<Appended, StoreError> {
-        let whole = || Ok((batch.number()?, batch.to_samples()?));
-        let (number, samples) = whole().map_err(|source| StoreError::Batch { source })?;
-        let steps: Vec<Step> = samples.into_iter().map(|sample| Step::first(Arc::new(sample))).collect();
+        let number = batch.number().map_err(|source| StoreError::Batch { source })?;
         self.in_one_transaction(
             |database| database.lock_or_add(&batch.source),
             |database, locked, chain| {
                 if locked.appended >= number {
                     return Ok(Appended::AlreadyThere);
                 }
-                database.write(chain, &steps, number)?;
-                database.put_rest(chain, batch)?;
+                database.write(chain, batch, None)?;
                 Ok(Appended::Added)
             },
         )
@@ -177,6 +173,10 @@ impl History for PostgresHistory {
         samples_max: u32,
     ) -> Result<Option<Batch>, StoreError> {
         self.database.batch_of(self.database.number(source)?, sequence, samples_max)
+    }
+
+    fn sample_before(&self, source: SourceId, at: Timestamp) -> Result<u64, StoreError> {
+        Ok(self.database.sample_number_before(self.database.number(source)?, at)?.cast_unsigned())
     }
 
     fn finish(&mut self) -> Result<(), StoreError> {

@@ -41,10 +41,8 @@ impl Database {
         each: &mut dyn FnMut(Step),
     ) -> Result<(), StoreError> {
         let _snapshot = self.session.snapshot()?;
-        let number = |sql: &str, at: Timestamp| -> Result<i64, RepositoryError> {
-            self.column(&self.session.row(sql, &[&source.0, &utc_ns(at)])?, 0)
-        };
-        let (first, last) = (number(statements::SAMPLE_BEFORE, from)?, number(statements::SAMPLE_AFTER, to)?);
+        let first = self.sample_number_before(source, from)?;
+        let last = self.number_at(statements::SAMPLE_AFTER, source, to)?;
         let mut before: Option<Arc<Sample>> = None;
         self.each_sample(source, first, last, &mut |number, sample| {
             let sample = Arc::new(sample);
@@ -53,6 +51,19 @@ impl Database {
             }
             before = Some(sample);
         })
+    }
+
+    /// See [`History::sample_before`](crate::History::sample_before).
+    pub(super) fn sample_number_before(
+        &self,
+        source: SourceNumber,
+        at: Timestamp,
+    ) -> Result<i64, RepositoryError> {
+        self.number_at(statements::SAMPLE_BEFORE, source, at)
+    }
+
+    fn number_at(&self, sql: &str, source: SourceNumber, at: Timestamp) -> Result<i64, RepositoryError> {
+        self.column(&self.session.row(sql, &[&source.0, &utc_ns(at)])?, 0)
     }
 
     /// See [`History::last_sample`](crate::History::last_sample).

@@ -7,12 +7,13 @@ use jiff::Timestamp;
 use tokio_postgres::Row;
 
 use super::chain::Chain;
-use super::columns::{PEAKS, SourceNumber, UtcMicros, counters_from, with_all_counters};
+use super::columns::{
+    PEAKS, SourceNumber, UtcMicros, counter_columns, counters_from, in_set, with_all_counters,
+};
 use super::copy_format::CopyBody;
 use super::database::Database;
 use super::partitions::Partitioned;
 use super::statements;
-use crate::history::utc_ns;
 use crate::repository_error::RepositoryError;
 
 /// Roll-ups of one source and tier, by beginning and series.
@@ -24,56 +25,56 @@ const COLUMNS_BEFORE: usize = 6;
 const TUPLE_BYTES: usize = 500;
 
 impl Database {
-    /// Adds everything pending to the stored roll-ups, which then end at the newest sample of `chain`.
+    /// Adds everything pending to the stored roll-ups, which then end at the newest sample of `chain`: the row of its source must be
+    /// told.
     pub(super) fn flush(&self, chain: &mut Chain) -> Result<(), RepositoryError> {
         let hours = chain.pending.take(chain.last);
         let mut days = Rollups::new();
         for ((hour, series), rollup) in &hours {
             days.entry((Tier::Day.floor(*hour), *series)).or_default().merge(rollup);
         }
-        self.merge(chain.source, Tier::Hour, hours)?;
-        self.merge(chain.source, Tier::Day, days)?;
-        let at = chain.before.as_ref().map(|sample| utc_ns(sample.taken.utc));
-        self.session.execute(statements::MARK_ROLLED_UP, &[&chain.source.0, &chain.last, &at])?;
-        Ok(())
+        self.merge(chain.source, hours, days)
     }
 
-    /// Adds `rollups` to the stored ones of their hours or days.
+    /// Adds to the stored roll-ups, within the transaction: what it writes is sent with the next statement.
     pub(super) fn merge(
         &self,
         source: SourceNumber,
-        tier: Tier,
-        mut rollups: Rollups,
+        mut hours: Rollups,
+        mut days: Rollups,
     ) -> Result<(), RepositoryError> {
+        if hours.is_empty() && days.is_empty() {
+            return Ok(());
+        }
+        let of_hours = beginnings(&hours);
+        for beginning in &of_hours {
+            self.partitions.make_for(&self.session, Partitioned::Hours, beginning.timestamp())?;
+        }
+        let sql = with_all_counters(&statements::TAKE_ROLLUPS.replace("{peaks}", PEAKS));
+        for row in self.session.rows(&sql, &[&source.0, &of_hours, &beginnings(&days)])? {
+            let (beginning, series, stored) = self.rollup(&row)?;
+            let is_day = self.column(&row, COLUMNS_BEFORE + Peak::ALL.len() + Counter::COUNT)?;
+            let rollups = if is_day { &mut days } else { &mut hours };
+            let sum = rollups.entry((beginning.timestamp(), series)).or_default();
+            let more = std::mem::replace(sum, stored);
+            sum.merge(&more);
+        }
+        self.put_all(source, Tier::Hour, &hours)?;
+        self.put_all(source, Tier::Day, &days)
+    }
+
+    fn put_all(&self, source: SourceNumber, tier: Tier, rollups: &Rollups) -> Result<(), RepositoryError> {
         if rollups.is_empty() {
             return Ok(());
         }
-        let beginnings: BTreeSet<Timestamp> = rollups.keys().map(|(beginning, _)| *beginning).collect();
-        if tier == Tier::Hour {
-            for beginning in &beginnings {
-                self.partitions.make_for(&self.session, Partitioned::Hours, *beginning)?;
-            }
-        }
-        let beginnings: Vec<UtcMicros> = beginnings.into_iter().map(UtcMicros::of).collect();
-        let (mut found_at, mut found_of) = (Vec::new(), Vec::new());
-        for row in self.session.rows(&of_tier(statements::FIND_ROLLUPS, tier), &[&source.0, &beginnings])? {
-            let (beginning, series, mut stored) = self.rollup(&row)?;
-            if let Some(sum) = rollups.get_mut(&(beginning.timestamp(), series)) {
-                stored.merge(sum);
-                *sum = stored;
-                found_at.push(beginning);
-                found_of.push(series.cast_signed());
-            }
-        }
-        if !found_at.is_empty() {
-            let sql = of_tier(statements::DELETE_FOUND_ROLLUPS, tier);
-            self.session.execute(&sql, &[&source.0, &found_at, &found_of])?;
-        }
+        let present = rollups.values().fold(0, |present, rollup| present | rollup.totals.amounts.present());
         let mut body = CopyBody::new(rollups.len() * TUPLE_BYTES);
-        for ((beginning, series), rollup) in &rollups {
-            put(&mut body, source, UtcMicros::of(*beginning), *series, rollup);
+        for ((beginning, series), rollup) in rollups {
+            put(&mut body, source, UtcMicros::of(*beginning), *series, rollup, present);
         }
-        self.session.copy_in(&of_tier(statements::COPY_ROLLUPS, tier), body.finish())
+        let sql = in_table(statements::COPY_ROLLUPS, tier);
+        let sql = sql.replace("{peaks}", PEAKS).replace("{counters}", &counter_columns(present));
+        self.session.copy_in_later(&sql, body.end())
     }
 
     /// Deletes those of `source` that begin in the window.
@@ -84,7 +85,7 @@ impl Database {
         from: Timestamp,
         to: Timestamp,
     ) -> Result<(), RepositoryError> {
-        let sql = of_tier(statements::DELETE_ROLLUPS, tier);
+        let sql = in_table(statements::DELETE_ROLLUPS, tier);
         self.session.execute(&sql, &[&source.0, &UtcMicros::of(from), &UtcMicros::of(to)]).map(drop)
     }
 
@@ -96,7 +97,8 @@ impl Database {
         from: Timestamp,
         to: Timestamp,
     ) -> Result<Vec<(Timestamp, u32, Rollup)>, RepositoryError> {
-        let sql = of_tier(statements::LIST_ROLLUPS, tier);
+        let sql = in_table(statements::LIST_ROLLUPS, tier).replace("{peaks}", PEAKS);
+        let sql = with_all_counters(&sql);
         let rows = self.session.rows(&sql, &[&source.0, &UtcMicros::of(from), &UtcMicros::of(to)])?;
         let read = |row: &Row| {
             let (beginning, series, rollup) = self.rollup(row)?;
@@ -127,17 +129,30 @@ impl Database {
     }
 }
 
-/// `sql` with the table and the columns of `tier`.
-fn of_tier(sql: &str, tier: Tier) -> String {
+fn beginnings(rollups: &Rollups) -> Vec<UtcMicros> {
+    let beginnings: BTreeSet<Timestamp> = rollups.keys().map(|(beginning, _)| *beginning).collect();
+    beginnings.into_iter().map(UtcMicros::of).collect()
+}
+
+/// `sql` with the table of `tier`.
+fn in_table(sql: &str, tier: Tier) -> String {
     let table = match tier {
         Tier::Hour => Partitioned::Hours.table(),
         Tier::Day => "rollup_day",
     };
-    with_all_counters(&sql.replace("{table}", table).replace("{peaks}", PEAKS))
+    sql.replace("{table}", table)
 }
 
-fn put(body: &mut CopyBody, source: SourceNumber, beginning: UtcMicros, series: u32, rollup: &Rollup) {
-    body.tuple(COLUMNS_BEFORE + 1 + Peak::ALL.len() + Counter::COUNT);
+/// With the counters in `present`.
+fn put(
+    body: &mut CopyBody,
+    source: SourceNumber,
+    beginning: UtcMicros,
+    series: u32,
+    rollup: &Rollup,
+    present: u64,
+) {
+    body.tuple(COLUMNS_BEFORE + 1 + Peak::ALL.len() + in_set(present).count());
     body.bigint(beginning.0);
     body.integer(source.0);
     body.integer(series.cast_signed());
@@ -148,7 +163,7 @@ fn put(body: &mut CopyBody, source: SourceNumber, beginning: UtcMicros, series: 
     for peak in rollup.peaks {
         body.double(peak);
     }
-    for counter in Counter::ALL {
+    for counter in in_set(present) {
         body.bits(rollup.totals.amounts.get(counter));
     }
 }

@@ -1,15 +1,19 @@
 //! One connection to the database of a repository, and transactions on it.
 //!
 //! The driver is asynchronous; every call here waits for it. A statement never stays open between two calls, so that whoever reads
-//! may ask again before all is read.
+//! may ask again before all is read. What is said not to be waited for is sent together with the next statement that is.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::SinkExt as _;
+use futures_util::future::join;
 use iostall_connect::postgres::{Login, explain};
 use iostall_connect::{Address, Engine, Secret, SourceError};
 use tokio::runtime::Runtime;
@@ -28,12 +32,22 @@ const PIECE_BYTES: usize = 1 << 20;
 
 /// Values of a statement.
 pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+/// The same of one that is sent later.
+pub(super) type OwnValues = Vec<Box<dyn ToSql + Sync + Send>>;
+
+/// What is sent with the next statement, and before it.
+enum Queued {
+    Run(&'static str),
+    Execute(Statement, OwnValues),
+    Copy(Statement, Bytes),
+}
 
 /// See the module.
 pub(super) struct Session {
     // Dropped first: the connection ends while its runtime is still there.
     client: RefCell<Option<Arc<Client>>>,
     statements: RefCell<HashMap<String, Statement>>,
+    queue: RefCell<Vec<Queued>>,
     is_in_transaction: Cell<bool>,
     login: Login,
     runtime: Runtime,
@@ -48,6 +62,7 @@ impl Session {
         Ok(Self {
             client: RefCell::new(None),
             statements: RefCell::default(),
+            queue: RefCell::default(),
             is_in_transaction: Cell::new(false),
             login: Login::to_write(address, password, STATEMENT_LIMIT)?,
             runtime: iostall_connect::runtime(address)?,
@@ -83,17 +98,28 @@ impl Session {
         self.wait(action, client.batch_execute(sql))
     }
 
-    /// Fills a table from `body`, which is in the binary form.
-    pub(super) fn copy_in(&self, sql: &str, mut body: Bytes) -> Result<(), RepositoryError> {
+    /// Runs `sql` within the transaction, with the next statement that is waited for: whoever waits for that one gets its error.
+    pub(super) fn execute_later(&self, sql: &str, values: OwnValues) -> Result<(), RepositoryError> {
+        let (_, statement) = self.prepared(sql)?;
+        self.queue.borrow_mut().push(Queued::Execute(statement, values));
+        Ok(())
+    }
+
+    /// The same of a COPY into a table from `body`, which is in the binary form.
+    pub(super) fn copy_in_later(&self, sql: &str, body: Bytes) -> Result<(), RepositoryError> {
+        let (_, statement) = self.prepared(sql)?;
+        self.queue.borrow_mut().push(Queued::Copy(statement, body));
+        Ok(())
+    }
+
+    /// Fills a table from pieces in the binary form. A piece is made while the server takes in those before it.
+    pub(super) fn copy_in(
+        &self,
+        sql: &str,
+        pieces: impl Iterator<Item = Bytes>,
+    ) -> Result<(), RepositoryError> {
         let (client, statement) = self.prepared(sql)?;
-        let copied = async {
-            let mut sink = Box::pin(client.copy_in(&statement).await?);
-            while !body.is_empty() {
-                sink.send(body.split_to(body.len().min(PIECE_BYTES))).await?;
-            }
-            sink.as_mut().finish().await.map(drop)
-        };
-        self.wait("write to", copied)
+        self.wait("write to", copied(&client, statement, pieces))
     }
 
     /// Begins a transaction that writes.
@@ -109,9 +135,10 @@ impl Session {
         self.begin_as(statements::BEGIN_SNAPSHOT).map(Some)
     }
 
-    fn begin_as(&self, sql: &str) -> Result<Transaction<'_>, RepositoryError> {
-        self.run("write to", sql)?;
+    fn begin_as(&self, sql: &'static str) -> Result<Transaction<'_>, RepositoryError> {
+        self.client()?;
         self.is_in_transaction.set(true);
+        self.queue.replace(vec![Queued::Run(sql)]);
         Ok(Transaction(self))
     }
 
@@ -158,8 +185,15 @@ impl Session {
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, RepositoryError> {
         let limit = STATEMENT_LIMIT + GRACE;
-        if let Ok(answer) = self.runtime.block_on(async { tokio::time::timeout(limit, work).await }) {
-            return answer.map_err(|error| self.refused(action, &error));
+        let client = self.client.borrow().clone();
+        let queued = client.iter().flat_map(|client| {
+            self.queue.take().into_iter().map(|queued| Box::pin(sent(client, queued)) as Request<'_>)
+        });
+        let queued = in_order(queued.collect());
+        let all = async { tokio::time::timeout(limit, join(queued, work)).await };
+        if let Ok((before, answer)) = self.runtime.block_on(all) {
+            // What came before has the reason why all that follows was refused.
+            return before.and(answer).map_err(|error| self.refused(action, &error));
         }
         // What it would still answer is not for the next statement.
         self.client.borrow_mut().take();
@@ -184,6 +218,51 @@ impl Session {
     }
 }
 
+/// A statement that is on its way.
+type Request<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
+
+async fn sent(client: &Client, queued: Queued) -> Result<(), Error> {
+    match queued {
+        Queued::Run(sql) => client.batch_execute(sql).await,
+        Queued::Execute(statement, values) => client.execute_raw(&statement, values).await.map(drop),
+        Queued::Copy(statement, body) => copied(client, statement, std::iter::once(body)).await,
+    }
+}
+
+async fn copied(
+    client: &Client,
+    statement: Statement,
+    pieces: impl Iterator<Item = Bytes>,
+) -> Result<(), Error> {
+    let mut sink = Box::pin(client.copy_in(&statement).await?);
+    for mut piece in pieces {
+        while !piece.is_empty() {
+            sink.send(piece.split_to(piece.len().min(PIECE_BYTES))).await?;
+        }
+        // The connection writes it before the next one is made.
+        tokio::task::yield_now().await;
+    }
+    sink.as_mut().finish().await.map(drop)
+}
+
+/// Sends all without waiting for answers in between, in this order; the first error. The driver sends a statement when it is first
+/// asked for the answer.
+async fn in_order(mut requests: Vec<Request<'_>>) -> Result<(), Error> {
+    let mut outcome = Ok(());
+    poll_fn(|context| {
+        requests.retain_mut(|request| match request.as_mut().poll(context) {
+            Poll::Pending => true,
+            Poll::Ready(done) => {
+                outcome = std::mem::replace(&mut outcome, Ok(())).and(done);
+                false
+            }
+        });
+        if requests.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    outcome
+}
+
 /// A transaction, rolled back unless it is committed.
 pub(super) struct Transaction<'a>(&'a Session);
 
@@ -198,6 +277,7 @@ impl Transaction<'_> {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
+        self.0.queue.take();
         if self.0.is_in_transaction.replace(false) && self.0.run("write to", statements::ROLLBACK).is_err() {
             // The server rolls back whatever it has of a session that has ended.
             self.0.client.borrow_mut().take();

@@ -1,21 +1,23 @@
 //! Writes samples and their roll-ups.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use iostall_model::{Epoch, Gap, Sample, Step, Subject, Tier, delta};
+use iostall_model::{Change, Counter, Epoch, Gap, Sample, Step, Subject, Tier, delta};
+use jiff::Timestamp;
 
 use super::chain::Chain;
-use super::columns::{SourceNumber, UtcMicros, counter_columns, in_set, storable};
+use super::columns::{SourceNumber, UtcMicros, counter_columns, storable};
 use super::copy_format::CopyBody;
 use super::database::Database;
 use super::partitions::Partitioned;
-use super::session::Values;
+use super::session::{OwnValues, Values};
 use super::sources::Locked;
 use super::statements;
 use crate::error::StoreError;
 use crate::history::{
-    Batch, ImportMark, Pending, SeenWarning, SeriesId, changes_since, company, from_utc_ns, utc_ns,
+    Batch, ImportMark, SeenWarning, SeriesId, Source, changes_since, company, from_utc_ns, utc_ns,
 };
 use crate::identity::derived_id;
 use crate::repository_error::RepositoryError;
@@ -45,7 +47,6 @@ impl Database {
     /// Reads what is in the database beyond the end of `chain`.
     fn follow(&self, chain: &mut Chain) -> Result<(), StoreError> {
         chain.series = self.series(chain.source)?;
-        chain.numbers.clear();
         let from = chain.last;
         let Chain { source, pending, series, before, .. } = chain;
         self.each_sample(*source, from, i64::MAX, &mut |number, sample| {
@@ -58,43 +59,101 @@ impl Database {
         })
     }
 
-    /// Adds samples to the end of `chain`, and the roll-ups of the hours that they close. `appended` is the number of their batch;
-    /// 0 if they are not of one.
-    pub(super) fn write(&self, chain: &mut Chain, steps: &[Step], appended: i64) -> Result<(), StoreError> {
-        let stored = self.put_series(chain, steps)?;
-        let mut out = Outgoing::of(chain.source, steps);
-        let mut closes = false;
-        for step in steps {
-            let sample = &*step.sample;
-            if chain.before.as_ref().is_some_and(|last| company::is_redundant(last, step)) {
-                continue;
-            }
-            let missing = || self.session.damaged("a series that was stored is not there");
-            let numbers = chain.numbers_of(sample, &stored).ok_or_else(missing)?;
-            let epoch = self.epoch(chain, sample)?;
-            chain.last += 1;
-            out.add(chain.last, epoch, sample, &numbers);
-            for warning in &sample.warnings {
-                let at = sample.taken.utc;
-                let seen = SeenWarning { warning: warning.clone(), first: at, last: at };
-                self.put_warning(chain, &seen)?;
-            }
-            closes |= absorb(&mut chain.pending, chain.before.as_deref(), step, &numbers);
-            chain.numbers = numbers;
-            chain.before = Some(Arc::clone(&step.sample));
+    /// Adds the sample of `step` to the end of `chain`, unless another collector was there first.
+    pub(super) fn write_step(&self, chain: &mut Chain, step: &Step) -> Result<(), StoreError> {
+        if chain.before.as_ref().is_some_and(|last| company::is_redundant(last, step)) {
+            return Ok(());
         }
-        let last_utc_ns = out.last_utc_ns;
-        self.put(out)?;
+        let changes = chain.before.as_ref().map(|before| changes_since(before, step));
+        let source = Source { id: chain.id, store: self.id, name: String::new() };
+        self.write(chain, &Batch::of(source, 0, [&*step.sample]), changes)
+    }
+
+    /// Adds a batch to the end of `chain`, and the roll-ups of the hours that it closes. `changes` are those of its first sample, where
+    /// they are known. Some of it is sent with the next statement.
+    pub(super) fn write(
+        &self,
+        chain: &mut Chain,
+        batch: &Batch,
+        changes: Option<Cow<'_, [Change]>>,
+    ) -> Result<(), StoreError> {
+        let samples = batch.samples().map_err(|source| StoreError::Batch { source })?;
+        let series = self.put_series(chain, &batch.series)?;
+        let epochs: Vec<i32> =
+            batch.epochs.iter().map(|epoch| self.epoch(chain, epoch)).collect::<Result<_, _>>()?;
+        self.make_days(&batch.samples.taken_utc)?;
+        let before = chain.last;
+        let closes = self.put_rows(chain, batch, samples, &series, changes)?;
         if closes {
             self.flush(chain)?;
         }
-        let values: Values<'_> = &[&chain.source.0, &chain.last, &last_utc_ns, &appended];
-        self.session.execute(statements::MARK_ADDED, values)?;
+        let rolled_up = closes.then_some(chain.last);
+        let values = sample_values(chain, batch, &epochs, before, rolled_up);
+        self.session.execute_later(statements::ADD_SAMPLES, values)?;
+        Ok(self.put_rest(chain, batch)?)
+    }
+
+    /// Makes the partitions of samples that are missing.
+    fn make_days(&self, taken: &[Timestamp]) -> Result<(), RepositoryError> {
+        let days: BTreeSet<Timestamp> =
+            taken.iter().map(|at| Tier::Day.floor(from_utc_ns(utc_ns(*at)))).collect();
+        for day in days {
+            for table in [Partitioned::Samples, Partitioned::Rows] {
+                self.partitions.make_for(&self.session, table, day)?;
+            }
+        }
         Ok(())
     }
 
+    /// Stores the rows of `samples`, and adds their changes to what is pending; returns whether they close an hour. A sample is taken
+    /// from its batch, encoded and compared while the server takes in the one before.
+    fn put_rows(
+        &self,
+        chain: &mut Chain,
+        batch: &Batch,
+        samples: impl ExactSizeIterator<Item = Sample>,
+        series: &[u32],
+        mut changes: Option<Cow<'_, [Change]>>,
+    ) -> Result<bool, RepositoryError> {
+        let (mut closes, mut left, mut next_row) = (false, samples.len(), 0);
+        let mut body = RowBody::of(chain.source, batch);
+        let Chain { pending, before, last, .. } = chain;
+        let mut pieces = samples.map(|sample| {
+            let first = next_row;
+            next_row += sample.rows.len();
+            let of_rows: Vec<u32> =
+                batch.rows.series[first..next_row].iter().map(|place| series[*place as usize]).collect();
+            *last += 1;
+            body.add(*last, &sample, &of_rows);
+            if let Some(before) = before.as_deref() {
+                let changes = changes.take().unwrap_or_else(|| delta::compare(before, &sample).into());
+                pending.absorb(&sample, &changes, |place, _| of_rows.get(place).copied());
+            }
+            closes |= pending.closes(sample.taken.utc);
+            *before = Some(Arc::new(sample));
+            left -= 1;
+            if left == 0 { body.body.end() } else { body.body.take() }
+        });
+        let sql = statements::COPY_ROWS.replace("{counters}", &counter_columns(present(batch)));
+        match pieces.len() {
+            0 => {}
+            // The next statement need not wait for so little.
+            1 => pieces.try_for_each(|piece| self.session.copy_in_later(&sql, piece))?,
+            _ => self.session.copy_in(&sql, pieces)?,
+        }
+        Ok(closes)
+    }
+
+    /// Writes the roll-ups of everything so far.
+    pub(super) fn finish(&self, chain: &mut Chain) -> Result<(), RepositoryError> {
+        self.flush(chain)?;
+        let at = chain.before.as_ref().map(|sample| utc_ns(sample.taken.utc));
+        let values: OwnValues = vec![Box::new(chain.source.0), Box::new(chain.last), Box::new(at)];
+        self.session.execute_later(statements::MARK_ROLLED_UP, values)
+    }
+
     /// What a batch has besides samples.
-    pub(super) fn put_rest(&self, chain: &Chain, batch: &Batch) -> Result<(), RepositoryError> {
+    fn put_rest(&self, chain: &Chain, batch: &Batch) -> Result<(), RepositoryError> {
         for warning in &batch.warnings {
             self.put_warning(chain, warning)?;
         }
@@ -114,8 +173,15 @@ impl Database {
         let id = derived_id(chain.id, &["warning", &seen.warning.message]).to_string();
         let document = serde_json::to_string(&seen.warning).unwrap_or_default();
         let (message, first, last) = (storable(&seen.warning.message), utc_ns(seen.first), utc_ns(seen.last));
-        let values: Values<'_> = &[&id, &chain.source.0, &message.as_ref(), &document, &first, &last];
-        self.session.execute(statements::PUT_WARNING, values).map(drop)
+        let values: OwnValues = vec![
+            Box::new(id),
+            Box::new(chain.source.0),
+            Box::new(message.into_owned()),
+            Box::new(document),
+            Box::new(first),
+            Box::new(last),
+        ];
+        self.session.execute_later(statements::PUT_WARNING, values)
     }
 
     fn put_import(&self, source: SourceNumber, mark: &ImportMark) -> Result<(), RepositoryError> {
@@ -123,27 +189,34 @@ impl Database {
         self.session.execute(statements::PUT_IMPORT, &[&source.0, &mark.sample, &taken]).map(drop)
     }
 
-    /// Stores the subjects that are new or have a new name, all at once; returns their numbers.
-    fn put_series(
-        &self,
-        chain: &mut Chain,
-        steps: &[Step],
-    ) -> Result<HashMap<SeriesId, u32>, RepositoryError> {
-        let mut seen: HashSet<&Subject> = HashSet::new();
-        // Numbered in the order in which they come, in which a sample's rows are read again.
-        let (mut given, mut places): (Vec<(SeriesId, &Subject)>, HashMap<SeriesId, usize>) =
-            Default::default();
-        for row in steps.iter().flat_map(|step| &step.sample.rows) {
-            if seen.insert(&row.subject) && chain.series.number(&row.subject).is_none() {
-                let id = SeriesId::of(chain.id, &row.subject);
-                let place = *places.entry(id).or_insert(given.len());
-                // Of two names of one series the later one counts.
-                match given.get_mut(place) {
-                    Some(known) => known.1 = &row.subject,
-                    None => given.push((id, &row.subject)),
-                }
+    /// Stores the subjects that are new or have a new name, all at once; returns the numbers of all.
+    fn put_series(&self, chain: &mut Chain, subjects: &[Subject]) -> Result<Vec<u32>, RepositoryError> {
+        let mut given: Vec<(SeriesId, &Subject)> = Vec::new();
+        let mut places: HashMap<SeriesId, usize> = HashMap::new();
+        for subject in subjects.iter().filter(|subject| chain.series.number(subject).is_none()) {
+            let id = SeriesId::of(chain.id, subject);
+            let place = *places.entry(id).or_insert(given.len());
+            // Of two names of one series the later one counts.
+            match given.get_mut(place) {
+                Some(known) => known.1 = subject,
+                None => given.push((id, subject)),
             }
         }
+        let known: Vec<Option<u32>> = subjects.iter().map(|subject| chain.series.number(subject)).collect();
+        let stored = self.put_given(chain, &given)?;
+        let number = |(subject, known): (&Subject, Option<u32>)| {
+            // One that was there may have another name since, and its number all the same.
+            known.or_else(|| stored.get(&SeriesId::of(chain.id, subject)).copied())
+        };
+        let numbers: Option<Vec<u32>> = subjects.iter().zip(known).map(number).collect();
+        numbers.ok_or_else(|| self.session.damaged("a series that was stored is not there"))
+    }
+
+    fn put_given(
+        &self,
+        chain: &mut Chain,
+        given: &[(SeriesId, &Subject)],
+    ) -> Result<HashMap<SeriesId, u32>, RepositoryError> {
         if given.is_empty() {
             return Ok(HashMap::new());
         }
@@ -170,104 +243,103 @@ impl Database {
         let mut stored = HashMap::new();
         for (id, subject) in given {
             let Some(number) = numbers.get(&id.to_string()) else { continue };
-            chain.series.put(number.cast_unsigned(), subject.clone());
-            stored.insert(id, number.cast_unsigned());
+            chain.series.put(number.cast_unsigned(), (*subject).clone());
+            stored.insert(*id, number.cast_unsigned());
         }
         Ok(stored)
     }
 
-    /// The number of the epoch of `sample`, which is nearly always that of the sample before.
-    fn epoch(&self, chain: &mut Chain, sample: &Sample) -> Result<i32, RepositoryError> {
+    /// The number of an epoch and its clock, which are nearly always those of the sample before.
+    fn epoch(&self, chain: &mut Chain, given: &(Epoch, String)) -> Result<i32, RepositoryError> {
         // The uptime changes with every sample and is stored with it.
-        let lasting = Epoch { uptime_s: None, ..sample.epoch.clone() };
+        let lasting = Epoch { uptime_s: None, ..given.0.clone() };
         if let Some((known, clock, number)) = &chain.epoch
             && *known == lasting
-            && *clock == sample.taken.clock
+            && *clock == given.1
         {
             return Ok(*number);
         }
         let document =
             serde_json::to_string(&lasting).map_err(|error| self.session.damaged(error.to_string()))?;
-        let id = derived_id(chain.id, &["epoch", &document, &sample.taken.clock]).to_string();
-        let clock = storable(&sample.taken.clock);
+        let id = derived_id(chain.id, &["epoch", &document, &given.1]).to_string();
+        let clock = storable(&given.1);
         let values: Values<'_> = &[&id, &chain.source.0, &document, &clock.as_ref()];
         let number = self.column(&self.session.row(statements::PUT_EPOCH, values)?, 0)?;
-        chain.epoch = Some((lasting, sample.taken.clock.clone(), number));
+        chain.epoch = Some((lasting, given.1.clone(), number));
         Ok(number)
     }
-
-    fn put(&self, out: Outgoing) -> Result<(), RepositoryError> {
-        for day_utc_ns in out.days_utc_ns {
-            for table in [Partitioned::Samples, Partitioned::Rows] {
-                self.partitions.make_for(&self.session, table, from_utc_ns(day_utc_ns))?;
-            }
-        }
-        self.session.copy_in(statements::COPY_SAMPLES, out.samples.finish())?;
-        let sql = statements::COPY_ROWS.replace("{counters}", &counter_columns(out.present));
-        self.session.copy_in(&sql, out.rows.finish())
-    }
 }
 
-/// Adds the changes of `step` to the pending roll-ups; returns whether it closes an hour.
-fn absorb(pending: &mut Pending, before: Option<&Sample>, step: &Step, numbers: &[u32]) -> bool {
-    if let Some(before) = before {
-        let changes = changes_since(before, step);
-        pending.absorb(&step.sample, &changes, |place, _| numbers.get(place).copied());
-    }
-    pending.closes(step.sample.taken.utc)
+/// The counters that some row has.
+fn present(batch: &Batch) -> u64 {
+    batch.rows.counters.keys().fold(0, |present, counter| present | 1 << (*counter as u8))
 }
 
-/// Samples on their way into the tables.
-struct Outgoing {
+/// Columns of samples, the first of which follows the one numbered `before`, and what they change in the row of their source.
+fn sample_values(
+    chain: &Chain,
+    batch: &Batch,
+    epochs: &[i32],
+    before: i64,
+    rolled_up: Option<i64>,
+) -> OwnValues {
+    let columns = &batch.samples;
+    let taken_utc_ns: Vec<i64> = columns.taken_utc.iter().map(|at| utc_ns(*at)).collect();
+    let taken: Vec<UtcMicros> = taken_utc_ns.iter().copied().map(UtcMicros::of_utc_ns).collect();
+    let numbers: Vec<i64> = (before + 1..=chain.last).collect();
+    let clocks: Vec<i64> = columns.clock_ns.iter().map(|ns| ns.cast_signed()).collect();
+    let uptimes: Vec<Option<i64>> = columns.uptime_s.iter().map(|s| s.map(u64::cast_signed)).collect();
+    let epochs: Vec<i32> = columns.epoch.iter().map(|place| epochs[*place as usize]).collect();
+    let row_counts: Vec<i32> =
+        columns.row_count.iter().map(|count| i32::try_from(*count).unwrap_or(i32::MAX)).collect();
+    let (first_to_last, rolled_up_utc_ns) =
+        (taken_utc_ns.iter().copied().max(), taken_utc_ns.last().copied());
+    let appended = i64::try_from(batch.sequence).unwrap_or(0);
+    vec![
+        Box::new(chain.source.0),
+        Box::new(taken),
+        Box::new(taken_utc_ns),
+        Box::new(numbers),
+        Box::new(clocks),
+        Box::new(uptimes),
+        Box::new(epochs),
+        Box::new(row_counts),
+        Box::new(chain.last),
+        Box::new(first_to_last),
+        Box::new(appended),
+        Box::new(rolled_up),
+        Box::new(rolled_up_utc_ns.filter(|_| rolled_up.is_some())),
+    ]
+}
+
+/// Rows of samples on their way into their table.
+struct RowBody {
     source: SourceNumber,
-    /// The counters that some row has.
-    present: u64,
-    samples: CopyBody,
-    rows: CopyBody,
-    /// A time in each of their days.
-    days_utc_ns: BTreeSet<i64>,
-    last_utc_ns: Option<i64>,
+    /// The counters that have a column.
+    counters: Vec<Counter>,
+    body: CopyBody,
 }
 
-impl Outgoing {
-    /// None yet of `steps`.
-    fn of(source: SourceNumber, steps: &[Step]) -> Self {
-        let rows = || steps.iter().flat_map(|step| &step.sample.rows);
-        let present = rows().fold(0, |present, row| present | row.counters.present());
-        let values = in_set(present).count() + ROW_COLUMNS;
-        Self {
-            source,
-            present,
-            samples: CopyBody::new(steps.len() * 8 * VALUE_BYTES),
-            rows: CopyBody::new(rows().count() * values * VALUE_BYTES),
-            days_utc_ns: BTreeSet::new(),
-            last_utc_ns: None,
-        }
+impl RowBody {
+    /// None yet of those in `batch`.
+    fn of(source: SourceNumber, batch: &Batch) -> Self {
+        let counters: Vec<Counter> = batch.rows.counters.keys().copied().collect();
+        let body =
+            CopyBody::new(batch.rows.series.len() * ((ROW_COLUMNS + counters.len()) * VALUE_BYTES + 2));
+        Self { source, counters, body }
     }
 
-    fn add(&mut self, number: i64, epoch: i32, sample: &Sample, numbers: &[u32]) {
-        let taken_utc_ns = utc_ns(sample.taken.utc);
-        let taken = UtcMicros::of_utc_ns(taken_utc_ns);
-        self.days_utc_ns.insert(utc_ns(Tier::Day.floor(from_utc_ns(taken_utc_ns))));
-        self.last_utc_ns = self.last_utc_ns.max(Some(taken_utc_ns));
-        self.samples.tuple(8);
-        self.samples.bigint(taken.0);
-        self.samples.bigint(taken_utc_ns);
-        self.samples.bigint(number);
-        self.samples.bigint(sample.taken.clock_ns.cast_signed());
-        self.samples.bits(sample.epoch.uptime_s);
-        self.samples.integer(self.source.0);
-        self.samples.integer(epoch);
-        self.samples.integer(i32::try_from(sample.rows.len()).unwrap_or(i32::MAX));
-        for (row, series) in sample.rows.iter().zip(numbers) {
-            self.rows.tuple(ROW_COLUMNS + in_set(self.present).count());
-            self.rows.bigint(taken.0);
-            self.rows.bigint(number);
-            self.rows.bits(row.age_ms);
-            self.rows.integer(self.source.0);
-            self.rows.integer(series.cast_signed());
-            for counter in in_set(self.present) {
-                self.rows.bits(row.counters.get(counter));
+    fn add(&mut self, number: i64, sample: &Sample, series: &[u32]) {
+        let taken = UtcMicros::of_utc_ns(utc_ns(sample.taken.utc));
+        for (row, series) in sample.rows.iter().zip(series) {
+            self.body.tuple(ROW_COLUMNS + self.counters.len());
+            self.body.bigint(taken.0);
+            self.body.bigint(number);
+            self.body.bits(row.age_ms);
+            self.body.integer(self.source.0);
+            self.body.integer(series.cast_signed());
+            for counter in &self.counters {
+                self.body.bits(row.counters.get(*counter));
             }
         }
     }

@@ -4,6 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use iostall_engine::files::{path_bytes, path_from_bytes};
 use iostall_model::backup::SetId;
 use iostall_remote::Object;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,18 @@ pub(super) struct UploadNote {
     pub(super) set: SetId,
     /// Addresses of the objects that they become.
     pub(super) objects: Vec<PathBuf>,
+}
+
+/// What a stripe is called, in a store that renames it when it is complete, until then. A note has a name like it.
+pub(super) fn unfinished_path(target: &Path, set: SetId) -> PathBuf {
+    let name = path_bytes(Path::new(target.file_name().unwrap_or_default()));
+    let end = format!(".{set}.upload.partial");
+    target.with_file_name(path_from_bytes([&b"."[..], name, end.as_bytes()].concat()))
+}
+
+/// Whether an upload of this name is one of those that become these objects of a set.
+pub(super) fn is_named(set: SetId, objects: &[PathBuf], upload: &Path) -> bool {
+    objects.iter().any(|object| object == upload || unfinished_path(object, set) == upload)
 }
 
 impl UploadNote {

@@ -25,6 +25,9 @@ pub(super) const HELD_UP: (&str, &str) = (
 pub(super) const SLEPT: (&str, &str) =
     ("this machine slept, or its clock was set forward", "let a time service adjust the clock gradually");
 
+/// A first tick that is farther away is not waited for: a wrong address is noticed at once, not in an hour.
+const FIRST_WAIT_NS_MAX: u64 = 60_000_000_000;
+
 /// An upcoming tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Due {
@@ -70,8 +73,10 @@ impl Ticker {
 
     /// The next tick; `None` after the last one.
     pub(crate) fn next(&self, now: Now) -> Option<Due> {
-        let last = self.last.as_ref();
-        let at_ns = next_tick_ns(utc_ns(now.utc), self.interval_ns(), last.map(|last| last.due_ns));
+        let (last, now_ns) = (self.last.as_ref(), utc_ns(now.utc));
+        let tick_ns = next_tick_ns(now_ns, self.interval_ns(), last.map(|last| last.due_ns));
+        let is_at_once = last.is_none() && tick_ns - now_ns > FIRST_WAIT_NS_MAX;
+        let at_ns = if is_at_once { now_ns } else { tick_ns };
         let awake_ns = last.map_or(0, |last| now.clock_ns.saturating_sub(last.began_ns));
         let is_over = self.options.until.is_some_and(|until| timestamp(at_ns) > until);
         (!is_over).then_some(Due { at_ns, awake_ns })
@@ -83,7 +88,8 @@ impl Ticker {
         let began_ns = clock.now().clock_ns;
         let event = self.read(timestamp(due.at_ns), clock);
         let was_slow = clock.now().clock_ns.saturating_sub(began_ns) >= self.interval_ns();
-        self.last = Some(Last { due_ns: due.at_ns, began_ns, was_slow });
+        let due_ns = due.at_ns - due.at_ns % self.interval_ns();
+        self.last = Some(Last { due_ns, began_ns, was_slow });
         event
     }
 
@@ -186,6 +192,27 @@ mod tests {
             let (source_name, user) = ("x".to_owned(), "mon".to_owned());
             Err(SourceError::Login { source_name, user, reason: "wrong password".into() })
         }
+    }
+
+    /// A drive that is asked every hour: `collect run --duration 3s` of a wrong place ended without a word.
+    #[test]
+    fn a_source_with_a_long_interval_is_read_at_once_and_then_at_whole_intervals() {
+        let options = |seconds| SamplerOptions {
+            interval: Duration::from_secs(seconds),
+            until: None,
+            filter: Filter::default(),
+        };
+        let start: Timestamp = "2026-11-22T10:20:00Z".parse().unwrap();
+        let clock = At(Now { utc: start, clock_ns: 0 });
+        let mut hourly = Ticker::new(0, Box::new(Refusing), options(3_600));
+        let first = hourly.next(clock.now()).unwrap();
+        assert_eq!(first.at_ns, utc_ns(start));
+        hourly.tick(first, &clock);
+        let second = hourly.next(clock.now()).unwrap();
+        assert_eq!(timestamp(second.at_ns), "2026-11-22T11:00:00Z".parse().unwrap());
+        assert!(hourly.missed_before(second).is_none());
+        let minutely = Ticker::new(0, Box::new(Refusing), options(60)).next(clock.now()).unwrap();
+        assert_eq!(timestamp(minutely.at_ns), "2026-11-22T10:21:00Z".parse().unwrap());
     }
 
     /// A clock that stands still.

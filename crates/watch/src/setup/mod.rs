@@ -7,7 +7,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,11 +15,12 @@ use iostall_collect::Filter;
 use iostall_engine::Input;
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::alert::{Rule, RuleSource};
-use iostall_notify::{AlertFile, AlertFileError, AlertTables, WrittenChannel, WrittenClass, WrittenRule};
+use iostall_notify::{AlertFile, AlertTables, WrittenChannel, WrittenClass, WrittenRule};
 use serde::Deserialize;
 
 use crate::jobs::Job;
 use crate::named::NamedSource;
+use crate::push::{PushTarget, WrittenPush};
 use crate::setup_error::SetupError;
 
 use place::length;
@@ -47,6 +48,8 @@ pub struct CollectorSetup {
     pub alerts_path: Option<PathBuf>,
     /// The address for Prometheus.
     pub metrics: Option<String>,
+    /// Where samples are sent.
+    pub pushes: Vec<PushTarget>,
     pub keep_raw: Duration,
 }
 
@@ -61,6 +64,8 @@ pub struct TypedSetup<'a> {
     pub alerts_path: Option<&'a Path>,
     /// The address for Prometheus.
     pub metrics: Option<String>,
+    /// Where samples are sent.
+    pub push: Option<WrittenPush>,
     pub keep_raw: Duration,
 }
 
@@ -76,6 +81,8 @@ struct Written {
     #[serde(default)]
     source: Vec<sources::Written>,
     #[serde(default)]
+    push: Vec<WrittenPush>,
+    #[serde(default)]
     job: Vec<jobs::Written>,
     #[serde(default)]
     channels: BTreeMap<String, WrittenChannel>,
@@ -83,6 +90,21 @@ struct Written {
     classes: Vec<WrittenClass>,
     #[serde(default)]
     rules: Vec<WrittenRule>,
+}
+
+/// The receivers, each once.
+fn pushes(written: Vec<WrittenPush>, directory: &Path) -> Result<Vec<PushTarget>, place::Wrong> {
+    let (mut checked, mut names) = (Vec::new(), BTreeSet::new());
+    for (place, one) in written.into_iter().enumerate() {
+        // An invalid address may be a secret, so the label does not show it.
+        let label = format!("push {}", place + 1);
+        let one = PushTarget::checked(one, directory).map_err(|reason| (label.clone(), reason))?;
+        if !names.insert(one.identity()) {
+            return Err((label, format!("{} is there twice: everything would be sent twice", one.name())));
+        }
+        checked.push(one);
+    }
+    Ok(checked)
 }
 
 impl CollectorSetup {
@@ -124,13 +146,14 @@ impl CollectorSetup {
         let sources = sources::checked(written.source, &defaults).map_err(wrong)?;
         let jobs = jobs::checked(written.job, &channels).map_err(wrong)?;
         let keep_raw = length("keep-raw", written.keep_raw, KEEP_RAW).map_err(wrong)?;
+        let pushes = pushes(written.push, path.parent().unwrap_or(Path::new(""))).map_err(wrong)?;
         let path = Some(path.to_owned());
-        Ok(Self { sources, jobs, alerts, path, alerts_path, metrics: written.metrics, keep_raw })
+        Ok(Self { sources, jobs, alerts, path, alerts_path, metrics: written.metrics, pushes, keep_raw })
     }
 
     /// The setup from the command line.
-    pub fn typed(typed: TypedSetup<'_>) -> Result<Self, AlertFileError> {
-        let TypedSetup { sources, interval, timeout, filter, alerts_path, metrics, keep_raw } = typed;
+    pub fn typed(typed: TypedSetup<'_>) -> Result<Self, SetupError> {
+        let TypedSetup { sources, interval, timeout, filter, alerts_path, metrics, push, keep_raw } = typed;
         let source = |source: NamedSource| WatchedSource {
             name: source.name().to_owned(),
             secret: Some(source.secret),
@@ -141,6 +164,8 @@ impl CollectorSetup {
             address: source.address,
         };
         let alerts = alerts_path.map(AlertFile::read).transpose()?.unwrap_or_default();
+        let push = push.map(|push| PushTarget::checked(push, Path::new("")));
+        let pushes = push.transpose().map_err(SetupError::Push)?.into_iter().collect();
         Ok(Self {
             sources: sources.into_iter().map(source).collect(),
             jobs: Vec::new(),
@@ -148,6 +173,7 @@ impl CollectorSetup {
             path: None,
             alerts_path: alerts_path.map(Path::to_owned),
             metrics,
+            pushes,
             keep_raw,
         })
     }

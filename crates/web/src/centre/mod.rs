@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_remote::Fingerprint;
-use iostall_store::PostgresHistory;
+use iostall_store::{PostgresHistory, Retention};
+use jiff::SignedDuration;
 
 pub use requests::{CentreEvent, OnCentreEvent};
 
@@ -31,7 +32,9 @@ const CONNECTIONS_MAX: usize = 512;
 const NEXT_NS: u64 = 5_000_000_000;
 /// Roll-ups of the hour that goes on are written so often, nanoseconds.
 const FINISH_NS: u64 = 600_000_000_000;
-/// It is looked so often whether that is due, nanoseconds.
+/// What is old is deleted so often, nanoseconds.
+const FORGET_NS: u64 = 3_600_000_000_000;
+/// It is looked so often whether either is due, nanoseconds.
 const LOOK_NS: u64 = 200_000_000;
 
 /// What to serve.
@@ -42,6 +45,8 @@ pub struct CentreRequest {
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,
+    /// How long samples are kept; `None` keeps them.
+    pub keep_raw: Option<SignedDuration>,
     /// Connections to one repository: one that looks up keys, and at least one that writes.
     pub repositories: (PostgresHistory, Vec<PostgresHistory>),
 }
@@ -50,6 +55,7 @@ pub struct CentreRequest {
 pub struct Centre {
     server: TlsServer,
     shared: Arc<Shared>,
+    retention: Retention,
 }
 
 impl Centre {
@@ -66,7 +72,9 @@ impl Centre {
             next_ns: NEXT_NS,
         })?;
         let (members, writers) = request.repositories;
-        Ok(Self { server, shared: Arc::new(Shared::new(members, writers, on_event)) })
+        let all = Retention { raw: SignedDuration::MAX, hours: SignedDuration::MAX, days: None };
+        let retention = request.keep_raw.map_or(all, |raw| Retention { raw, ..Retention::default() });
+        Ok(Self { server, shared: Arc::new(Shared::new(members, writers, on_event)), retention })
     }
 
     /// Where it listens.
@@ -87,15 +95,15 @@ impl Centre {
     /// Serves until it is stopped, and writes the roll-ups of what came since they were written.
     pub fn run(self) {
         let is_over = Arc::new(AtomicBool::new(false));
-        let (shared, ends) = (Arc::clone(&self.shared), Arc::clone(&is_over));
-        let finishing = std::thread::Builder::new().name("roll-ups".into());
-        // Without a thread they are written when hours end, and at the end.
-        let finishing = finishing.spawn(move || finish_now_and_then(&shared, &ends));
+        let (shared, ends, retention) = (Arc::clone(&self.shared), Arc::clone(&is_over), self.retention);
+        let upkeep = std::thread::Builder::new().name("upkeep".into());
+        // Without a thread roll-ups are written when hours end, and at the end, and the next service deletes what is old.
+        let upkeep = upkeep.spawn(move || keep_up(&shared, &retention, &ends));
         let shared = Arc::clone(&self.shared);
         let serve: Serve = Arc::new(move |connection: &mut Connection, peer| shared.serve(connection, peer));
         self.server.run("centre", &serve);
         is_over.store(true, Ordering::Release);
-        if let Ok(thread) = finishing {
+        if let Ok(thread) = upkeep {
             // If it panicked, the rest is done here.
             let _ = thread.join();
         }
@@ -103,14 +111,19 @@ impl Centre {
     }
 }
 
-fn finish_now_and_then(shared: &Shared, is_over: &AtomicBool) {
+/// Writes roll-ups, makes tables ahead and deletes what is old, each when it is time, until it is over.
+fn keep_up(shared: &Shared, retention: &Retention, is_over: &AtomicBool) {
     let clock = MonotonicClock::new();
-    let mut due_ns = clock.now_ns() + FINISH_NS;
+    let (mut finish_due_ns, mut forget_due_ns) = (clock.now_ns() + FINISH_NS, clock.now_ns());
     while !is_over.load(Ordering::Acquire) {
-        clock.sleep_until(clock.now_ns() + LOOK_NS);
-        if clock.now_ns() >= due_ns {
-            shared.finish();
-            due_ns = clock.now_ns() + FINISH_NS;
+        if clock.now_ns() >= forget_due_ns {
+            shared.forget(retention);
+            forget_due_ns = clock.now_ns() + FORGET_NS;
         }
+        if clock.now_ns() >= finish_due_ns {
+            shared.finish();
+            finish_due_ns = clock.now_ns() + FINISH_NS;
+        }
+        clock.sleep_until(clock.now_ns() + LOOK_NS);
     }
 }

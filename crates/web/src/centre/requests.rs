@@ -10,7 +10,7 @@ use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_store::{
     Appended, BODY_BYTES_MAX, Batch, Contact, FleetSecret, History, Joining, Member, PostgresHistory,
-    RepositoryError, SecretHash, StoreError, StoreId,
+    RepositoryError, Retention, SecretHash, StoreError, StoreId,
 };
 use iostall_watch::Destination;
 use iostall_watch::WatchError;
@@ -133,6 +133,15 @@ impl Shared {
             if let Err(error) = History::finish(&mut *lock(writer)) {
                 self.unavailable(&error);
             }
+        }
+    }
+
+    /// Deletes what is older than it is kept, and makes the tables of the days to come.
+    pub(super) fn forget(&self, retention: &Retention) {
+        if let Some(writer) = self.writers.first()
+            && let Err(error) = lock(writer).forget(retention, utc_now())
+        {
+            self.unavailable(&error);
         }
     }
 

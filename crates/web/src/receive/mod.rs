@@ -13,6 +13,7 @@ mod answer;
 pub mod fuzzing;
 mod keys;
 mod names;
+mod notes;
 mod place;
 mod requests;
 mod uploads;
@@ -84,7 +85,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Reads keys and certificate, removes what an earlier receiver left of uploads, and listens.
+    /// Reads keys and certificate, goes on with the uploads of an earlier receiver, and listens.
     ///
     /// # Errors
     /// If something that was named cannot be used.
@@ -122,11 +123,10 @@ impl Receiver {
         self.server.stopper()
     }
 
-    /// Serves until it is stopped. Then what is not complete is removed.
+    /// Serves until it is stopped. What is not complete then goes on with the next receiver.
     pub fn run(self) {
         let shared = Arc::clone(&self.shared);
         let serve: Serve = Arc::new(move |connection: &mut Connection, peer| shared.serve(connection, peer));
         self.server.run("receive", &serve);
-        self.shared.uploads.give_up();
     }
 }

@@ -13,8 +13,19 @@ use super::names::{Name, is_part};
 /// Where files are until they are complete; no client can name it.
 const UPLOADS: &str = ".iostall-receive";
 const LOCK: &str = "lock";
+/// The end of the name of a note.
+const NOTE: &str = ".note";
 /// Digits of the name of a file in it.
 pub(super) const ID_DIGITS: usize = 32;
+
+/// What an earlier receiver left of an upload.
+pub(super) struct Unfinished {
+    pub(super) id: String,
+    pub(super) file: File,
+    pub(super) note: File,
+    /// When the note was written to last, Unix time.
+    pub(super) noted_ns: i128,
+}
 
 /// Why a directory cannot be received into.
 #[derive(Debug, Error)]
@@ -37,7 +48,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Makes the directories of `prefix` below `root` where they are missing, and removes what an earlier receiver left of uploads.
+    /// Makes the directories of `prefix` below `root` where they are missing, and removes what an earlier receiver left of uploads of which
+    /// nothing is known.
     pub(super) fn open(root: &Path, prefix: &Name) -> Result<Self, PlaceError> {
         let place = root.join(prefix.to_path());
         let failed = |source| PlaceError::System { place: place.display().to_string(), source };
@@ -52,9 +64,16 @@ impl Place {
             }
             Err(std::fs::TryLockError::Error(error)) => return Err(failed(error)),
         }
-        for name in uploads.names().map_err(failed)? {
-            if is_id(&name) {
-                uploads.remove_file(&name).map_err(failed)?;
+        let names = uploads.names().map_err(failed)?;
+        let is_there = |name: String| names.iter().any(|other| *other == *name);
+        for name in &names {
+            let text = name.to_str().unwrap_or_default();
+            let is_alone = match text.strip_suffix(NOTE) {
+                Some(id) => is_id(id) && !is_there(id.to_owned()),
+                None => is_id(text) && !is_there(note_of(text)),
+            };
+            if is_alone {
+                uploads.remove_file(name).map_err(failed)?;
             }
         }
         let device = uploads.stamp().map_err(failed)?.device;
@@ -76,19 +95,41 @@ impl Place {
         self.uploads.make_file(OsStr::new(id))
     }
 
+    /// Makes the file for the note of an upload.
+    pub(super) fn begin_note(&self, id: &str) -> io::Result<File> {
+        self.uploads.make_file(OsStr::new(&note_of(id)))
+    }
+
+    /// What an earlier receiver left of uploads of which something is known.
+    pub(super) fn unfinished(&self) -> io::Result<Vec<Unfinished>> {
+        let mut found = Vec::new();
+        for name in self.uploads.names()? {
+            let Some(id) = name.to_str().filter(|text| is_id(text)) else { continue };
+            let open = |name: &str| self.uploads.open_file(OsStr::new(name));
+            let (file, note) = (open(id)?, open(&note_of(id))?);
+            let noted_ns = iostall_engine::files::stamp(&note)?.modified_ns;
+            found.push(Unfinished { id: id.to_owned(), file, note, noted_ns });
+        }
+        Ok(found)
+    }
+
     /// Gives the file of this id its name, durably, unless something has it.
     pub(super) fn complete(&self, id: &str, file: &File, name: &Name) -> io::Result<()> {
         let (directories, last) = name.below(&self.prefix).ok_or(io::ErrorKind::InvalidInput)?;
         file.sync_all()?;
         let directory = self.directory.below(&directories)?;
         self.uploads.rename_new_into(OsStr::new(id), &directory, last)?;
-        directory.sync()
+        directory.sync()?;
+        // Without its file a note says nothing; the next receiver tries again.
+        let _ = self.uploads.remove_file(OsStr::new(&note_of(id)));
+        Ok(())
     }
 
-    /// Removes the file of this id.
+    /// Removes the file of this id, and its note.
     pub(super) fn give_up(&self, id: &str) {
         // The next receiver tries again.
         let _ = self.uploads.remove_file(OsStr::new(id));
+        let _ = self.uploads.remove_file(OsStr::new(&note_of(id)));
     }
 
     /// Opens a file for reading.
@@ -150,9 +191,12 @@ fn make_below(root: &OpenDirectory, path: &Path) -> io::Result<OpenDirectory> {
     Ok(at)
 }
 
-fn is_id(name: &OsStr) -> bool {
-    let bytes = name.as_encoded_bytes();
-    bytes.len() == ID_DIGITS && bytes.iter().all(u8::is_ascii_hexdigit)
+fn is_id(name: &str) -> bool {
+    name.len() == ID_DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn note_of(id: &str) -> String {
+    format!("{id}{NOTE}")
 }
 
 #[cfg(test)]
@@ -206,6 +250,8 @@ mod tests {
         drop(place);
         fs::write(root.join("db1/.iostall-receive/somebody-elses"), b"x").unwrap();
         fs::write(root.join("db1/0123456789abcdef0123456789abcdef"), b"x").unwrap();
+        fs::write(root.join(format!("db1/.iostall-receive/{}.note", ID.replace('0', "1"))), b"of nothing")
+            .unwrap();
         let place = Place::open(root, &name("db1")).unwrap();
         assert_eq!(place.uploads.names().unwrap(), ["lock", "somebody-elses"]);
         assert_eq!(place.list(&name("db1")).unwrap()[0].0, ID);

@@ -68,6 +68,11 @@ impl Shared {
             return Ok(Arc::clone(place));
         }
         let place = Arc::new(Place::open(&self.root, prefix)?);
+        let failed = |source| PlaceError::System {
+            place: self.root.join(prefix.to_path()).display().to_string(),
+            source,
+        };
+        self.uploads.go_on(&place).map_err(failed)?;
         places.insert(prefix.to_string(), Arc::clone(&place));
         Ok(place)
     }

@@ -8,11 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use iostall_engine::files::write_all_at;
 use iostall_engine::random_bytes;
+use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_remote::{PARTS_MAX, part_begin, part_bytes};
 
 use super::keys::hex;
 use super::names::Name;
+use super::notes::Note;
 use super::place::{ID_DIGITS, Place};
 use crate::tls_server::Refusal;
 
@@ -39,8 +41,7 @@ pub(super) struct Upload {
     place: Arc<Place>,
     /// Locked for reading while a piece of a part is written, so that nothing is written to what is complete.
     state: RwLock<State>,
-    /// Bytes of each part that is durable.
-    parts: Mutex<BTreeMap<usize, u64>>,
+    durable: Mutex<Durable>,
     touched_ns: AtomicU64,
 }
 
@@ -50,6 +51,15 @@ enum State {
     /// With its length.
     Completed(u64),
     GivenUp,
+}
+
+/// The parts of an upload that are durable.
+#[derive(Debug)]
+struct Durable {
+    /// Bytes of each.
+    parts: BTreeMap<usize, u64>,
+    /// Says so to the next receiver.
+    note: Note,
 }
 
 /// A part that is being written.
@@ -82,17 +92,42 @@ impl Uploads {
             return Err(Refusal::busy());
         }
         let file = place.begin(&id, name).map_err(Refusal::from)?;
+        let noted = place.begin_note(&id).and_then(|note| Note::begin(note, key, name));
+        let note = noted.inspect_err(|_| place.give_up(&id)).map_err(Refusal::from)?;
         let upload = Upload {
             id: id.clone(),
             key: key.to_owned(),
             name: name.clone(),
             place: Arc::clone(place),
             state: RwLock::new(State::Open(file)),
-            parts: Mutex::default(),
+            durable: Mutex::new(Durable { parts: BTreeMap::new(), note }),
             touched_ns: AtomicU64::new(now_ns),
         };
         all.insert(id.clone(), Arc::new(upload));
         Ok(id)
+    }
+
+    /// Goes on with what an earlier receiver left in a place, and removes what was silent for too long or cannot be understood.
+    pub(super) fn go_on(&self, place: &Arc<Place>) -> io::Result<()> {
+        let now_ns = utc_now().as_nanosecond();
+        for left in place.unfinished()? {
+            let is_lost = now_ns - left.noted_ns > i128::from(SILENT_NS);
+            let Some((note, noted)) = Note::read(left.note)?.filter(|_| !is_lost) else {
+                place.give_up(&left.id);
+                continue;
+            };
+            let upload = Upload {
+                id: left.id.clone(),
+                key: noted.key,
+                name: noted.name,
+                place: Arc::clone(place),
+                state: RwLock::new(State::Open(left.file)),
+                durable: Mutex::new(Durable { parts: noted.parts, note }),
+                touched_ns: AtomicU64::new(self.clock.now_ns()),
+            };
+            lock(&self.all).insert(left.id, Arc::new(upload));
+        }
+        Ok(())
     }
 
     /// The upload of this id, if it is by this key and to this name.
@@ -102,13 +137,6 @@ impl Uploads {
         let upload = upload.ok_or_else(Refusal::lost_upload)?;
         upload.touched_ns.store(self.clock.now_ns(), Ordering::Relaxed);
         Ok(upload)
-    }
-
-    /// Removes what is not complete.
-    pub(super) fn give_up(&self) {
-        for (_, upload) in lock(&self.all).drain() {
-            upload.give_up();
-        }
     }
 }
 
@@ -136,7 +164,7 @@ impl Upload {
             State::GivenUp => return Err(Refusal::lost_upload()),
             State::Open(file) => file,
         };
-        let bytes = length_of(&lock(&self.parts), parts)
+        let bytes = length_of(&lock(&self.durable).parts, parts)
             .ok_or_else(|| Refusal::new(400, "InvalidPart", "a part of the upload is missing"))?;
         // A part may have been sent twice, and the first time have been longer.
         let completed = file.set_len(bytes).and_then(|()| self.place.complete(&self.id, file, &self.name));
@@ -177,7 +205,9 @@ impl PartWriter<'_> {
     /// Makes the part durable: the client forgets it when it hears that it is there.
     pub(super) fn finish(self) -> Result<(), Refusal> {
         self.on_file(File::sync_data)?;
-        lock(&self.upload.parts).insert(self.index, self.written);
+        let mut durable = lock(&self.upload.durable);
+        durable.note.part(self.index, self.written).map_err(Refusal::from)?;
+        durable.parts.insert(self.index, self.written);
         Ok(())
     }
 
@@ -246,8 +276,43 @@ mod tests {
         uploads.find(&ids[7], "db1", &name("db1/7")).unwrap().give_up();
         begin(UPLOADS_MAX).unwrap();
         let left = || std::fs::read_dir(directory.path().join("db1/.iostall-receive")).unwrap().count();
-        assert_eq!(left(), UPLOADS_MAX + 1);
-        uploads.give_up();
-        assert_eq!(left(), 1, "the lock");
+        assert_eq!(left(), 2 * UPLOADS_MAX + 1, "each with its note");
+        for (number, id) in ids.iter().enumerate() {
+            uploads.find(id, "db1", &name(&format!("db1/{number}"))).unwrap().give_up();
+        }
+        assert_eq!(left(), 3, "the lock, and the upload after them");
+    }
+
+    /// The story: the receiver's host was updated in the night, and every backup that was on its way began again.
+    #[test]
+    fn an_upload_goes_on_after_the_receiver_was_started_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let full = vec![1; part_bytes(0)];
+        let open = || {
+            let place = Arc::new(Place::open(directory.path(), &name("db1")).unwrap());
+            let uploads = Uploads::default();
+            uploads.go_on(&place).unwrap();
+            (place, uploads)
+        };
+        let (place, uploads) = open();
+        let id = uploads.begin("db1", &place, &name("db1/a")).unwrap();
+        let upload = uploads.find(&id, "db1", &name("db1/a")).unwrap();
+        put(&upload, 1, &full).unwrap();
+        let mut cut_off = upload.part(2, 3).unwrap();
+        cut_off.write(b"en").unwrap();
+        drop((place, uploads, upload));
+        let (place, uploads) = open();
+        assert_eq!(uploads.find(&id, "db2", &name("db1/a")).unwrap_err(), Refusal::lost_upload());
+        let upload = uploads.find(&id, "db1", &name("db1/a")).unwrap();
+        assert_eq!(upload.complete(2).unwrap_err().status, 400, "what was cut off is not there");
+        put(&upload, 2, b"end").unwrap();
+        drop((place, uploads, upload));
+        let (_place, uploads) = open();
+        let length = full.len() as u64 + 3;
+        assert_eq!(uploads.find(&id, "db1", &name("db1/a")).unwrap().complete(2), Ok(length));
+        let found = std::fs::read(directory.path().join("db1/a")).unwrap();
+        assert!(found == [&full[..], b"end"].concat());
+        let left = std::fs::read_dir(directory.path().join("db1/.iostall-receive")).unwrap();
+        assert_eq!(left.count(), 1, "the lock");
     }
 }

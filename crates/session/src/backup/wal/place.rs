@@ -67,9 +67,9 @@ pub(super) fn open_start(path: &Path) -> io::Result<File> {
     if !is_object(path) {
         return File::open(path);
     }
-    let reader = object(path)?.reader()?;
-    let file = in_memory(&reader.read(0, START_BYTES)?)?;
-    file.set_len(reader.bytes())?;
+    let (start, bytes) = object(path)?.start(START_BYTES)?;
+    let file = in_memory(&start)?;
+    file.set_len(bytes)?;
     Ok(file)
 }
 

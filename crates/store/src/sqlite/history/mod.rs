@@ -83,6 +83,10 @@ impl History for SqliteHistory {
         self.frozen(|| self.batch_of(source, sequence, samples_max))?
     }
 
+    fn sample_before(&self, source: SourceId, at: Timestamp) -> Result<u64, StoreError> {
+        self.sample_number_before(self.number(source)?, at)
+    }
+
     fn finish(&mut self) -> Result<(), StoreError> {
         self.write_rollups()
     }

@@ -22,14 +22,8 @@ impl SqliteHistory {
         to: Timestamp,
         each: &mut dyn FnMut(Step),
     ) -> Result<(), StoreError> {
-        let number = |sql: &str, at: Timestamp| {
-            let parameters = named_params! {":source": source.0, ":utc_ns": utc_ns(at)};
-            self.connection.query_row(sql, parameters, |row| row.get::<_, i64>(0))
-        };
-        let failed = fault(&self.path, "read");
-        let bounds = number(statements::SAMPLE_BEFORE, from)
-            .and_then(|first| Ok((first, number(statements::SAMPLE_AFTER, to)?)));
-        let (first, last) = bounds.map_err(failed)?;
+        let first = self.number_at(statements::SAMPLE_BEFORE, source, from)?;
+        let last = self.number_at(statements::SAMPLE_AFTER, source, to)?;
         let mut before: Option<Arc<Sample>> = None;
         self.each_sample(source, first, last, &mut |number, sample| {
             let sample = Arc::new(sample);
@@ -38,6 +32,20 @@ impl SqliteHistory {
             }
             before = Some(sample);
         })
+    }
+
+    /// See [`History::sample_before`](crate::History::sample_before).
+    pub(super) fn sample_number_before(
+        &self,
+        source: SourceNumber,
+        at: Timestamp,
+    ) -> Result<u64, StoreError> {
+        Ok(self.number_at(statements::SAMPLE_BEFORE, source, at)?.cast_unsigned())
+    }
+
+    fn number_at(&self, sql: &str, source: SourceNumber, at: Timestamp) -> Result<i64, StoreError> {
+        let parameters = named_params! {":source": source.0, ":utc_ns": utc_ns(at)};
+        self.connection.query_row(sql, parameters, |row| row.get(0)).map_err(fault(&self.path, "read"))
     }
 
     /// See [`History::last_sample`](crate::History::last_sample).

@@ -30,10 +30,16 @@ pub fn remove(set: &FoundSet) -> Result<(), RemoveError> {
     steps(set).iter().try_for_each(Step::take)
 }
 
-/// Gives up the uploads of `set` that were found, and removes the notes of them. What was completed stays.
+/// Gives up the uploads of `set` that were found, and removes the notes of them. What has got its name stays.
 pub fn give_up_uploads(set: &FoundSet) -> Result<(), RemoveError> {
     for found in &set.uploads {
         found.upload.give_up().map_err(failed("give up the upload of", &found.upload.path))?;
+    }
+    // A store that renames what was uploaded may have one that was complete and has not got its name.
+    let unnamed = set.stripes.iter().filter(|stripe| stripe.is_unfinished && is_object(&stripe.path));
+    for stripe in unnamed {
+        check(&stripe.path, set.set)?;
+        Step::Delete(stripe.path.clone()).take()?;
     }
     // Without them nobody would find what is left after an interruption.
     set.notes.iter().try_for_each(|note| Step::Delete(note.clone()).take())
@@ -114,7 +120,12 @@ fn in_order(set: &FoundSet) -> Vec<&Path> {
 }
 
 fn check(path: &Path, set: SetId) -> Result<(), RemoveError> {
-    let of_set = match part_of(path).map_err(failed("read", path))?.part {
+    let found = match part_of(path) {
+        // An upload that was given up a moment ago.
+        Err(error) if is_object(path) && error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found.map_err(failed("read", path))?,
+    };
+    let of_set = match found.part {
         Part::Stripe(header) => header.set == set,
         Part::Manifest(found) => found == set,
         Part::Uploads(_) | Part::Other => false,

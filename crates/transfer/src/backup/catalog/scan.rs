@@ -17,7 +17,7 @@ use crate::backup::codec::Unlock;
 use crate::backup::format::{ManifestHeader, STRIPE_HEADER_BYTES_MIN, StripeHeader};
 use crate::backup::manifest_file;
 use crate::backup::places::{paths_in, read_part, reader, whole_object};
-use crate::backup::upload_note::{NOTE_BYTES_MAX, UploadNote};
+use crate::backup::upload_note::{NOTE_BYTES_MAX, UploadNote, is_named};
 
 /// The end of the name of a manifest whose set is being deleted.
 pub(super) const REMOVED: &str = ".removed";
@@ -107,7 +107,7 @@ fn find_uploads(directory: &Path, sets: &mut BTreeMap<SetId, FoundSet>) -> io::R
     };
     for upload in uploads {
         // Not all stores say truly when an upload began.
-        let is_noted = |set: &&mut FoundSet| set.noted.contains(&upload.path);
+        let is_noted = |set: &&mut FoundSet| is_named(set.set, &set.noted, &upload.path);
         let age = |set: &&mut FoundSet| (set.noted_utc <= Some(upload.begun_utc), set.noted_utc);
         let Some(set) = sets.values_mut().filter(is_noted).max_by_key(age) else { continue };
         let parts = match upload.parts() {

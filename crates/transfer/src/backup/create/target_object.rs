@@ -1,4 +1,4 @@
-//! A stripe as an object: it is not there before it is complete, so it needs no other name until then.
+//! A stripe as an object, which is not there before it is complete.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use iostall_remote::{Object, Upload};
 use super::error::CreateError;
 use super::target_file::{MARK_BYTES, MARKS};
 use crate::backup::format::StripeHeader;
+use crate::backup::upload_note::unfinished_path;
 
 /// A stripe on its way to a store. It is removed unless it was completed.
 pub(super) struct TargetObject {
@@ -27,10 +28,15 @@ pub(super) struct TargetObject {
 impl TargetObject {
     pub(super) fn create(
         target: &Path,
+        set: SetId,
         header: &StripeHeader,
         lock: Option<ObjectLock>,
     ) -> Result<Self, CreateError> {
-        Self::begin(target, header, lock, |object| object.upload(lock.as_ref()))
+        let upload = |object: &Object| {
+            let until_complete = Object::at(&unfinished_path(target, set))?;
+            object.upload(&until_complete, lock.as_ref())
+        };
+        Self::begin(target, header, lock, upload)
     }
 
     /// The same for what is thrown away: `target` is a name of its own.

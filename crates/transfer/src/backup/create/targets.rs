@@ -151,7 +151,7 @@ impl Target {
         header: &StripeHeader,
     ) -> Result<Self, CreateError> {
         if is_object(target) {
-            TargetObject::create(target, header, lock).map(Self::Object)
+            TargetObject::create(target, set, header, lock).map(Self::Object)
         } else {
             TargetFile::create(target, set, header).map(|file| Self::File(Box::new(file)))
         }

@@ -1,0 +1,43 @@
+//! What a qualification did otherwise than the specification that it follows.
+
+use serde::{Deserialize, Serialize};
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Deviation {
+    /// The drive kept what was written before.
+    NotPurged,
+    /// It was told to discard the active range, which is no secure erase.
+    Discarded,
+    /// Holes were made in the file; the drive may not know of them.
+    Punched,
+    /// The active range was written in order fewer than two times.
+    FewerPasses { passes: u32 },
+    /// A measurement is shorter than a minute.
+    ShortCells { cell_ns: u64 },
+    /// Not all mixes and sizes of the specification.
+    FewerCells { cells: u32 },
+    /// The target takes no requests of this size.
+    SizeLeftOut { bytes: u32, align: u32 },
+    /// Windows of tenths of a fill, in place of a minute in every thirty.
+    WindowsByFill,
+    /// Another number of requests in flight than is recommended.
+    InFlight { queue_depth: u32, workers: u32 },
+    /// Only a part of the device.
+    PartOfDevice { used_bytes: u64, device_bytes: u64 },
+    /// Nobody knows what device is under the target, or how large it is.
+    DeviceUnknown,
+    /// A file: the file system decides where blocks lie, and the device has other data too.
+    InFileSystem { name: String, options: String },
+    /// Spare area is what is discarded, and nobody knows whether the rest of the device is.
+    RestUnknown { rest_bytes: u64 },
+    /// The device's write cache as the kernel knows it.
+    WriteCache { mode: String },
+    /// Nobody knows the device's write cache.
+    WriteCacheUnknown,
+    /// The machine is virtual, and so may the device be.
+    Virtual { hypervisor: String },
+    /// The test was interrupted, and the drive idle, before this round.
+    Interrupted { before_round: u32, idle_ns: u64 },
+}

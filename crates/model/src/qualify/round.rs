@@ -1,0 +1,88 @@
+//! What was measured, round by round.
+
+use iostall_measure::{BlockSize, Percent};
+use serde::{Deserialize, Serialize};
+
+use crate::point::Point;
+use crate::profile::BlockMix;
+
+/// How the target was purged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purged {
+    /// Not at all.
+    #[default]
+    None,
+    /// The device was told to discard the active range.
+    Discarded,
+    /// Holes were made in the file. Its file system discards them on the device at once, later, or never.
+    Punched,
+}
+
+/// What was done before the rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preconditioning {
+    pub purged: Purged,
+    /// Written to make the file, bytes; 0 if it was there.
+    pub made_bytes: u64,
+    /// Written in order over the active range, bytes.
+    pub written_bytes: u64,
+    /// How long that took, nanoseconds.
+    pub elapsed_ns: u64,
+}
+
+/// One round: every mix and size once. A sample of the write saturation is a round with one measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QualifyRound {
+    /// Time without load before it, nanoseconds, because the test was interrupted there: a drive recovers in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ns: Option<u64>,
+    /// Written by the rounds up to its end, bytes.
+    pub written_bytes: u64,
+    /// In the order of measurement, each with one interval.
+    pub points: Vec<Point>,
+}
+
+impl QualifyRound {
+    /// The measurement with this share of writes and size.
+    pub fn point(&self, write_pct: Percent, size: BlockSize) -> Option<&Point> {
+        let mix = BlockMix::single(size);
+        self.points.iter().find(|point| point.write_pct == write_pct && point.block_size == mix)
+    }
+
+    /// What its measurements wrote, bytes.
+    pub fn own_written_bytes(&self) -> u64 {
+        let written = |point: &Point| {
+            let bytes: u64 = point.repeats.iter().map(|repeat| repeat.bytes).sum();
+            share(bytes, point.write_pct)
+        };
+        self.points.iter().map(written).sum()
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u64 fits a u64")]
+fn share(bytes: u64, write_pct: Percent) -> u64 {
+    (bytes as f64 * write_pct.fraction()).round() as u64
+}
+
+/// Rounds in a row, numbered from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundSpan {
+    pub first: u32,
+    /// Included.
+    pub last: u32,
+}
+
+/// Why the rounds ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stopped {
+    /// A steady state was found and confirmed.
+    Steady,
+    /// As many rounds were done as were planned.
+    Rounds,
+    /// As much was written as was allowed.
+    WriteLimit,
+    /// The user interrupted it.
+    Interrupted,
+}

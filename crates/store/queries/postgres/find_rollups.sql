@@ -1,4 +1,0 @@
-/* iostall:find_rollups */
-SELECT beginning, series, covered_ns, intervals, reads_by_stall, writes_by_stall, {peaks}{counters}
-FROM iostall.{table}
-WHERE source = $1 AND beginning = ANY ($2::timestamptz[]);

@@ -1,0 +1,178 @@
+//! Where samples are pushed, as written on the command line or in a collector's file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use iostall_engine::{Input, InputError};
+use iostall_host::machine_name;
+use iostall_measure::{ByteCount, Nanos};
+use iostall_remote::{PostAddress, PostError, Poster};
+use serde::{Deserialize, Deserializer};
+
+const SECRET: Input = Input { what: "secret file", limit: ByteCount(64 << 10) };
+const CERTIFICATES: Input = Input { what: "certificate", limit: ByteCount(1 << 20) };
+/// How long samples wait for a receiver by default.
+pub const BACKLOG: Duration = Duration::from_secs(24 * 3600);
+
+/// A receiver as written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WrittenPush {
+    /// The address of a remote-write receiver.
+    pub remote_write: Option<String>,
+    /// File with a token.
+    pub token_file: Option<PathBuf>,
+    pub user: Option<String>,
+    /// File with the password of `user`.
+    pub password_file: Option<PathBuf>,
+    /// File with authorities that this system does not know.
+    pub certificate: Option<PathBuf>,
+    /// Labels of every series.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// How long samples wait for the receiver.
+    #[serde(default, deserialize_with = "length")]
+    pub backlog: Option<Duration>,
+}
+
+fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let nanos = Option::<Nanos>::deserialize(deserializer)?;
+    Ok(nanos.map(|nanos| Duration::from_nanos(nanos.nanos())))
+}
+
+/// The protocol of a receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol {
+    /// Prometheus remote write 1.0.
+    RemoteWrite,
+}
+
+/// How requests prove who sends them. Files are read for each request, so that their content may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Login {
+    Nobody,
+    Token(PathBuf),
+    Password { user: String, file: PathBuf },
+}
+
+/// A receiver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PushTarget {
+    pub(super) protocol: Protocol,
+    pub(super) address: PostAddress,
+    login: Login,
+    certificate: Option<PathBuf>,
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) backlog: Duration,
+}
+
+impl PushTarget {
+    /// Checks what was written; `directory` is that of relative paths. The error is a sentence without secrets.
+    pub fn checked(written: WrittenPush, directory: &Path) -> Result<Self, String> {
+        let Some(address) = written.remote_write else {
+            return Err("name a receiver: remote-write = \"https://HOST/api/v1/write\"".into());
+        };
+        let parsed = PostAddress::parse(&address);
+        let address = parsed.map_err(|error| format!("{error}: {}", address_hint(&error)))?;
+        let absolute = |path: PathBuf| directory.join(path);
+        let login = match (written.token_file, written.user, written.password_file) {
+            (None, None, None) => Login::Nobody,
+            (Some(file), None, None) => Login::Token(absolute(file)),
+            (None, Some(user), Some(file)) if !user.contains(':') => {
+                Login::Password { user, file: absolute(file) }
+            }
+            _ => return Err("a receiver takes a token, or a user (without a colon) with a password".into()),
+        };
+        if login != Login::Nobody && !address.is_encrypted() && !address.is_local() {
+            return Err("a secret is only sent over https, or to this machine".into());
+        }
+        let backlog = written.backlog.unwrap_or(BACKLOG);
+        let new = Self {
+            protocol: Protocol::RemoteWrite,
+            address,
+            login,
+            certificate: written.certificate.map(absolute),
+            labels: labels(written.labels)?,
+            backlog,
+        };
+        // Better now than at the first sample.
+        new.authorization()?;
+        new.poster()?;
+        Ok(new)
+    }
+
+    /// The receiver as it is shown.
+    pub fn name(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// What tells it from others: the whole address, with what may be a key in it.
+    pub(crate) fn identity(&self) -> String {
+        self.address.whole().to_owned()
+    }
+
+    /// A client for it.
+    pub(super) fn poster(&self) -> Result<Poster, String> {
+        let read = |path: &PathBuf| CERTIFICATES.read(path).map_err(|error| said(&error));
+        let authorities = self.certificate.as_ref().map(read).transpose()?;
+        Poster::new(self.address.clone(), authorities.as_deref()).map_err(|error| match &self.certificate {
+            Some(path) => format!("{}: {error}", path.display()),
+            None => error.to_string(),
+        })
+    }
+
+    /// The header `Authorization`.
+    pub(super) fn authorization(&self) -> Result<Option<String>, String> {
+        let read = |path: &Path| {
+            let text = SECRET.secret(path).map_err(|error| said(&error))?;
+            let line = text.lines().next().unwrap_or_default().trim();
+            // A line end in a header would begin another one.
+            let is_plain = !line.is_empty() && line.chars().all(|c| c.is_ascii_graphic() || c == ' ');
+            is_plain.then(|| line.to_owned()).ok_or_else(|| {
+                format!("{}: the first line must be a secret of printable ASCII characters", path.display())
+            })
+        };
+        Ok(match &self.login {
+            Login::Nobody => None,
+            Login::Token(file) => Some(format!("Bearer {}", read(file)?)),
+            Login::Password { user, file } => Some(iostall_remote::basic_authorization(user, &read(file)?)),
+        })
+    }
+}
+
+fn address_hint(error: &PostError) -> &'static str {
+    match error {
+        PostError::PasswordInAddress => {
+            "write it into a file that only its owner can read, and name that with the user"
+        }
+        _ => "write such as https://HOST/api/v1/write",
+    }
+}
+
+fn said(error: &InputError) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error} ({hint})"),
+        None => error.to_string(),
+    }
+}
+
+/// The labels of every series: those written, and where they do not say which machine this is, its name.
+fn labels(written: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, String> {
+    let is_name = |name: &str| {
+        let is_first = |c: char| c.is_ascii_alphabetic() || c == '_';
+        name.starts_with(is_first) && name.chars().all(|c| is_first(c) || c.is_ascii_digit())
+    };
+    for name in written.keys() {
+        if !is_name(name) || name.starts_with("__") || name == "source" {
+            return Err(format!(
+                "{name:?} is no label: letters, digits and _, not __ at the beginning, and not \"source\""
+            ));
+        }
+    }
+    let usual = [("job", "iostall".to_owned()), ("instance", machine_name())];
+    let mut all: BTreeMap<String, String> =
+        usual.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    all.extend(written);
+    Ok(all)
+}

@@ -1,0 +1,118 @@
+//! `iostall drive qualify`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use iostall_measure::{ByteCount, Nanos};
+use iostall_model::qualify::{QualifyPlan, QualifyScale, QualifyTest};
+use iostall_session::qualify::{QualifyRequest, plan_of};
+
+use crate::cli::load::{EngineChoice, OutputArgs, SafetyArgs, one_of};
+
+const EXAMPLES: &str = "Examples:
+  iostall drive qualify --quick --size 1G data.dat        seconds; never claims a steady state
+  iostall drive qualify --size 64G data.dat --html q.html
+  iostall drive qualify --full /dev/nvme1n1 --overwrite /dev/nvme1n1
+  iostall drive qualify data.dat --require steady         exit status 1 unless it is steady
+
+Everything on the target is overwritten, many times. Before it begins it says how long that takes and how much it writes.
+docs/qualify.md is the guide.";
+
+/// What to load, and how thoroughly.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct QualifyArgs {
+    /// File, partition or device
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: PathBuf,
+
+    /// iops: random requests of every mix and size, in rounds until they no longer change
+    #[arg(long, value_name = "TEST", default_value = "iops", help_heading = "What", value_parser = one_of::<QualifyTest>(&["iops"]))]
+    test: QualifyTest,
+    #[command(flatten)]
+    scale: ScaleArgs,
+    /// The active range: size of a new file; of an existing target, use only this much from its start
+    #[arg(long, value_name = "SIZE", help_heading = "What")]
+    size: Option<ByteCount>,
+    /// Length of each measurement, instead of that of the scale
+    #[arg(long, value_name = "TIME", value_parser = some_time, help_heading = "What")]
+    cell: Option<Nanos>,
+    /// Most rounds, instead of those of the scale
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "What")]
+    rounds: Option<u32>,
+    /// End the rounds when they have written this much
+    #[arg(long, value_name = "SIZE", help_heading = "What")]
+    write_limit: Option<ByteCount>,
+    /// Requests in flight per worker
+    #[arg(long, short = 'Q', value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
+    queue_depth: u32,
+    /// Threads
+    #[arg(long, short = 't', value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
+    workers: u32,
+    /// Seed of the random sequences and data
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What")]
+    seed: u64,
+    /// I/O engine
+    #[arg(long, value_name = "ENGINE", default_value = "auto", help_heading = "What")]
+    pub(crate) engine: EngineChoice,
+
+    #[command(flatten)]
+    pub(crate) safety: SafetyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Name of the run in the store
+    #[arg(long, value_name = "TEXT", default_value = "qualify", help_heading = "Output")]
+    name: String,
+    /// Do not store the run
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_store: bool,
+}
+
+/// How thoroughly; one of them.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+struct ScaleArgs {
+    /// 12 mixes and sizes of a second, 5 rounds: about a minute, and no claim of a steady state
+    #[arg(long, help_heading = "What")]
+    quick: bool,
+    /// 12 mixes and sizes of 20 seconds, 10 to 25 rounds: the default
+    #[arg(long, help_heading = "What")]
+    standard: bool,
+    /// The specification's 56 mixes and sizes of a minute, 10 to 25 rounds: 9 to 23 hours
+    #[arg(long, help_heading = "What")]
+    full: bool,
+}
+
+impl QualifyArgs {
+    /// What was typed, as a request.
+    pub(crate) fn request(&self) -> QualifyRequest {
+        let scale = match &self.scale {
+            ScaleArgs { quick: true, .. } => QualifyScale::Quick,
+            ScaleArgs { full: true, .. } => QualifyScale::Full,
+            ScaleArgs { .. } => QualifyScale::Standard,
+        };
+        let plan = plan_of(self.test, scale);
+        QualifyRequest {
+            target: self.target.clone(),
+            consent: self.safety.consent(),
+            rated_bytes: None,
+            name: self.name.clone(),
+            plan: QualifyPlan {
+                queue_depth: self.queue_depth,
+                workers: self.workers,
+                size: self.size,
+                seed: self.seed,
+                cell: self.cell.unwrap_or(plan.cell),
+                rounds_max: self.rounds.unwrap_or(plan.rounds_max),
+                write_limit: self.write_limit,
+                ..plan
+            },
+        }
+    }
+}
+
+/// A length of time above 0.
+fn some_time(text: &str) -> Result<Nanos, String> {
+    let time: Nanos = text.parse().map_err(|error| format!("{error}"))?;
+    if time.0 == 0 { Err("0 measures nothing: write a time, such as 1s".to_owned()) } else { Ok(time) }
+}

@@ -1,0 +1,110 @@
+//! `iostall drive qualify`: a file from the command line, in every output, and what is refused.
+
+use serde_json::Value;
+
+use crate::support::Workspace;
+
+/// Twelve mixes and sizes of 50 ms, five times.
+const SHORT: [&str; 11] = [
+    "drive",
+    "qualify",
+    "--size",
+    "16M",
+    "--cell",
+    "50ms",
+    "--queue-depth",
+    "2",
+    "--workers",
+    "1",
+    "data.dat",
+];
+
+fn run(here: &Workspace, words: &[&str], status: i32) -> Value {
+    here.run(&[&SHORT[..], words, &["--json", "o.json"]].concat()).expect_status(status);
+    here.json("o.json")
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    value.as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect()
+}
+
+/// Vendors' figures are those of a drive that was never written; a short look must not be taken for better.
+#[test]
+fn a_quick_run_measures_every_mix_and_size_and_claims_nothing() {
+    let here = Workspace::new();
+    let outputs = ["--quick", "--csv", "o.csv", "--html", "o.html", "--markdown", "o.md", "--json", "o.json"];
+    let ran = here.run(&[&SHORT[..], &outputs].concat()).expect_status(0);
+    let run = here.json("o.json");
+    let qualify = &run["qualify"];
+    assert_eq!(qualify["rounds"].as_array().unwrap().len(), 5);
+    assert!(
+        qualify["rounds"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|round| round["points"].as_array().unwrap().len() == 12)
+    );
+    assert_eq!(qualify["active_bytes"], 16 << 20);
+    // Made, and written once in order.
+    assert_eq!(qualify["preconditioning"]["made_bytes"], 16 << 20);
+    assert_eq!(qualify["preconditioning"]["written_bytes"], 16 << 20);
+    assert!(qualify["steady"].is_null() && run["summary"]["state"] == "not-steady");
+    assert!(texts(&run["summary"]["claims"]).is_empty(), "{}", run["summary"]["claims"]);
+    let deviations = texts(&run["summary"]["deviations"]).join("\n");
+    for word in ["Not purged", "1 × before", "50.0 ms, where a minute", "12 mixes", "A file on"] {
+        assert!(deviations.contains(word), "{word}:\n{deviations}");
+    }
+    for word in ["active range 16 MiB", "× the active range", "5 rounds in"] {
+        assert!(ran.stderr.contains(word), "{word}:\n{}", ran.stderr);
+    }
+    for word in
+        ["a quick run is too short", "NOT STEADY", "measured slope excursion", "65/35", "a PTS test", "no: "]
+    {
+        assert!(ran.stdout.contains(word), "{word}:\n{}", ran.stdout);
+    }
+    let csv = std::fs::read_to_string(here.path("o.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 5 * 12);
+    let page = std::fs::read_to_string(here.path("o.html")).unwrap();
+    assert!(page.contains("Convergence of the writes") && page.contains("Measurement window, 0/100 4 KiB"));
+    assert!(std::fs::read_to_string(here.path("o.md")).unwrap().contains("allowed slope excursion"));
+    let listed = here.run(&["runs"]).expect_status(0);
+    assert!(listed.stdout.contains("qualify"), "{}", listed.stdout);
+}
+
+#[test]
+fn a_steady_state_can_be_required_and_a_quick_run_never_meets_it() {
+    let here = Workspace::new();
+    let ran = here.run(&[&SHORT[..], &["--quick", "--rounds", "1", "--require", "steady"]].concat());
+    let ran = ran.expect_status(1);
+    assert!(ran.stdout.contains("a quick run never says so"), "{}", ran.stdout);
+    let listed = here.run(&["runs", "show", "last", "--require", "steady"]).expect_status(1);
+    assert!(listed.stdout.contains("steady"), "{}", listed.stdout);
+}
+
+/// Three rounds, each of which writes more than the file: too few for a window, and no figure is shown as steady.
+#[test]
+fn a_run_with_too_few_rounds_is_not_steady() {
+    let here = Workspace::new();
+    let run = run(&here, &["--standard", "--rounds", "3"], 0);
+    assert!(
+        run["qualify"]["steady"].is_null() && run["qualify"]["stopped"] == "rounds",
+        "{}",
+        run["qualify"]["stopped"]
+    );
+    assert_eq!(texts(&run["summary"]["claims"]).len(), 1, "{}", run["summary"]["claims"]);
+    assert_eq!(run["qualify"]["preconditioning"]["written_bytes"], 32 << 20);
+    let limited = self::run(&here, &["--standard", "--write-limit", "1M"], 0);
+    assert_eq!(limited["qualify"]["stopped"], "write-limit");
+    assert_eq!(limited["qualify"]["rounds"].as_array().unwrap().len(), 1);
+    assert_eq!(limited["qualify"]["preconditioning"]["made_bytes"], 0, "it was there");
+}
+
+#[test]
+fn a_file_that_iostall_did_not_make_is_not_written() {
+    let here = Workspace::new();
+    std::fs::write(here.path("data.dat"), vec![7; 16 << 20]).unwrap();
+    let ran = here.run(&[&SHORT[..], &["--quick"]].concat()).expect_status(2);
+    assert!(ran.stderr.contains("--overwrite"), "{}", ran.stderr);
+    assert!(std::fs::read(here.path("data.dat")).unwrap().iter().all(|byte| *byte == 7));
+    here.run(&[&SHORT[..], &["--quick", "--cell", "0s"]].concat()).expect_status(2);
+}

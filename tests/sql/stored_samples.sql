@@ -1,0 +1,2 @@
+/* iostall:stored_samples */
+SELECT count(*) FROM watch_sample;
