@@ -175,7 +175,7 @@ mod tests {
         let (held, said) = held_back(&store, &plain, day(60)).unwrap();
         assert_eq!(said, Some(Unconfirmed { oldest: day(10), deleted_before: None }));
         store.forget(&held, day(60)).unwrap();
-        assert_eq!(store.batch_after(source, 0, 1).unwrap().unwrap().samples.taken_utc, [day(10)]);
+        assert_eq!(store.batch_after(source, 10, 1).unwrap().unwrap().samples.taken_utc, [day(10)]);
         let (held, said) = held_back(&store, &plain, day(105)).unwrap();
         assert_eq!(said, Some(Unconfirmed { oldest: day(10), deleted_before: Some(day(15)) }));
         assert_eq!(held.raw, SPOOL_AGE_MAX);
