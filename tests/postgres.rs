@@ -102,6 +102,16 @@ impl Postgres {
         String::from_utf8_lossy(&output.unwrap().stdout).trim().to_owned()
     }
 
+    /// The same in another database.
+    pub(crate) fn value_in(&self, database: &str, text: &str) -> String {
+        let output = self
+            .client("psql")
+            .args(["-A", "-t", "-d", database, "-c", text])
+            .stdout(Stdio::piped())
+            .output();
+        String::from_utf8_lossy(&output.unwrap().stdout).trim().to_owned()
+    }
+
     /// Runs a client program that must succeed.
     pub(crate) fn passes(&self, name: &str, arguments: &[&str]) {
         let mut tool = self.client(name);

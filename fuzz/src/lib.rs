@@ -20,7 +20,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self { name: "alerts", check: readers::toml::alerts, seeds: &["docs/alerts.toml"] },
         Self {
             name: "backup-content",
@@ -45,6 +45,11 @@ impl Reader {
         Self { name: "diskspd-line", check: readers::diskspd::line, seeds: &["fuzz/corpus/diskspd-line"] },
         Self { name: "diskspd-xml", check: readers::diskspd::xml, seeds: &["fuzz/corpus/diskspd-xml"] },
         Self { name: "fio", check: readers::fio::jobs, seeds: &["fuzz/corpus/fio"] },
+        Self {
+            name: "fleet-batch",
+            check: iostall_store::fuzzing::batch,
+            seeds: &["fuzz/corpus/fleet-batch"],
+        },
         Self {
             name: "incremental-file",
             check: iostall_transfer::backup::fuzzing::incremental_file,

@@ -78,6 +78,10 @@ pub(crate) const OF_CERTIFICATE: &str = "set IOSTALL_RECEIVER_CERTIFICATE to the
                                          on that host: sha256: and 64 digits";
 pub(crate) const OF_APPEND_ONLY: &str =
     "run `iostall backup prune` on the receiver's host, on the directory where the backups lie";
+pub(crate) const OF_CENTRE_ADDRESS: &str = "write https://HOST:PORT, where `iostall fleet serve` listens";
+const OF_CENTRE: &str = "check that `iostall fleet serve` runs there, its port, and the network between; what was not sent stays in the store";
+const OF_CENTRE_CERTIFICATE: &str = "`iostall fleet serve` shows the fingerprint of its certificate when it starts: sha256: and 64 digits. If it has a new \
+                                     one, say so with `iostall fleet join --certificate`";
 const OF_PREFIX: &str =
     "each key has one prefix, which stands in the receiver's file of keys: begin the name with it";
 const OF_RECEIVER: &str = "check that `iostall backup receive` runs there, its port, and the network between";
@@ -175,20 +179,34 @@ pub(crate) fn of_refusal(code: &str, reason: &str) -> RemoteError {
 
 /// Why a receiver could not be asked.
 pub(crate) fn of_receiver(error: &ureq::Error) -> RemoteError {
+    of_server(error, "the receiver", OF_RECEIVER, OF_CERTIFICATE)
+}
+
+/// Why the centre at `address` could not be asked.
+pub(crate) fn of_centre(error: &ureq::Error, address: &str) -> RemoteError {
+    let RemoteError { reason, hint } = of_server(error, "the centre", OF_CENTRE, OF_CENTRE_CERTIFICATE);
+    RemoteError { reason: format!("{address}: {reason}"), hint }
+}
+
+fn of_server(
+    error: &ureq::Error,
+    who: &str,
+    of_network: &'static str,
+    of_certificate: &'static str,
+) -> RemoteError {
     let of_tls = match error {
         ureq::Error::Io(error) => error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()),
         _ => None,
     };
     let (reason, hint) = match of_tls {
         Some(rustls::Error::InvalidCertificate(rustls::CertificateError::Other(other))) => {
-            (other.to_string(), OF_CERTIFICATE)
+            (other.to_string(), of_certificate)
         }
         Some(rustls::Error::InvalidCertificate(_)) => (
-            "no authority that this machine trusts issued the receiver's certificate for this host"
-                .to_owned(),
-            OF_CERTIFICATE,
+            format!("no authority that this machine trusts issued the certificate of {who} for this host"),
+            of_certificate,
         ),
-        _ => (said(error.to_string().trim_start_matches("io: ")), OF_RECEIVER),
+        _ => (said(error.to_string().trim_start_matches("io: ")), of_network),
     };
     RemoteError { reason, hint: Some(hint) }
 }

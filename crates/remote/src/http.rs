@@ -66,9 +66,7 @@ pub(crate) trait Amend: fmt::Debug + Send + Sync {
 impl Service {
     /// Of a receiver with this certificate, or with one of an authority.
     pub(crate) fn of_receiver(key: &HeaderValue, certificate: Option<Fingerprint>) -> io::Result<Self> {
-        let tls = TlsConnector::new(certificate).map_err(io::Error::other)?;
-        let connector = ().chain(TcpConnector::default()).chain(tls);
-        let agent = Agent::with_parts(config(None), connector, DefaultResolver::default());
+        let agent = pinned_agent(certificate)?;
         Ok(Self { encrypted: agent.clone(), plain: agent, key: Some(key.clone()), amend: None })
     }
 
@@ -178,6 +176,13 @@ fn fault(error: &Error) -> HttpErrorKind {
         },
         _ => HttpErrorKind::Unknown,
     }
+}
+
+/// A client of a server with this certificate, or with one of an authority.
+pub(crate) fn pinned_agent(certificate: Option<Fingerprint>) -> io::Result<Agent> {
+    let tls = TlsConnector::new(certificate).map_err(io::Error::other)?;
+    let connector = ().chain(TcpConnector::default()).chain(tls);
+    Ok(Agent::with_parts(config(None), connector, DefaultResolver::default()))
 }
 
 fn agent(proxy: Option<Proxy>) -> Agent {

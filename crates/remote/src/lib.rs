@@ -12,6 +12,7 @@
 mod ask;
 mod azure;
 mod bucket;
+pub mod centre;
 mod endpoint;
 mod engine;
 mod error;

@@ -1,4 +1,4 @@
-//! TLS to a receiver: its certificate is the one that was named, or one that this machine's authorities issued.
+//! TLS to another iostall, such as a receiver: its certificate is the one that was named, or one that this machine's authorities issued.
 
 use std::fmt;
 use std::sync::Arc;
@@ -49,9 +49,9 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// A receiver has another certificate than the one that was named.
+/// A server has another certificate than the one that was named.
 #[derive(Debug, Error)]
-#[error("the receiver has the certificate {found}, and the one that was named is {named}")]
+#[error("the server has the certificate {found}, and the one that was named is {named}")]
 pub(crate) struct OtherCertificate {
     found: Fingerprint,
     named: Fingerprint,
@@ -110,7 +110,7 @@ impl ServerCertVerifier for Pinned {
 pub(crate) struct TlsConnector(Arc<ClientConfig>);
 
 impl TlsConnector {
-    /// To a receiver with this certificate; without one, with a certificate that this machine's authorities issued.
+    /// To a server with this certificate; without one, with a certificate that this machine's authorities issued.
     pub(crate) fn new(named: Option<Fingerprint>) -> Result<Self, Error> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))

@@ -22,6 +22,9 @@ pub trait CollectorState {
     /// Stores a JSON document under `name`, replacing the previous one.
     fn put_state(&mut self, name: &str, document: &str) -> Result<(), StoreError>;
 
+    /// The size of the file that it is in, bytes; `None` if that is not known.
+    fn file_bytes(&self) -> Option<u64>;
+
     /// The document stored under `name`.
     fn state(&self, name: &str) -> Result<Option<String>, StoreError>;
 }

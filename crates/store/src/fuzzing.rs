@@ -1,7 +1,23 @@
 //! Entry points for fuzzing the readers of stored data: a store may come from elsewhere or be damaged.
 
 use crate::document;
+use crate::history::Batch;
 pub use crate::sqlite::fuzzing::{rollup_body, sample_body};
+
+/// A batch of another server, as JSON text. Whatever is accepted arrives as it left.
+pub fn batch(input: &[u8]) {
+    let body = zstd::encode_all(input, 1).unwrap_or_default();
+    let Ok(batch) = Batch::from_wire(&body) else { return };
+    let samples = batch.to_samples();
+    match batch.to_wire().map(|body| Batch::from_wire(&body)) {
+        Ok(Ok(again)) => {
+            assert!(again == batch, "it changed on its way: {batch:?}");
+            assert!(again.to_samples() == samples);
+        }
+        Ok(Err(error)) => panic!("what was sent is refused: {error}"),
+        Err(_) => {}
+    }
+}
 
 /// A run's document as JSON text. Whatever is accepted must survive storing and reading.
 pub fn run(input: &[u8]) {

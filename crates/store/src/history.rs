@@ -8,6 +8,7 @@ mod seams;
 mod series;
 mod utc_ns;
 mod watched;
+mod wire;
 
 #[cfg(test)]
 pub(crate) mod contract;
@@ -30,6 +31,7 @@ pub(crate) use seams::ceiling;
 pub(crate) use series::Series;
 pub(crate) use utc_ns::{from_utc_ns, utc_ns};
 pub use watched::{Appended, ImportMark, RollupRow, Source, Watched};
+pub use wire::{BODY_BYTES_MAX, WireError};
 
 /// A store for the history of watched sources.
 ///

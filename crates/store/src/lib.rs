@@ -12,11 +12,13 @@ mod collector_state;
 mod document;
 mod entry;
 mod error;
+mod fleet_secret;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod history;
 mod identity;
 mod location;
+mod member;
 mod postgres;
 mod repository_error;
 mod selector;
@@ -32,11 +34,13 @@ pub use collector_state::CollectorState;
 pub use document::DocumentError;
 pub use entry::{Entry, Filter, RunNumber};
 pub use error::StoreError;
+pub use fleet_secret::{FleetSecret, SecretHash};
 pub use history::{
-    Appended, Batch, BatchError, History, ImportMark, Retention, RollupRow, RowColumns, SampleColumns, Seams,
-    SeenWarning, SeriesId, Source, SourceId, StoreId, Watched,
+    Appended, BODY_BYTES_MAX, Batch, BatchError, History, ImportMark, Retention, RollupRow, RowColumns,
+    SampleColumns, Seams, SeenWarning, SeriesId, Source, SourceId, StoreId, Watched, WireError,
 };
 pub use location::{default_path, default_path_in};
+pub use member::{Contact, Joined, Joining, KnownServer, Member, MemberState, Membership};
 pub use postgres::{Initialised, InitialisedRepository, PostgresHistory};
 pub use repository_error::RepositoryError;
 pub use selector::{FRAGMENT_DIGITS_MIN, Selector, SelectorError};

@@ -10,6 +10,7 @@ use iostall_store::StoreError;
 use jiff::Timestamp;
 use thiserror::Error;
 
+use crate::centre_error::CentreError;
 use crate::ratings_error::RatingsError;
 use crate::setup_error::SetupError;
 use crate::windows::SourceHistory;
@@ -66,6 +67,10 @@ pub enum WatchError {
     Ratings(#[from] RatingsError),
     #[error("the repository has samples of {name} that this store never had")]
     Diverged { name: String },
+    #[error(transparent)]
+    Centre(#[from] CentreError),
+    #[error("one sample is too long for a batch")]
+    BatchTooLong,
     #[error("cannot send samples to {receiver}: {reason}")]
     Push { receiver: String, reason: String },
     #[error("cannot start a thread: {0}")]
@@ -75,6 +80,15 @@ pub enum WatchError {
 }
 
 impl WatchError {
+    /// Whether the same may succeed later, without anybody's help.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Store(error) => error.may_pass(),
+            Self::Centre(error) => error.may_pass(),
+            _ => false,
+        }
+    }
+
     /// What to do about it; `None` if the message says everything.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -82,6 +96,7 @@ impl WatchError {
             Self::Source(error) => return Some(error.hint()),
             Self::Address(error) => return Some(error.hint()),
             Self::Drive(error) => return error.hint(),
+            Self::Centre(error) => return error.hint(),
             Self::NoDrives => {
                 "name files, a directory or a device, or let `iostall collect run smart:/dev/nvme0` sample some"
             }
@@ -110,7 +125,11 @@ impl WatchError {
                  here, and sample it again: it gets an id of its own"
             }
             Self::Push { .. } => "docs/watch.md explains receivers of samples",
-            Self::Terminal(_) | Self::Output(_) | Self::Thread(_) | Self::SamplingEnded => return None,
+            Self::Terminal(_)
+            | Self::Output(_)
+            | Self::Thread(_)
+            | Self::BatchTooLong
+            | Self::SamplingEnded => return None,
         };
         Some(hint.to_owned())
     }

@@ -5,11 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use iostall_collect::Address;
 use iostall_store::{History, InitialisedRepository, PostgresHistory, Source, StoreError};
 
+use crate::confirmed::Confirmed;
+use crate::destination::{Destination, Known};
 use crate::error::WatchError;
 use crate::named::{AskPassword, NamedSource};
 
 /// Samples in a batch: an hour of minutes, or a minute of seconds.
 const BATCH_SAMPLES: u32 = 60;
+/// So often it is looked again how much is there: another process of this store sends, too, or the centre was restored from a backup.
+const LOOKS_MAX: u32 = 5;
 
 /// Creates the repository in the database at `url`, or upgrades its tables.
 pub fn initialise_repository(url: &str, ask: AskPassword<'_>) -> Result<InitialisedRepository, WatchError> {
@@ -23,68 +27,97 @@ pub fn open_repository(url: &str, ask: AskPassword<'_>) -> Result<PostgresHistor
     Ok(PostgresHistory::open(&place.address, &place.secret).map_err(StoreError::from)?)
 }
 
+/// Opens the repository in the database at `url` so often, each with a connection of its own. The password is asked for once.
+pub fn open_repositories(
+    url: &str,
+    count: usize,
+    ask: AskPassword<'_>,
+) -> Result<Vec<PostgresHistory>, WatchError> {
+    let place = place(url, ask)?;
+    let open = |_| PostgresHistory::open(&place.address, &place.secret);
+    Ok((0..count).map(open).collect::<Result<_, _>>().map_err(StoreError::from)?)
+}
+
 fn place(url: &str, ask: AskPassword<'_>) -> Result<NamedSource, WatchError> {
     let address: Address = url.parse()?;
     NamedSource::at(address, ask)
 }
 
-/// Sends what `to` lacks of the sources that `from` samples itself, until `stop` is set, and calls `each` with the number of samples
-/// that were sent of each.
+/// What happens while history is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SendEvent<'a> {
+    /// The destination has something to say.
+    Note(String),
+    /// So many samples of a source were sent.
+    Sent { source: &'a Source, samples: usize },
+}
+
+/// Sends what `to` lacks of the sources that `from` samples itself, until `stop` is set. How much of each is there then.
 ///
 /// Both know how far it got: a batch that arrives twice is there once, and nothing is removed from `from`.
 pub fn send_history(
     from: &impl History,
-    to: &mut impl History,
+    to: &mut impl Destination,
     stop: &AtomicBool,
-    each: &mut dyn FnMut(&Source, usize),
-) -> Result<(), WatchError> {
+    observer: &mut dyn FnMut(SendEvent<'_>),
+) -> Result<Confirmed, WatchError> {
+    if let Some(note) = to.begin()? {
+        observer(SendEvent::Note(note));
+    }
+    let mut confirmed = Confirmed::default();
     for watched in from.sources()? {
         let source = watched.source;
         // A source of another store comes from there: two numberings of its batches would mix.
         if source.store == from.id() {
-            let samples = send_source(from, to, &source, stop)?;
-            each(&source, samples);
+            let (samples, number) = send_source(from, to, &source, stop)?;
+            confirmed.add(source.id, number);
+            observer(SendEvent::Sent { source: &source, samples });
         }
     }
-    Ok(to.finish()?)
+    to.finish()?;
+    Ok(confirmed)
 }
 
 fn send_source(
     from: &impl History,
-    to: &mut impl History,
+    to: &mut impl Destination,
     source: &Source,
     stop: &AtomicBool,
-) -> Result<usize, WatchError> {
-    let id = source.id;
-    let mut confirmed = match to.last_appended(id) {
-        Err(StoreError::NoSource { .. }) => 0,
-        known => known?,
-    };
-    check_numbering(from, to, source, confirmed)?;
-    let mut samples = 0;
+) -> Result<(usize, u64), WatchError> {
+    let known = to.known(source.id)?;
+    check_numbering(from, known, source)?;
+    let (mut confirmed, mut samples, mut most) = (known.appended, 0, BATCH_SAMPLES);
+    let mut looks = 0;
     while !stop.load(Ordering::Relaxed) {
-        let Some(batch) = from.batch_after(id, confirmed, BATCH_SAMPLES)? else { break };
-        to.append(&batch)?;
-        samples += batch.samples.taken_utc.len();
-        confirmed = batch.sequence;
+        let Some(batch) = from.batch_after(source.id, confirmed, most)? else { break };
+        match to.append(confirmed, &batch) {
+            // Thousands of files: fewer samples of them fit into one batch.
+            Err(WatchError::BatchTooLong) if most > 1 => most /= 2,
+            Err(WatchError::Centre(error)) if error.is_not_next() && looks < LOOKS_MAX => {
+                looks += 1;
+                let known = to.known(source.id)?;
+                check_numbering(from, known, source)?;
+                confirmed = known.appended;
+            }
+            appended => {
+                appended?;
+                samples += batch.samples.taken_utc.len();
+                confirmed = batch.sequence;
+            }
+        }
     }
-    Ok(samples)
+    Ok((samples, confirmed))
 }
 
 /// An older copy of a store numbers new samples like those that it has lost: they would count as sent.
-fn check_numbering(
-    from: &impl History,
-    to: &impl History,
-    source: &Source,
-    confirmed: u64,
-) -> Result<(), WatchError> {
-    let Some(before) = confirmed.checked_sub(1) else { return Ok(()) };
+fn check_numbering(from: &impl History, known: Known, source: &Source) -> Result<(), WatchError> {
+    let Some(before) = known.appended.checked_sub(1) else { return Ok(()) };
     let diverged = || WatchError::Diverged { name: source.name.clone() };
     let newest = from.batch_after(source.id, before, 1)?.ok_or_else(diverged)?;
-    let Some(theirs) = to.last_sample(source.id)?.filter(|_| newest.sequence == confirmed) else {
+    let Some(theirs) = known.newest.filter(|_| newest.sequence == known.appended) else {
         return Ok(());
     };
-    if newest.samples.taken_utc.last() == Some(&theirs.taken.utc) { Ok(()) } else { Err(diverged()) }
+    if newest.samples.taken_utc.last() == Some(&theirs) { Ok(()) } else { Err(diverged()) }
 }
 
 #[cfg(test)]
@@ -121,7 +154,12 @@ mod tests {
 
     fn send(from: &SqliteHistory, to: &mut SqliteHistory) -> Result<usize, WatchError> {
         let mut all = 0;
-        send_history(from, to, &AtomicBool::new(false), &mut |_, samples| all += samples)?;
+        let mut add = |event: SendEvent<'_>| {
+            if let SendEvent::Sent { samples, .. } = event {
+                all += samples;
+            }
+        };
+        send_history(from, to, &AtomicBool::new(false), &mut add)?;
         Ok(all)
     }
 

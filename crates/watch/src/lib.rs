@@ -4,15 +4,21 @@
 //! Nothing here knows about command lines or terminals.
 
 mod alerting;
+pub mod centre;
+mod centre_error;
+pub mod centre_protocol;
 mod channels;
 mod clock;
 mod collector;
+mod confirmed;
+mod destination;
 mod drills;
 mod endurance;
 mod error;
 mod feed;
 mod file_watch;
 mod fleet;
+mod follow;
 mod import;
 mod jobs;
 mod metrics;
@@ -38,10 +44,13 @@ pub use alerting::{AlertEvent, Alerting};
 pub use channels::test_channels;
 pub use clock::{MachineClock, WatchClock};
 pub use collector::{CollectEvent, CollectObserver, Collector, Observers};
+pub use confirmed::{Confirmed, SPOOL_AGE_MAX, SPOOL_BYTES_MAX, Unconfirmed, put_confirmed};
+pub use destination::{Destination, Known};
 pub use endurance::{EnduranceReport, EnduranceRequest, TypedRating, drive_endurance, stored_endurance};
 pub use error::WatchError;
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};
-pub use fleet::{initialise_repository, open_repository, send_history};
+pub use fleet::{SendEvent, initialise_repository, open_repositories, open_repository, send_history};
+pub use follow::{FollowEvent, follow_history};
 pub use import::{Import, ImportEvent, ManagementDatabase};
 pub use jobs::{
     Calendar, Job, JobEnd, JobReport, JobRunner, Jobs, ProcessRunner, RunningJob, units_text, write_units,

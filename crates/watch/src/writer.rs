@@ -10,6 +10,7 @@ use iostall_model::{Gap, Step, Warning};
 use iostall_store::{CollectorState, History, Retention, RunNumber, SourceId, StoreError, Stored};
 use jiff::Timestamp;
 
+use crate::confirmed::{Unconfirmed, held_back};
 use crate::error::WatchError;
 
 /// Events of the writer.
@@ -20,6 +21,8 @@ pub enum WriterEvent<'a> {
     /// Samples are lost until the store can be written again.
     Unwritable(StoreError),
     WritableAgain,
+    /// Samples are older than they are kept, and no centre has confirmed them. Said once an hour at most.
+    Unconfirmed(Unconfirmed),
 }
 
 /// Who hears it.
@@ -83,7 +86,13 @@ impl<H: History + CollectorState> SampleWriter<H> {
         now: Timestamp,
         observer: Observer<'_>,
     ) -> Result<(), WatchError> {
-        match self.store.forget(retention, now) {
+        let forgotten = held_back(&self.store, retention, now).and_then(|(held, unconfirmed)| {
+            if let Some(unconfirmed) = unconfirmed {
+                observer(WriterEvent::Unconfirmed(unconfirmed));
+            }
+            self.store.forget(&held, now)
+        });
+        match forgotten {
             Err(error) if error.may_pass() => self.say(error, observer),
             done => done?,
         }

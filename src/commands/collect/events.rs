@@ -5,7 +5,7 @@ use std::path::Path;
 use iostall_model::Warning;
 use iostall_notify::{Delivery, Message};
 use iostall_report::collector::run_lines;
-use iostall_watch::{AlertEvent, CollectEvent, Missed, PushEvent, WriterEvent};
+use iostall_watch::{AlertEvent, CollectEvent, Missed, PushEvent, Unconfirmed, WriterEvent};
 use jiff::SignedDuration;
 
 use crate::printer::Printer;
@@ -57,6 +57,16 @@ pub(super) fn show_writer(event: WriterEvent<'_>, store: &Path, printer: &Printe
         WriterEvent::Unwritable(error) => {
             printer.error(
                 &anyhow::Error::new(error).context("samples are lost until the store can be written again"),
+            );
+        }
+        WriterEvent::Unconfirmed(Unconfirmed { oldest, deleted_before }) => {
+            let what = match deleted_before {
+                None => "they are kept".to_owned(),
+                Some(before) => format!("those before {before:.0} are deleted"),
+            };
+            printer.advise(
+                &format!("warning: a centre has not confirmed samples since {oldest:.0}: {what}"),
+                "`iostall fleet send` sends them; docs/fleet.md says how long they are kept",
             );
         }
         WriterEvent::WritableAgain => {

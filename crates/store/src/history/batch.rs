@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use iostall_model::{Counter, Counters, Epoch, Gap, Row, Sample, SampleTime, Subject, Warning};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::watched::{ImportMark, Source};
 use crate::batch_error::BatchError;
@@ -35,7 +36,7 @@ pub struct Batch {
 }
 
 /// The columns of samples, all of equal length.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampleColumns {
     /// Calendar time of each sample.
     pub taken_utc: Vec<Timestamp>,
@@ -50,7 +51,7 @@ pub struct SampleColumns {
 }
 
 /// The columns of rows, all of equal length.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RowColumns {
     /// Index of its series.
     pub series: Vec<u32>,
@@ -61,7 +62,7 @@ pub struct RowColumns {
 }
 
 /// A warning, with the first and last time it applied.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeenWarning {
     pub warning: Warning,
     pub first: Timestamp,

@@ -2,11 +2,12 @@
 
 use iostall_model::{Rollup, Subject};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::identity::{SourceId, StoreId};
 
 /// A watched source, as known to every store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     pub id: SourceId,
     /// The store that samples it. Two hosts may each have a source `linux:`.
@@ -25,7 +26,7 @@ pub struct Watched {
 }
 
 /// How far an import from another database got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportMark {
     /// Number of the last sample in that database.
     pub sample: i64,

@@ -7,6 +7,7 @@ mod chain;
 mod columns;
 mod copy_format;
 mod database;
+mod members;
 mod partitions;
 mod reader;
 mod retention;

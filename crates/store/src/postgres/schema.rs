@@ -11,7 +11,10 @@ use crate::identity::StoreId;
 use crate::repository_error::RepositoryError;
 
 /// All migrations in order.
-const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/postgres/0001_create_repository.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../migrations/postgres/0001_create_repository.sql"),
+    include_str!("../../migrations/postgres/0003_enrol_servers.sql"),
+];
 
 /// The newest version that this program knows: the number of migrations.
 #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "there are a few migrations")]

@@ -81,7 +81,8 @@ impl Database {
         Ok(Some((locked, self.column(row, 1)?)))
     }
 
-    fn put_server(&self, store: &str) -> Result<i32, RepositoryError> {
+    /// The number of the server of `store`, which is added if it is not there.
+    pub(super) fn put_server(&self, store: &str) -> Result<i32, RepositoryError> {
         self.column(&self.session.row(statements::PUT_SERVER, &[&store])?, 0)
     }
 

@@ -1,7 +1,6 @@
 //! Answers, in the words of S3.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io;
 
 use iostall_measure::ByteCount;
@@ -9,56 +8,17 @@ use iostall_measure::foreign::said;
 use iostall_remote::receiver::REFUSAL;
 use quick_xml::escape::escape;
 
-/// What is sent back.
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) headers: Vec<(&'static str, String)>,
-    pub(super) body: Body,
-}
-
-/// What follows the headers.
-#[derive(Debug)]
-pub(super) enum Body {
-    Bytes(Vec<u8>),
-    /// A range of a file.
-    Part {
-        file: File,
-        offset: u64,
-        bytes: u64,
-    },
-}
+use crate::tls_server::{Answer, Body, Refusal};
 
 impl Answer {
-    pub(super) fn empty(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: Body::Bytes(Vec::new()) }
-    }
-
     pub(super) fn xml(status: u16, text: &str) -> Self {
         let body = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{text}");
         let headers = vec![("Content-Type", "application/xml".to_owned())];
         Self { status, headers, body: Body::Bytes(body.into_bytes()) }
     }
-
-    pub(super) fn header(mut self, name: &'static str, value: String) -> Self {
-        self.headers.push((name, value));
-        self
-    }
-}
-
-/// Why a request is not carried out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) status: u16,
-    code: &'static str,
-    pub(super) message: String,
 }
 
 impl Refusal {
-    pub(super) fn new(status: u16, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into() }
-    }
-
     pub(super) fn unknown_key() -> Self {
         Self::new(401, "UnknownKey", "the receiver does not know this key")
     }
@@ -73,10 +33,6 @@ impl Refusal {
 
     pub(super) fn bad_name() -> Self {
         Self::new(400, "BadName", "the receiver does not take this name")
-    }
-
-    pub(super) fn not_understood() -> Self {
-        Self::new(400, "NotUnderstood", "the receiver does not understand this request")
     }
 
     pub(super) fn exists() -> Self {
@@ -106,9 +62,8 @@ impl Refusal {
     pub(super) fn answer(&self) -> Answer {
         let (code, message) = (self.code, escape(self.message.as_str()));
         let xml = format!("<Error><Code>{code}</Code><Message>{message}</Message></Error>");
-        // The answer to a HEAD has no body, and a header has few characters.
-        let plain: String = self.message.chars().filter(|c| *c == ' ' || c.is_ascii_graphic()).collect();
-        Answer::xml(self.status, &xml).header(REFUSAL, format!("{code} {plain}"))
+        // The answer to a HEAD has no body.
+        Answer::xml(self.status, &xml).header(REFUSAL, self.header_text())
     }
 }
 
@@ -173,24 +128,4 @@ fn time(ns: i128) -> jiff::Timestamp {
 /// As a header says it.
 pub(super) fn http_date(ns: i128) -> String {
     time(ns).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
-}
-
-/// What a status is called.
-pub(super) fn phrase(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        204 => "No Content",
-        206 => "Partial Content",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        411 => "Length Required",
-        412 => "Precondition Failed",
-        413 => "Content Too Large",
-        416 => "Range Not Satisfiable",
-        431 => "Request Header Fields Too Large",
-        503 => "Service Unavailable",
-        _ => "Other",
-    }
 }

@@ -2,8 +2,8 @@
 
 use std::path::Component;
 
-use super::http::Head;
 use super::names::Name;
+use crate::tls_server::Head;
 
 /// Reads the head of a request and the names in it, none of which may lead out of a directory.
 pub fn request(bytes: &[u8]) {

@@ -11,12 +11,12 @@ use iostall_engine::random_bytes;
 use iostall_measure::ByteCount;
 use iostall_remote::receiver::PROTOCOL;
 
-use super::answer::{Answer, Body, Entry, Refusal, etag, http_date, list};
-use super::http::{Connection, Head, Method};
+use super::answer::{Entry, etag, http_date, list};
 use super::keys::{self, Key, hex};
 use super::names::Name;
 use super::place::{ID_DIGITS, Place, PlaceError};
 use super::uploads::Uploads;
+use crate::tls_server::{Answer, Body, Connection, Head, Method, Refusal};
 
 /// A list of 10,000 parts.
 const LIST_BYTES_MAX: usize = 4 << 20;

@@ -12,11 +12,11 @@ use iostall_measure::clock::utc_now;
 use iostall_measure::{ByteCount, Clock as _, MonotonicClock};
 use iostall_remote::{PARTS_MAX, part_begin, part_bytes};
 
-use super::answer::Refusal;
 use super::keys::hex;
 use super::names::Name;
 use super::notes::Note;
 use super::place::{ID_DIGITS, Place};
+use crate::tls_server::Refusal;
 
 /// Of one key at the same time: as many as a backup has stripes, twice.
 const UPLOADS_MAX: usize = 128;

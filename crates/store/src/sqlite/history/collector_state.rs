@@ -75,6 +75,10 @@ impl CollectorState for SqliteHistory {
         put().map_err(fault(&self.path, "write to"))
     }
 
+    fn file_bytes(&self) -> Option<u64> {
+        std::fs::metadata(&self.path).ok().map(|metadata| metadata.len())
+    }
+
     fn state(&self, name: &str) -> Result<Option<String>, StoreError> {
         self.connection
             .prepare_cached(statements::FIND_STATE)

@@ -15,8 +15,6 @@ const HEADERS_MAX: usize = 48;
 /// Until the first request is there, from the moment the client connects, nanoseconds. Clients wait a little longer than this for their
 /// turn.
 const FIRST_NS: u64 = 10_000_000_000;
-/// Until the next one is there.
-const NEXT_NS: u64 = 60_000_000_000;
 /// For what has a length: this, and the time that it takes at the slowest rate, bytes a second.
 const BASE_NS: u64 = 30_000_000_000;
 const RATE_MIN: u64 = 32 << 10;
@@ -26,7 +24,7 @@ const PIECE_BYTES: usize = 256 << 10;
 
 /// What a client wants done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
+pub(crate) enum Method {
     Get,
     Head,
     Put,
@@ -36,27 +34,27 @@ pub(super) enum Method {
 
 /// A request without its body.
 #[derive(Debug)]
-pub(super) struct Head {
-    pub(super) method: Method,
+pub(crate) struct Head {
+    pub(crate) method: Method,
     /// Decoded, without the slash that it begins with.
-    pub(super) path: String,
+    pub(crate) path: String,
     query: Vec<(String, String)>,
-    pub(super) body_bytes: u64,
+    pub(crate) body_bytes: u64,
     /// What follows `Bearer`.
-    pub(super) key: Option<String>,
+    pub(crate) key: Option<String>,
     /// First and last byte.
-    pub(super) range: Option<(u64, u64)>,
+    pub(crate) range: Option<(u64, u64)>,
     expects_go_ahead: bool,
     is_last: bool,
 }
 
 impl Head {
-    pub(super) fn query(&self, name: &str) -> Option<&str> {
+    pub(crate) fn query(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
     }
 
     /// `None` if there is more to come.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Refusal> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Refusal> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut request = httparse::Request::new(&mut headers);
         let length = match request.parse(bytes) {
@@ -134,7 +132,7 @@ fn range(text: &str) -> Option<(u64, u64)> {
 }
 
 /// See the module.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     stream: StreamOwned<ServerConnection, TimedSocket>,
     /// What was read and not used yet.
     read: Vec<u8>,
@@ -145,10 +143,12 @@ pub(super) struct Connection {
     is_last: bool,
     /// The request asks for no more than the head of its answer.
     wants_head: bool,
+    /// Until the next request is there, nanoseconds.
+    next_ns: u64,
 }
 
 impl Connection {
-    pub(super) fn new(tls: ServerConnection, socket: TimedSocket) -> Self {
+    pub(super) fn new(tls: ServerConnection, socket: TimedSocket, next_ns: u64) -> Self {
         let stream = StreamOwned::new(tls, socket);
         let read = Vec::with_capacity(HEAD_BYTES_MAX);
         Self {
@@ -159,11 +159,12 @@ impl Connection {
             is_first: true,
             is_last: false,
             wants_head: false,
+            next_ns,
         }
     }
 
     /// The next request; `None` at the end. A refusal is to be answered, and then nothing more can be understood.
-    pub(super) fn next(&mut self) -> io::Result<Option<Result<Head, Refusal>>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Result<Head, Refusal>>> {
         if self.is_last {
             return Ok(None);
         }
@@ -171,7 +172,7 @@ impl Connection {
             self.stream.sock.allow(FIRST_NS);
             self.is_first = false;
         } else {
-            self.stream.sock.allow_silence(NEXT_NS);
+            self.stream.sock.allow_silence(self.next_ns);
         }
         self.wants_head = false;
         loop {
@@ -200,7 +201,7 @@ impl Connection {
     }
 
     /// The next bytes of the body, 0 at its end.
-    pub(super) fn body(&mut self, into: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn body(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if std::mem::take(&mut self.owes_go_ahead) {
             self.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
             self.stream.flush()?;
@@ -225,7 +226,7 @@ impl Connection {
     }
 
     /// The whole body; `None` if it is longer than `most` bytes.
-    pub(super) fn whole_body(&mut self, most: usize) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) fn whole_body(&mut self, most: usize) -> io::Result<Option<Vec<u8>>> {
         if self.left > most as u64 {
             return Ok(None);
         }
@@ -239,7 +240,7 @@ impl Connection {
 
     /// Reads what is left of the body, so that the client reads the answer: it writes all of the request before. A longer rest than
     /// `most` bytes is not worth it.
-    pub(super) fn skip_body(&mut self, most: u64) -> io::Result<()> {
+    pub(crate) fn skip_body(&mut self, most: u64) -> io::Result<()> {
         // A client that waits for leave sends nothing.
         if std::mem::take(&mut self.owes_go_ahead) || self.left > most {
             self.is_last |= self.left > 0;
@@ -252,7 +253,7 @@ impl Connection {
     }
 
     /// Sends an answer.
-    pub(super) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+    pub(crate) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
         let bytes = match &answer.body {
             Body::Bytes(bytes) => bytes.len() as u64,
             Body::Part { bytes, .. } => *bytes,
@@ -293,7 +294,7 @@ impl Connection {
     }
 
     /// Tells the client that nothing more follows.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.stream.conn.send_close_notify();
         // The client may be gone.
         let _ = self.stream.flush();

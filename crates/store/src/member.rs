@@ -1,0 +1,108 @@
+//! Servers that have joined a fleet.
+
+use jiff::Timestamp;
+
+use crate::fleet_secret::SecretHash;
+use crate::identity::StoreId;
+
+/// Whether a server may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberState {
+    Joined,
+    /// Two machines used its key in turn.
+    Copied,
+    Revoked,
+}
+
+impl MemberState {
+    const ALL: [Self; 3] = [Self::Joined, Self::Copied, Self::Revoked];
+
+    /// Its name in tables and listings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Joined => "joined",
+            Self::Copied => "copied",
+            Self::Revoked => "revoked",
+        }
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
+/// A server that has joined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    pub(crate) number: i32,
+    /// The store that its history comes from.
+    pub store: StoreId,
+    pub name: String,
+    pub state: MemberState,
+}
+
+/// What a server says when it joins.
+#[derive(Clone, Copy, Debug)]
+pub struct Joining<'a> {
+    pub code: &'a SecretHash,
+    /// Of the key that it has made for itself.
+    pub key: &'a SecretHash,
+    pub store: StoreId,
+    /// The name of its host.
+    pub host: &'a str,
+    /// Of its iostall.
+    pub version: &'a str,
+}
+
+/// The answer to a server that wants to join.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// It is a member, called so.
+    As {
+        name: String,
+    },
+    NoSuchCode,
+    CodeExpired,
+    CodeUsed,
+    /// Its store has joined before, and the code is not for that name.
+    KnownAs {
+        name: String,
+    },
+}
+
+/// What a member says each time before it sends.
+#[derive(Clone, Copy, Debug)]
+pub struct Contact<'a> {
+    pub host: &'a str,
+    pub version: &'a str,
+    /// A hash of the machine, its boot and the file that the store is in: of two copies of a store only one has it.
+    pub instance: &'a str,
+    /// How far its clock is ahead of ours, milliseconds.
+    pub clock_ahead_ms: i64,
+}
+
+/// What is known of the server of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownServer {
+    pub store: StoreId,
+    /// `None` if it logs in to the repository itself.
+    pub membership: Option<Membership>,
+    pub sources: i64,
+    /// When its newest sample was taken.
+    pub newest_sample: Option<Timestamp>,
+}
+
+/// What is known of a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    pub name: String,
+    pub state: MemberState,
+    /// Since when it is in this state.
+    pub state_since: Timestamp,
+    pub joined: Timestamp,
+    pub key_made: Timestamp,
+    pub host: Option<String>,
+    pub version: Option<String>,
+    pub last_contact: Option<Timestamp>,
+    pub clock_ahead_ms: Option<i64>,
+}

@@ -1,0 +1,239 @@
+//! A centre as a destination of history.
+
+use std::path::Path;
+
+use iostall_measure::clock::utc_now;
+use iostall_measure::{Clock as _, MonotonicClock};
+use iostall_remote::centre::{CentreClient, centre_address};
+use iostall_store::{Appended, Batch, FleetSecret, SourceId, StoreError, WireError};
+use jiff::SignedDuration;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::instance::{Instance, PROGRAM_VERSION};
+use super::membership::{Key, Membership, MembershipFile};
+use crate::centre_error::CentreError;
+use crate::centre_protocol::{
+    AFTER, AppendAnswer, HelloAnswer, HelloRequest, KnownAnswer, KnownRequest, RotateAnswer, RotateRequest,
+    Verb, code,
+};
+use crate::destination::{Destination, Known};
+use crate::error::WatchError;
+
+/// A key is replaced after this.
+const KEY_AGE_MAX: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// A busy centre is asked again so often, after a pause that becomes longer each time.
+const TRIES_MAX: u32 = 6;
+const PAUSE_NS: u64 = 500_000_000;
+/// Who stays says so often who it is, nanoseconds.
+const GREETING_NS: u64 = 50_000_000_000;
+/// A clock that is wrong by more than this is worth a word, milliseconds.
+const CLOCK_WRONG_MS: u64 = 5_000;
+
+/// A centre that this store has joined.
+pub struct Centre {
+    client: CentreClient,
+    file: MembershipFile,
+    membership: Membership,
+    secret: FleetSecret,
+    instance: Instance,
+    clock: MonotonicClock,
+    /// When the centre heard who this is; `None` if it has not answered since.
+    greeted_ns: Option<u64>,
+}
+
+/// What the centre said at the beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Greeting {
+    /// What this server is called there.
+    pub name: String,
+    /// Milliseconds, where it is wrong by seconds.
+    pub clock_ahead_ms: Option<i64>,
+}
+
+impl Greeting {
+    /// A word about the clock, where it is wrong.
+    pub fn warning(&self) -> Option<String> {
+        let ahead_ms = self.clock_ahead_ms?;
+        let direction = if ahead_ms > 0 { "ahead of" } else { "behind" };
+        let seconds = ahead_ms.unsigned_abs() / 1_000;
+        Some(format!("the clock of this machine is {seconds} s {direction} that of the centre"))
+    }
+}
+
+impl Centre {
+    /// The centre at `address`, which the store at `store` has joined. Asks nobody.
+    ///
+    /// # Errors
+    /// If it has not.
+    pub fn open(store: &Path, address: &str) -> Result<Self, CentreError> {
+        let address = centre_address(address)?;
+        let file = MembershipFile::beside(store);
+        let not_joined = || CentreError::NotJoined { address: address.clone() };
+        let membership = file.find(&address)?.ok_or_else(not_joined)?;
+        let secret = membership.keys.iter().find_map(Key::secret).ok_or_else(not_joined)?;
+        let client = CentreClient::new(&address, membership.fingerprint()?)?;
+        let instance = Instance::here(store);
+        Ok(Self {
+            client,
+            file,
+            membership,
+            secret,
+            instance,
+            clock: MonotonicClock::new(),
+            greeted_ns: None,
+        })
+    }
+
+    /// Its address in full.
+    pub fn address(&self) -> &str {
+        &self.membership.address
+    }
+
+    /// Says who this server is, and replaces its key where that is old.
+    ///
+    /// # Errors
+    /// If the centre does not answer, or refuses.
+    pub fn hello(&mut self) -> Result<Greeting, CentreError> {
+        let answer = self.hello_with_a_key()?;
+        let is_old = self.membership.keys.first().is_some_and(|key| {
+            utc_now().duration_since(key.made) > KEY_AGE_MAX || key.secret().as_ref() != Some(&self.secret)
+        });
+        if is_old {
+            self.rotate()?;
+        }
+        let ahead = answer.clock_ahead_ms;
+        let clock_ahead_ms = (ahead.unsigned_abs() > CLOCK_WRONG_MS).then_some(ahead);
+        Ok(Greeting { name: answer.name, clock_ahead_ms })
+    }
+
+    /// With the newest key that the centre knows: one that was restored from a backup knows an earlier one.
+    fn hello_with_a_key(&mut self) -> Result<HelloAnswer, CentreError> {
+        let secrets: Vec<FleetSecret> = self.membership.keys.iter().filter_map(Key::secret).collect();
+        let mut refused = None;
+        for secret in secrets {
+            self.secret = secret;
+            let request = HelloRequest {
+                host: self.instance.host.clone(),
+                version: PROGRAM_VERSION.to_owned(),
+                instance: self.instance.hash.clone(),
+                clock: utc_now(),
+            };
+            match self.ask(Verb::Hello, &request) {
+                Err(error) if error.is(code::UNKNOWN_KEY) => refused = Some(error),
+                answer => return answer,
+            }
+        }
+        Err(refused.unwrap_or_else(|| CentreError::NotJoined { address: self.address().to_owned() }))
+    }
+
+    /// Takes another key. It is in the file before the centre hears of it, and the centre knows both until the new one is used.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or the centre does not answer or refuses. Then one of the keys still is good.
+    pub fn rotate(&mut self) -> Result<(), CentreError> {
+        let newest = self.membership.keys.first().and_then(Key::secret);
+        // That of an attempt whose answer was lost: with one more key each time, the good one would be lost at last.
+        let next = if let Some(announced) = newest.filter(|newest| *newest != self.secret) {
+            announced
+        } else {
+            let next = FleetSecret::new_key().map_err(CentreError::Random)?;
+            self.membership.add_key(Key::new(&next, utc_now()));
+            self.file.put(&self.membership)?;
+            next
+        };
+        let RotateAnswer {} = self.ask(Verb::Rotate, &RotateRequest { key_hash: next.hash().to_string() })?;
+        self.secret = next;
+        Ok(())
+    }
+
+    fn ask<A: DeserializeOwned>(&self, verb: Verb, request: &impl Serialize) -> Result<A, CentreError> {
+        let body = serde_json::to_vec(request).unwrap_or_default();
+        self.post(&verb.path(), &body)
+    }
+
+    /// Asks, and again where the centre has too much to do.
+    fn post<A: DeserializeOwned>(&self, path: &str, body: &[u8]) -> Result<A, CentreError> {
+        let key = self.secret.digits();
+        let mut pause_ns = PAUSE_NS;
+        for _ in 1..TRIES_MAX {
+            match answer_of(&self.client, self.address(), path, Some(&key), body) {
+                Err(error) if error.is(code::SLOW_DOWN) => {
+                    self.clock.sleep_until(self.clock.now_ns() + pause_ns);
+                    pause_ns *= 2;
+                }
+                answer => return answer,
+            }
+        }
+        answer_of(&self.client, self.address(), path, Some(&key), body)
+    }
+}
+
+/// One request, and what is in its answer.
+pub(super) fn answer_of<A: DeserializeOwned>(
+    client: &CentreClient,
+    address: &str,
+    path: &str,
+    key: Option<&str>,
+    body: &[u8],
+) -> Result<A, CentreError> {
+    let answer = client.post(path, key, body)?;
+    let not_understood = || CentreError::NotUnderstood { address: address.to_owned() };
+    if !answer.is_success {
+        let refusal = answer.refusal.ok_or_else(not_understood)?;
+        let (code, reason) = (refusal.code, refusal.reason);
+        return Err(CentreError::Refused { address: address.to_owned(), code, reason });
+    }
+    serde_json::from_slice(&answer.body).map_err(|_| not_understood())
+}
+
+impl Destination for Centre {
+    fn begin(&mut self) -> Result<Option<String>, WatchError> {
+        let now_ns = self.clock.now_ns();
+        if self.greeted_ns.is_some_and(|at_ns| now_ns - at_ns < GREETING_NS) {
+            return Ok(None);
+        }
+        // After a failure it is said again: the centre may be another one.
+        self.greeted_ns = None;
+        let greeting = self.hello()?;
+        self.greeted_ns = Some(now_ns);
+        Ok(greeting.warning())
+    }
+
+    fn remembered_as(&self) -> Option<&str> {
+        Some(self.address())
+    }
+
+    fn known(&mut self, source: SourceId) -> Result<Known, WatchError> {
+        let request = KnownRequest { source };
+        let answer = match self.ask(Verb::Known, &request) {
+            // It may have been restored from a backup since, and know an earlier key.
+            Err(error) if error.is(code::UNKNOWN_KEY) => {
+                self.hello()?;
+                self.ask(Verb::Known, &request)
+            }
+            answer => answer,
+        };
+        let KnownAnswer { appended, newest } = answer?;
+        Ok(Known { appended, newest })
+    }
+
+    fn append(&mut self, after: u64, batch: &Batch) -> Result<Appended, WatchError> {
+        let body = match batch.to_wire() {
+            Err(WireError::TooLong { .. }) => return Err(WatchError::BatchTooLong),
+            body => body.map_err(CentreError::Batch)?,
+        };
+        let path = format!("{}?{AFTER}={after}", Verb::Append.path());
+        match self.post(&path, &body) {
+            Ok(AppendAnswer { is_added: true }) => Ok(Appended::Added),
+            Ok(AppendAnswer { is_added: false }) => Ok(Appended::AlreadyThere),
+            Err(error) if error.is(code::TOO_LONG) => Err(WatchError::BatchTooLong),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), StoreError> {
+        // The centre writes its roll-ups by itself.
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+//! What a server of a fleet and the service at its centre say to each other. `docs/formats.md` explains it.
+//!
+//! Each request is a POST to a path that names the version of the protocol. Bodies are JSON, but for batches, which have a form of
+//! their own ([`Batch::to_wire`](iostall_store::Batch::to_wire)).
+
+use iostall_store::{SourceId, StoreId};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The version that this program speaks.
+pub const VERSION: u32 = 1;
+
+/// What all paths begin with.
+const PREFIX: &str = "fleet/v";
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// To become a member, with a one-time code.
+    Join,
+    /// Nothing: the server says who it is now.
+    Hello,
+    /// How much of a source is there.
+    Known,
+    /// To store a batch.
+    Append,
+    /// To take another key.
+    Rotate,
+}
+
+impl Verb {
+    const ALL: [Self; 5] = [Self::Join, Self::Hello, Self::Known, Self::Append, Self::Rotate];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Join => "join",
+            Self::Hello => "hello",
+            Self::Known => "known",
+            Self::Append => "append",
+            Self::Rotate => "rotate",
+        }
+    }
+
+    /// Its path, with the slash that it begins with.
+    pub fn path(self) -> String {
+        format!("/{PREFIX}{VERSION}/{}", self.name())
+    }
+
+    /// The verb of a path without that slash.
+    ///
+    /// # Errors
+    /// If the path is none of this version.
+    pub fn of_path(path: &str) -> Result<Self, PathError> {
+        let rest = path.strip_prefix(PREFIX).ok_or(PathError::Other)?;
+        let (version, name) = rest.split_once('/').ok_or(PathError::Other)?;
+        let version: u32 = version.parse().map_err(|_| PathError::Other)?;
+        if version != VERSION {
+            return Err(PathError::Version(version));
+        }
+        Self::ALL.into_iter().find(|verb| verb.name() == name).ok_or(PathError::Other)
+    }
+}
+
+/// Why a path is none of this protocol's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathError {
+    /// It is that of another version.
+    Version(u32),
+    Other,
+}
+
+/// The number of the batch before, in the query of [`Verb::Append`].
+pub const AFTER: &str = "after";
+
+/// Says for programs why a request was refused.
+pub mod code {
+    pub const OTHER_VERSION: &str = "OtherVersion";
+    pub const NO_SUCH_CODE: &str = "NoSuchCode";
+    pub const CODE_EXPIRED: &str = "CodeExpired";
+    pub const CODE_USED: &str = "CodeUsed";
+    pub const KNOWN_AS: &str = "KnownAs";
+    pub const UNKNOWN_KEY: &str = "UnknownKey";
+    pub const REVOKED: &str = "Revoked";
+    pub const COPIED: &str = "Copied";
+    pub const OTHER_SERVER: &str = "OtherServer";
+    pub const CLOCK: &str = "Clock";
+    pub const TOO_LONG: &str = "TooLong";
+    pub const BATCH: &str = "Batch";
+    pub const NOT_NEXT: &str = "NotNext";
+    /// The same request may succeed later.
+    pub const SLOW_DOWN: &str = "SlowDown";
+    /// The same request may succeed later: the repository does not answer.
+    pub const UNAVAILABLE: &str = "Unavailable";
+}
+
+/// Of [`Verb::Join`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct JoinRequest {
+    /// Its digits.
+    pub code: String,
+    /// The hash of the key that the server has made for itself.
+    pub key_hash: String,
+    pub store: StoreId,
+    pub host: String,
+    pub version: String,
+}
+
+/// The answer.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct JoinAnswer {
+    /// What the server is called.
+    pub name: String,
+}
+
+/// Of [`Verb::Hello`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct HelloRequest {
+    pub host: String,
+    pub version: String,
+    /// A hash of the machine, its boot and the file that the store is in.
+    pub instance: String,
+    /// The time of the server.
+    pub clock: Timestamp,
+}
+
+/// The answer.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct HelloAnswer {
+    pub name: String,
+    /// How far the clock of the server is ahead, milliseconds.
+    pub clock_ahead_ms: i64,
+}
+
+/// Of [`Verb::Known`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct KnownRequest {
+    pub source: SourceId,
+}
+
+/// The answer.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct KnownAnswer {
+    /// The number of the last batch; 0 if there is none.
+    pub appended: u64,
+    /// When the newest sample was taken.
+    pub newest: Option<Timestamp>,
+}
+
+/// The answer to [`Verb::Append`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AppendAnswer {
+    /// Whether the batch was not there before.
+    pub is_added: bool,
+}
+
+/// Of [`Verb::Rotate`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RotateRequest {
+    /// The hash of the next key, which takes the place of this one when it is used.
+    pub key_hash: String,
+}
+
+/// The answer to [`Verb::Rotate`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RotateAnswer {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_of_one_verb_and_says_its_version() {
+        for verb in Verb::ALL {
+            assert_eq!(Verb::of_path(&verb.path()[1..]), Ok(verb));
+        }
+        assert_eq!(Verb::of_path("fleet/v0/append"), Err(PathError::Version(0)));
+        assert_eq!(Verb::of_path("fleet/v2/append"), Err(PathError::Version(2)));
+        assert_eq!(Verb::of_path("fleet/v2/of-2099"), Err(PathError::Version(2)));
+        for other in
+            ["", "fleet", "fleet/v1", "fleet/v1/", "fleet/v-1/append", "v1/append", "fleet/v1/append/x"]
+        {
+            assert_eq!(Verb::of_path(other), Err(PathError::Other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! How much one server, or somebody unknown, may ask for.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use iostall_measure::{Clock, MonotonicClock};
+
+/// So many at a time are remembered; then all begin again.
+const REMEMBERED_MAX: usize = 20_000;
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// Requests a second, and how many may come at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit {
+    pub(super) per_s: u64,
+    pub(super) burst: u64,
+}
+
+/// How many requests each of many has left.
+#[derive(Debug)]
+pub(super) struct Limits<K, C = MonotonicClock> {
+    limit: Limit,
+    clock: C,
+    left: Mutex<HashMap<K, Left>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    /// In nanoseconds: what was not asked for adds up.
+    credit_ns: u64,
+    at_ns: u64,
+}
+
+impl<K: Eq + Hash + Clone, C: Clock> Limits<K, C> {
+    pub(super) fn new(limit: Limit, clock: C) -> Self {
+        Self { limit, clock, left: Mutex::default() }
+    }
+
+    /// Whether `who` may ask now; if so, that is one request.
+    pub(super) fn take(&self, who: &K) -> bool {
+        let (left, each_ns) = (self.left(who), NS_PER_S / self.limit.per_s);
+        let mut all = self.lock();
+        if all.len() >= REMEMBERED_MAX && !all.contains_key(who) {
+            all.clear();
+        }
+        let may = left.credit_ns >= each_ns;
+        let credit_ns = if may { left.credit_ns - each_ns } else { left.credit_ns };
+        all.insert(who.clone(), Left { credit_ns, ..left });
+        may
+    }
+
+    /// Whether `who` might ask now.
+    pub(super) fn has_some(&self, who: &K) -> bool {
+        self.left(who).credit_ns >= NS_PER_S / self.limit.per_s
+    }
+
+    fn left(&self, who: &K) -> Left {
+        let (now_ns, most_ns) = (self.clock.now_ns(), self.limit.burst * NS_PER_S / self.limit.per_s);
+        match self.lock().get(who) {
+            None => Left { credit_ns: most_ns, at_ns: now_ns },
+            Some(left) => {
+                let credit_ns = left.credit_ns.saturating_add(now_ns.saturating_sub(left.at_ns));
+                Left { credit_ns: credit_ns.min(most_ns), at_ns: now_ns }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<K, Left>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iostall_measure::ManualClock;
+
+    use super::*;
+
+    #[test]
+    fn who_asks_too_often_waits_and_others_do_not() {
+        let clock = ManualClock::new();
+        let limits = Limits::new(Limit { per_s: 10, burst: 3 }, clock.clone());
+        assert_eq!([(); 5].map(|()| limits.take(&"a")), [true, true, true, false, false]);
+        assert!(!limits.has_some(&"a") && limits.has_some(&"b") && limits.take(&"b"));
+        clock.advance_by(NS_PER_S / 10);
+        assert!(limits.has_some(&"a"));
+        assert_eq!([(); 2].map(|()| limits.take(&"a")), [true, false]);
+        clock.advance_by(NS_PER_S * 3_600);
+        assert_eq!([(); 4].map(|()| limits.take(&"a")), [true, true, true, false]);
+    }
+}

@@ -1,0 +1,129 @@
+//! The service at the centre of a fleet: servers join it and send their history, and it writes that to the repository. It alone logs in
+//! there.
+//!
+//! ```text
+//! listener ──► a thread for each connection: TLS ─► key ─► server ─► its connection to the repository
+//! ```
+//!
+//! A server always gets the same one of a few connections, which remembers its last samples.
+
+mod checks;
+mod limits;
+mod refusals;
+mod requests;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use iostall_measure::{Clock as _, MonotonicClock};
+use iostall_remote::Fingerprint;
+use iostall_store::{PostgresHistory, Retention};
+use jiff::SignedDuration;
+
+pub use requests::{CentreEvent, OnCentreEvent};
+
+use self::requests::Shared;
+use crate::tls_server::{Connection, Serve, ServeError, ServeRequest, Stopper, TlsServer};
+
+const CONNECTIONS_MAX: usize = 512;
+/// Until the next request of a server is there, nanoseconds: it has what it sends, and others wait for their turn.
+const NEXT_NS: u64 = 5_000_000_000;
+/// Roll-ups of the hour that goes on are written so often, nanoseconds.
+const FINISH_NS: u64 = 600_000_000_000;
+/// What is old is deleted so often, nanoseconds.
+const FORGET_NS: u64 = 3_600_000_000_000;
+/// It is looked so often whether either is due, nanoseconds.
+const LOOK_NS: u64 = 200_000_000;
+
+/// What to serve.
+pub struct CentreRequest {
+    /// `HOST:PORT`; port 0 picks a free one.
+    pub listen: String,
+    /// In PEM form, the service's own first.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+    /// How long samples are kept; `None` keeps them.
+    pub keep_raw: Option<SignedDuration>,
+    /// Connections to one repository: one that looks up keys, and at least one that writes.
+    pub repositories: (PostgresHistory, Vec<PostgresHistory>),
+}
+
+/// Listens, and serves in [`Centre::run`].
+pub struct Centre {
+    server: TlsServer,
+    shared: Arc<Shared>,
+    retention: Retention,
+}
+
+impl Centre {
+    /// Reads the certificate and listens.
+    ///
+    /// # Errors
+    /// If something that was named cannot be used.
+    pub fn open(request: CentreRequest, on_event: OnCentreEvent) -> Result<Self, ServeError> {
+        let server = TlsServer::open(&ServeRequest {
+            listen: &request.listen,
+            certificate: &request.certificate,
+            key: &request.key,
+            connections_max: CONNECTIONS_MAX,
+            next_ns: NEXT_NS,
+        })?;
+        let (members, writers) = request.repositories;
+        let all = Retention { raw: SignedDuration::MAX, hours: SignedDuration::MAX, days: None };
+        let retention = request.keep_raw.map_or(all, |raw| Retention { raw, ..Retention::default() });
+        Ok(Self { server, shared: Arc::new(Shared::new(members, writers, on_event)), retention })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// What servers name to mean this one.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.server.fingerprint()
+    }
+
+    /// What ends it.
+    pub fn stopper(&self) -> Stopper {
+        self.server.stopper()
+    }
+
+    /// Serves until it is stopped, and writes the roll-ups of what came since they were written.
+    pub fn run(self) {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (shared, ends, retention) = (Arc::clone(&self.shared), Arc::clone(&is_over), self.retention);
+        let upkeep = std::thread::Builder::new().name("upkeep".into());
+        // Without a thread roll-ups are written when hours end, and at the end, and the next service deletes what is old.
+        let upkeep = upkeep.spawn(move || keep_up(&shared, &retention, &ends));
+        let shared = Arc::clone(&self.shared);
+        let serve: Serve = Arc::new(move |connection: &mut Connection, peer| shared.serve(connection, peer));
+        self.server.run("centre", &serve);
+        is_over.store(true, Ordering::Release);
+        if let Ok(thread) = upkeep {
+            // If it panicked, the rest is done here.
+            let _ = thread.join();
+        }
+        self.shared.finish();
+    }
+}
+
+/// Writes roll-ups, makes tables ahead and deletes what is old, each when it is time, until it is over.
+fn keep_up(shared: &Shared, retention: &Retention, is_over: &AtomicBool) {
+    let clock = MonotonicClock::new();
+    let (mut finish_due_ns, mut forget_due_ns) = (clock.now_ns() + FINISH_NS, clock.now_ns());
+    while !is_over.load(Ordering::Acquire) {
+        if clock.now_ns() >= forget_due_ns {
+            shared.forget(retention);
+            forget_due_ns = clock.now_ns() + FORGET_NS;
+        }
+        if clock.now_ns() >= finish_due_ns {
+            shared.finish();
+            finish_due_ns = clock.now_ns() + FINISH_NS;
+        }
+        clock.sleep_until(clock.now_ns() + LOOK_NS);
+    }
+}

@@ -1,0 +1,374 @@
+//! What a request asks for, and whether it may.
+
+use std::collections::HashSet;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use iostall_measure::clock::utc_now;
+use iostall_measure::{Clock as _, MonotonicClock};
+use iostall_store::{
+    Appended, BODY_BYTES_MAX, Batch, Contact, FleetSecret, History, Joining, Member, PostgresHistory,
+    RepositoryError, Retention, SecretHash, StoreError, StoreId,
+};
+use iostall_watch::Destination;
+use iostall_watch::WatchError;
+use iostall_watch::centre_protocol::{
+    AFTER, AppendAnswer, HelloAnswer, HelloRequest, JoinAnswer, JoinRequest, KnownAnswer, KnownRequest,
+    PathError, RotateAnswer, RotateRequest, Verb,
+};
+
+use super::checks::{REQUEST_BYTES_MAX, Turn, check_clock, check_texts, json_of, lock};
+use super::limits::{Limit, Limits};
+use super::refusals;
+use crate::tls_server::{Answer, Connection, Head, Method, Refusal};
+
+/// Of one server: a batch has an hour of samples, so that a month is sent within two minutes.
+const OF_SERVER: Limit = Limit { per_s: 20, burst: 100 };
+/// Of one address without a key that is known.
+const OF_UNKNOWN: Limit = Limit { per_s: 2, burst: 20 };
+/// With more, all are forgotten, and each is known again when it is shown.
+const KEYS_REMEMBERED_MAX: usize = 20_000;
+/// While the repository does not answer, it is not asked for so long, nanoseconds.
+const DOWN_NS: u64 = 1_000_000_000;
+/// One of many events in so long is said, nanoseconds.
+const EVENT_NS: u64 = 1_000_000_000;
+/// What happened.
+#[derive(Clone, Debug)]
+pub enum CentreEvent {
+    /// A server has joined.
+    Joined { peer: SocketAddr, name: String },
+    /// A request was not carried out. Without a name the server is unknown.
+    Refused {
+        peer: SocketAddr,
+        name: Option<String>,
+        reason: String,
+        /// How many events before it were not reported.
+        unreported: u64,
+    },
+    /// The repository did not do its part.
+    Unavailable { reason: String, hint: Option<String>, unreported: u64 },
+}
+
+/// Takes note of what happens, on the thread of a connection.
+pub type OnCentreEvent = Box<dyn Fn(&CentreEvent) + Send + Sync>;
+
+/// What all connections share.
+pub(super) struct Shared {
+    /// Looks up keys.
+    members: Mutex<PostgresHistory>,
+    /// A server always gets the same one.
+    writers: Vec<Mutex<PostgresHistory>>,
+    of_server: Limits<StoreId>,
+    of_unknown: Limits<IpAddr>,
+    /// Keys that were good: whoever shows them is not unknown, whatever else comes from that address.
+    known_keys: Mutex<HashSet<SecretHash>>,
+    /// Servers of whom a batch is on its way.
+    appending: Mutex<HashSet<StoreId>>,
+    clock: MonotonicClock,
+    down_until_ns: AtomicU64,
+    event_due_ns: AtomicU64,
+    unreported: AtomicU64,
+    on_event: OnCentreEvent,
+}
+
+/// Why there is no answer with what was asked for.
+enum Failed {
+    Refused(Refusal),
+    Store(StoreError),
+    /// The client is gone, or too slow.
+    Connection(io::Error),
+}
+
+impl From<Refusal> for Failed {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self::Connection(error)
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<RepositoryError> for Failed {
+    fn from(error: RepositoryError) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl Shared {
+    pub(super) fn new(
+        members: PostgresHistory,
+        writers: Vec<PostgresHistory>,
+        on_event: OnCentreEvent,
+    ) -> Self {
+        let clock = MonotonicClock::new();
+        Self {
+            members: Mutex::new(members),
+            writers: writers.into_iter().map(Mutex::new).collect(),
+            of_server: Limits::new(OF_SERVER, clock.clone()),
+            of_unknown: Limits::new(OF_UNKNOWN, clock.clone()),
+            known_keys: Mutex::default(),
+            appending: Mutex::default(),
+            clock,
+            down_until_ns: AtomicU64::new(0),
+            event_due_ns: AtomicU64::new(0),
+            unreported: AtomicU64::new(0),
+            on_event,
+        }
+    }
+
+    /// Writes the roll-ups of what came since they were written.
+    pub(super) fn finish(&self) {
+        for writer in &self.writers {
+            if let Err(error) = History::finish(&mut *lock(writer)) {
+                self.unavailable(&error);
+            }
+        }
+    }
+
+    /// Deletes what is older than it is kept, and makes the tables of the days to come.
+    pub(super) fn forget(&self, retention: &Retention) {
+        if let Some(writer) = self.writers.first()
+            && let Err(error) = lock(writer).forget(retention, utc_now())
+        {
+            self.unavailable(&error);
+        }
+    }
+
+    /// Answers the requests of one connection until its end.
+    pub(super) fn serve(&self, connection: &mut Connection, peer: SocketAddr) -> io::Result<()> {
+        while let Some(next) = connection.next()? {
+            let (answer, skipped) = match next {
+                Err(refusal) => (self.refuse(peer, None, &refusal), 0),
+                Ok(head) => self.answer(connection, &head, peer)?,
+            };
+            connection.skip_body(skipped)?;
+            connection.answer(&answer)?;
+        }
+        connection.close();
+        Ok(())
+    }
+
+    /// The answer, and how much of the rest of the body is worth reading.
+    fn answer(
+        &self,
+        connection: &mut Connection,
+        head: &Head,
+        peer: SocketAddr,
+    ) -> io::Result<(Answer, u64)> {
+        let mut member = None;
+        let done = self.carry_out(connection, head, peer, &mut member);
+        let skipped = if member.is_some() { BODY_BYTES_MAX } else { REQUEST_BYTES_MAX };
+        let answer = match done {
+            Ok(answer) => answer,
+            Err(Failed::Connection(error)) => return Err(error),
+            Err(Failed::Refused(refusal)) => self.refuse(peer, member.as_ref(), &refusal),
+            Err(Failed::Store(error)) => {
+                let refusal = refusals::of_store(&error);
+                if refusal == refusals::unavailable() {
+                    self.unavailable(&error);
+                    refusals::refused(&refusal)
+                } else {
+                    self.refuse(peer, member.as_ref(), &refusal)
+                }
+            }
+        };
+        Ok((answer, skipped as u64))
+    }
+
+    fn carry_out(
+        &self,
+        connection: &mut Connection,
+        head: &Head,
+        peer: SocketAddr,
+        found: &mut Option<Member>,
+    ) -> Result<Answer, Failed> {
+        let verb = match Verb::of_path(&head.path) {
+            Ok(verb) if head.method == Method::Post => verb,
+            Err(PathError::Version(theirs)) => return Err(refusals::other_version(theirs).into()),
+            _ => return Err(Refusal::not_understood().into()),
+        };
+        let hash = head.key.as_deref().and_then(FleetSecret::parse).map(|secret| secret.hash());
+        let is_known = hash.is_some_and(|hash| lock(&self.known_keys).contains(&hash));
+        if !is_known && !self.of_unknown.has_some(&peer.ip()) {
+            return Err(refusals::slow_down().into());
+        }
+        if verb == Verb::Join {
+            self.of_unknown.take(&peer.ip());
+            return self.join(connection, peer);
+        }
+        let unknown = || {
+            self.of_unknown.take(&peer.ip());
+            refusals::unknown_key()
+        };
+        let hash = hash.ok_or_else(unknown)?;
+        let member = self.members()?.member(&hash)?.ok_or_else(unknown)?;
+        self.remember(hash);
+        let member = &*found.insert(member);
+        if let Some(refusal) = refusals::of_state(member.state) {
+            return Err(refusal.into());
+        }
+        if !self.of_server.take(&member.store) {
+            return Err(refusals::slow_down().into());
+        }
+        match verb {
+            Verb::Hello => self.hello(connection, member),
+            Verb::Known => self.known(connection, member),
+            Verb::Append => self.append(connection, head, member),
+            Verb::Rotate => self.rotate(connection, member),
+            Verb::Join => Err(Refusal::not_understood().into()),
+        }
+    }
+
+    fn join(&self, connection: &mut Connection, peer: SocketAddr) -> Result<Answer, Failed> {
+        let request: JoinRequest = json_of(connection)??;
+        let code = FleetSecret::parse(&request.code).filter(FleetSecret::is_code);
+        let (Some(code), Some(key)) = (code, SecretHash::parse(&request.key_hash)) else {
+            return Err(Refusal::not_understood().into());
+        };
+        check_texts(&[&request.host, &request.version])?;
+        let joined = self.members()?.join(&Joining {
+            code: &code.hash(),
+            key: &key,
+            store: request.store,
+            host: &request.host,
+            version: &request.version,
+        })?;
+        let name = refusals::of_join(joined)?;
+        (self.on_event)(&CentreEvent::Joined { peer, name: name.clone() });
+        Ok(refusals::json(&JoinAnswer { name }))
+    }
+
+    fn hello(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
+        let request: HelloRequest = json_of(connection)??;
+        check_texts(&[&request.host, &request.version, &request.instance])?;
+        let ahead = request.clock.duration_since(utc_now()).as_millis();
+        let clock_ahead_ms = i64::try_from(ahead).unwrap_or(i64::MAX);
+        let contact = Contact {
+            host: &request.host,
+            version: &request.version,
+            instance: &request.instance,
+            clock_ahead_ms,
+        };
+        let state = self.members()?.put_contact(member, &contact)?;
+        if let Some(refusal) = refusals::of_state(state) {
+            return Err(refusal.into());
+        }
+        Ok(refusals::json(&HelloAnswer { name: member.name.clone(), clock_ahead_ms }))
+    }
+
+    fn known(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
+        let KnownRequest { source } = json_of(connection)??;
+        let mut writer = self.writer(member)?;
+        let known = Destination::known(&mut *writer, source).map_err(|error| match error {
+            WatchError::Store(error) => Failed::Store(error),
+            _ => Failed::Refused(refusals::unavailable()),
+        })?;
+        let is_there = known.appended > 0;
+        if is_there && !writer.is_of(member, source)? {
+            return Err(refusals::other_server().into());
+        }
+        Ok(refusals::json(&KnownAnswer { appended: known.appended, newest: known.newest }))
+    }
+
+    fn append(&self, connection: &mut Connection, head: &Head, member: &Member) -> Result<Answer, Failed> {
+        let after: Option<u64> = head.query(AFTER).and_then(|text| text.parse().ok());
+        let after = after.ok_or_else(Refusal::not_understood)?;
+        let _turn = Turn::take(&self.appending, member.store).ok_or_else(refusals::slow_down)?;
+        let body = connection.whole_body(BODY_BYTES_MAX)?.ok_or_else(refusals::too_long)?;
+        // Only so many batches are unpacked at a time as are written: they may be many times as long.
+        let mut writer = self.writer(member)?;
+        let batch = Batch::from_wire(&body).map_err(|error| refusals::of_wire(&error))?;
+        check_clock(&batch)?;
+        if !writer.owns(member, &batch.source)? {
+            return Err(refusals::other_server().into());
+        }
+        let appended = writer.last_appended(batch.source.id)?;
+        if batch.sequence > appended && appended != after {
+            return Err(refusals::not_next().into());
+        }
+        let is_added = History::append(&mut *writer, &batch)? == Appended::Added;
+        Ok(refusals::json(&AppendAnswer { is_added }))
+    }
+
+    fn rotate(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
+        let request: RotateRequest = json_of(connection)??;
+        let next = SecretHash::parse(&request.key_hash).ok_or_else(Refusal::not_understood)?;
+        self.members()?.put_next_key(member, &next)?;
+        Ok(refusals::json(&RotateAnswer {}))
+    }
+
+    fn members(&self) -> Result<MutexGuard<'_, PostgresHistory>, Failed> {
+        self.if_it_answers(&self.members)
+    }
+
+    fn writer(&self, member: &Member) -> Result<MutexGuard<'_, PostgresHistory>, Failed> {
+        // Ids are random at their end.
+        let sum = member
+            .store
+            .to_string()
+            .bytes()
+            .fold(0, |sum: usize, byte| sum.wrapping_mul(31) + usize::from(byte));
+        self.if_it_answers(&self.writers[sum % self.writers.len()])
+    }
+
+    /// A connection to the repository, unless that did not answer a short time ago: who waits for one would wait for a second failure.
+    fn if_it_answers<'a>(
+        &self,
+        repository: &'a Mutex<PostgresHistory>,
+    ) -> Result<MutexGuard<'a, PostgresHistory>, Failed> {
+        let locked = lock(repository);
+        let is_down = self.down_until_ns.load(Ordering::Relaxed) > self.clock.now_ns();
+        if is_down { Err(refusals::unavailable().into()) } else { Ok(locked) }
+    }
+
+    fn remember(&self, hash: SecretHash) {
+        let mut keys = lock(&self.known_keys);
+        if keys.len() >= KEYS_REMEMBERED_MAX {
+            keys.clear();
+        }
+        keys.insert(hash);
+    }
+
+    fn refuse(&self, peer: SocketAddr, member: Option<&Member>, refusal: &Refusal) -> Answer {
+        let name = member.map(|member| member.name.clone());
+        self.report(|unreported| CentreEvent::Refused {
+            peer,
+            name,
+            reason: refusal.message.clone(),
+            unreported,
+        });
+        refusals::refused(refusal)
+    }
+
+    fn unavailable(&self, error: &StoreError) {
+        if error.may_pass() {
+            self.down_until_ns.store(self.clock.now_ns() + DOWN_NS, Ordering::Relaxed);
+        }
+        let (reason, hint) = (error.to_string(), error.hint());
+        self.report(|unreported| CentreEvent::Unavailable { reason, hint, unreported });
+    }
+
+    /// Says what happened, unless something was said a short time ago: nobody may fill the log.
+    fn report(&self, event: impl FnOnce(u64) -> CentreEvent) {
+        let (now_ns, due_ns) = (self.clock.now_ns(), self.event_due_ns.load(Ordering::Relaxed));
+        let next = now_ns + EVENT_NS;
+        let is_due = now_ns >= due_ns
+            && self.event_due_ns.compare_exchange(due_ns, next, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if is_due {
+            (self.on_event)(&event(self.unreported.swap(0, Ordering::Relaxed)));
+        } else {
+            self.unreported.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
