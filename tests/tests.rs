@@ -48,6 +48,7 @@ mod mariadb;
 mod matrix;
 mod older_sqlite;
 mod open_loop;
+mod otlp;
 mod output;
 mod places;
 mod postgres;

@@ -14,6 +14,7 @@ mod azure;
 mod bucket;
 mod engine;
 mod error;
+mod grpc;
 mod http;
 mod lock;
 #[cfg(any(test, feature = "memory"))]
@@ -32,6 +33,7 @@ mod wait;
 
 pub use engine::{EngineFile, RemoteEngine};
 pub use error::{RemoteError, hint};
+pub use grpc::{GrpcAnswer, GrpcClient};
 pub use object::{Listed, Object, ObjectReader, is_object, is_of_receiver};
 pub use parts::{PARTS_MAX, UPLOAD_BYTES_MAX, part_begin, part_bytes};
 pub use post::{Answer, PostAddress, PostError, Poster, basic_authorization};
