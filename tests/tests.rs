@@ -54,6 +54,7 @@ mod mariadb;
 mod matrix;
 mod older_sqlite;
 mod open_loop;
+mod otlp;
 mod output;
 mod places;
 mod postgres;

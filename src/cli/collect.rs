@@ -15,6 +15,7 @@ use jiff::SignedDuration;
     iostall collect run --interval 5s linux: 'postgres://iostall@db1/sales?password-file=/etc/iostall/db1'\n  \
     iostall collect run --metrics 127.0.0.1:9497 linux:\n  \
     iostall collect run --remote-write https://metrics.example.com/api/v1/write --push-token-file /etc/iostall/token linux:\n  \
+    iostall collect run --otlp grpcs://otel.example.com:4317 --push-label deployment.environment.name=prod linux:\n  \
     iostall collect run --config collector.toml          sources, jobs and alerts from a file\n  \
     iostall collect grants postgres\n\n\
     A URL never contains a password: write ?password-file=PATH, ?password-env=NAME or ?password=prompt.\n\
@@ -32,7 +33,7 @@ pub(crate) enum CollectCommand {
     /// Take one sample of each source and store it
     Once(OnceArgs),
     /// Sample at regular intervals until stopped
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Check a collector file and list its content
     Check(CheckArgs),
     /// List the jobs of a collector file with their last runs, or print them as systemd timers
@@ -71,7 +72,7 @@ pub(crate) struct RunArgs {
     pub(crate) what: OnceArgs,
     /// Sources, jobs and alerts from this file instead; docs/watch.md explains it
     #[arg(long, short, value_name = "FILE", conflicts_with_all = ["sources", "timeout", "database", "file", "without_catalogs", "interval",
-          "keep_raw", "metrics", "remote_write", "alerts"])]
+          "keep_raw", "metrics", "remote_write", "otlp", "alerts"])]
     pub(crate) config: Option<PathBuf>,
     /// Time between samples, at least 1s; samples are aligned to whole multiples of it
     #[arg(long, short, value_name = "TIME", default_value = "10s", value_parser = interval)]
@@ -87,31 +88,34 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) metrics: Option<String>,
     /// Also send samples to this Prometheus remote-write receiver, from the store: what it misses is sent later
-    #[arg(long, value_name = "URL", help_heading = "Receiver of samples")]
+    #[arg(long, value_name = "URL", group = "receiver", help_heading = "Receiver of samples")]
     pub(crate) remote_write: Option<String>,
+    /// The same by OpenTelemetry's protocol: http or https (4318), grpc or grpcs (4317)
+    #[arg(long, value_name = "URL", group = "receiver", help_heading = "Receiver of samples")]
+    pub(crate) otlp: Option<String>,
     /// File with a token, sent as Authorization: Bearer
     #[arg(
         long,
         value_name = "FILE",
-        requires = "remote_write",
+        requires = "receiver",
         conflicts_with = "push_user",
         help_heading = "Receiver of samples"
     )]
     pub(crate) push_token_file: Option<PathBuf>,
     /// User of the receiver
-    #[arg(long, value_name = "NAME", requires_all = ["remote_write", "push_password_file"], help_heading = "Receiver of samples")]
+    #[arg(long, value_name = "NAME", requires_all = ["receiver", "push_password_file"], help_heading = "Receiver of samples")]
     pub(crate) push_user: Option<String>,
     /// File with this user's password
     #[arg(long, value_name = "FILE", requires = "push_user", help_heading = "Receiver of samples")]
     pub(crate) push_password_file: Option<PathBuf>,
     /// Also accept certificates signed by the authorities in this file (PEM)
-    #[arg(long, value_name = "FILE", requires = "remote_write", help_heading = "Receiver of samples")]
+    #[arg(long, value_name = "FILE", requires = "receiver", help_heading = "Receiver of samples")]
     pub(crate) push_certificate: Option<PathBuf>,
     /// Label of every series; may be repeated [default: job=iostall, instance=<this host>]
-    #[arg(long, value_name = "NAME=VALUE", requires = "remote_write", value_parser = label, help_heading = "Receiver of samples")]
+    #[arg(long, value_name = "NAME=VALUE", requires = "receiver", value_parser = label, help_heading = "Receiver of samples")]
     pub(crate) push_label: Vec<(String, String)>,
     /// How long samples wait for the receiver; older ones are not sent
-    #[arg(long, value_name = "TIME", default_value = "24h", requires = "remote_write", value_parser = length, help_heading = "Receiver of samples")]
+    #[arg(long, value_name = "TIME", default_value = "24h", requires = "receiver", value_parser = length, help_heading = "Receiver of samples")]
     pub(crate) push_backlog: Duration,
     /// Apply the alert rules in this file and send notifications: see `iostall alerts`
     #[arg(long, value_name = "FILE")]
@@ -206,9 +210,11 @@ impl From<SourceChoice> for Engine {
 impl RunArgs {
     /// The receiver of samples, if one is named.
     pub(crate) fn push(&self) -> Option<WrittenPush> {
-        let remote_write = Some(self.remote_write.clone()?);
-        Some(WrittenPush {
+        let (remote_write, otlp) = (self.remote_write.clone(), self.otlp.clone());
+        let is_named = remote_write.is_some() || otlp.is_some();
+        is_named.then(|| WrittenPush {
             remote_write,
+            otlp,
             token_file: self.push_token_file.clone(),
             user: self.push_user.clone(),
             password_file: self.push_password_file.clone(),

@@ -17,6 +17,7 @@ mod endpoint;
 mod engine;
 mod error;
 mod gcs;
+mod grpc;
 mod http;
 mod lock;
 #[cfg(any(test, feature = "memory"))]
@@ -35,6 +36,7 @@ mod wait;
 
 pub use engine::{EngineFile, RemoteEngine};
 pub use error::{RemoteError, hint};
+pub use grpc::{GrpcAnswer, GrpcClient};
 pub use object::{Listed, Object, ObjectReader, is_object, is_of_receiver};
 pub use parts::{PARTS_MAX, UPLOAD_BYTES_MAX, part_begin, part_bytes};
 pub use post::{Answer, PostAddress, PostError, Poster, basic_authorization};

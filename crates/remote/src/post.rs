@@ -32,6 +32,8 @@ pub enum PostError {
     PasswordInAddress,
     #[error("there is no certificate in PEM form in it")]
     Certificate,
+    #[error("cannot start: {reason}")]
+    Start { reason: String },
 }
 
 /// A checked address: `http` or `https`, without a login.
@@ -65,6 +67,12 @@ impl PostAddress {
         self.0.as_str()
     }
 
+    /// Where to connect; without the brackets of an IPv6 address.
+    pub(crate) fn host_and_port(&self) -> (&str, u16) {
+        let host = self.0.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        (host, self.0.port_or_known_default().unwrap_or(443))
+    }
+
     /// Whether it is this machine.
     pub fn is_local(&self) -> bool {
         matches!(self.0.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"))
@@ -88,6 +96,16 @@ impl fmt::Display for PostAddress {
         shown.set_query(None);
         write!(f, "{shown}")
     }
+}
+
+/// The authorities of this system, and those in `named`.
+pub(crate) fn roots(named: Option<&[u8]>) -> Result<Vec<CertificateDer<'static>>, PostError> {
+    let mut roots = rustls_native_certs::load_native_certs().certs;
+    if let Some(text) = named {
+        let named: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
+        roots.extend(named.ok().filter(|named| !named.is_empty()).ok_or(PostError::Certificate)?);
+    }
+    Ok(roots)
 }
 
 /// The header `Authorization` of a user with a password.
@@ -115,12 +133,7 @@ pub struct Poster {
 impl Poster {
     /// Posts to `address`. Its certificate must be signed by an authority of this system, or by one in `authorities`, in PEM form.
     pub fn new(address: PostAddress, authorities: Option<&[u8]>) -> Result<Self, PostError> {
-        let mut roots: Vec<CertificateDer<'static>> = rustls_native_certs::load_native_certs().certs;
-        if let Some(text) = authorities {
-            let named: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
-            let named = named.ok().filter(|named| !named.is_empty()).ok_or(PostError::Certificate)?;
-            roots.extend(named);
-        }
+        let roots = roots(authorities)?;
         let roots = roots.iter().map(|one| Certificate::from_der(one).to_owned());
         let tls = TlsConfig::builder()
             .root_certs(RootCerts::from(roots))

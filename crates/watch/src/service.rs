@@ -15,7 +15,7 @@ use crate::error::WatchError;
 use crate::file_watch::FileWatch;
 use crate::jobs::{Jobs, ProcessRunner};
 use crate::metrics::Metrics;
-use crate::push::Push;
+use crate::push::{Push, PushSource};
 use crate::sampling::{SamplerOptions, SourceThreads, Stopper};
 use crate::setup::{CollectorSetup, WatchedSource};
 
@@ -96,7 +96,7 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
 
     fn add(&mut self, source: WatchedSource, opened: Box<dyn Source>) -> Result<(), WatchError> {
         let number = self.collector.add(source.for_rules())?;
-        self.pushes.iter().for_each(|push| push.add(&source.name));
+        self.pushes.iter().for_each(|push| push.add(PushSource::of(&source.name, &source.address)));
         self.put(number, source, opened);
         Ok(())
     }

@@ -3,16 +3,17 @@
 //! The store is the queue: a sample is there before it is sent, survives a crash, and needs no second place on the disk. Of each source
 //! only the position is kept, with what was counted up to it, so that what is sent twice is the same both times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use iostall_model::{Change, Gap, ResetReason, Sample, delta};
-use iostall_store::{Batch, CollectorState, History, SourceId, StoreError};
+use iostall_model::{Change, Gap, ResetReason, Row, Sample, delta};
+use iostall_store::{Batch, CollectorState, History, SeriesId, SourceId, StoreError};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::series::{Builder, Metrics, Series, SourceCounts};
+use super::source::PushSource;
 
 /// Values that are put together at most: some megabytes in every form.
 const POINTS_MAX: usize = 50_000;
@@ -28,16 +29,56 @@ struct Position {
     gaps_until: Timestamp,
     /// Whether it did not answer when it was looked at last.
     is_down: bool,
+    /// When it was sent first.
+    first: Timestamp,
+    /// Since when its counters are known without a reset of all of them; of those that were reset or came later, their own time.
+    since: Timestamp,
+    row_since: BTreeMap<String, Timestamp>,
     /// Since it was sent first.
     samples: u64,
     gaps: u64,
     resets: BTreeMap<ResetReason, u64>,
 }
 
+impl Position {
+    /// Notes which counters begin with `sample`: nothing is known of the time before.
+    fn note_starts(&mut self, id: SourceId, sample: &Sample, changes: &[Change]) {
+        let at = sample.taken.utc;
+        let begins = |change: &Change| matches!(change, Change::Baseline | Change::Reset(_));
+        if changes.iter().all(begins) {
+            self.since = at;
+            self.row_since.clear();
+            return;
+        }
+        let begun = sample.rows.iter().zip(changes).filter(|(_, change)| begins(change));
+        let begun: Vec<String> = begun.map(|(row, _)| series_name(id, row)).collect();
+        if begun.is_empty() {
+            return;
+        }
+        self.row_since.extend(begun.into_iter().map(|name| (name, at)));
+        // Those of dropped files are not kept for ever.
+        if self.row_since.len() > 2 * sample.rows.len() + 100 {
+            let there: BTreeSet<String> = sample.rows.iter().map(|row| series_name(id, row)).collect();
+            self.row_since.retain(|name, _| there.contains(name));
+        }
+    }
+
+    fn since_of(&self, id: SourceId, row: &Row) -> Timestamp {
+        if self.row_since.is_empty() {
+            return self.since;
+        }
+        self.row_since.get(&series_name(id, row)).copied().unwrap_or(self.since)
+    }
+}
+
+fn series_name(id: SourceId, row: &Row) -> String {
+    SeriesId::of(id, &row.subject).to_string()
+}
+
 /// A source that is sent.
 struct Sent {
     id: SourceId,
-    name: String,
+    source: Arc<PushSource>,
     position: Position,
     /// The last sample that was sent.
     last: Option<Arc<Sample>>,
@@ -54,6 +95,13 @@ pub(super) struct Prepared {
     after: Sent,
 }
 
+impl Prepared {
+    /// The source.
+    pub(super) fn source(&self) -> &PushSource {
+        &self.after.source
+    }
+}
+
 /// See the module.
 pub(super) struct Feed<H> {
     store: H,
@@ -64,6 +112,8 @@ pub(super) struct Feed<H> {
     /// What is older is not sent.
     backlog: Duration,
     is_changed: bool,
+    /// See [`Feed::passed_over`].
+    passed_over: Option<Duration>,
     /// Positions that another collector left.
     known: BTreeMap<String, Position>,
 }
@@ -76,16 +126,18 @@ impl<H: History + CollectorState> Feed<H> {
         // A document of a newer version says nothing to this one: it begins as for a new receiver.
         let known = document.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         let (sources, metrics) = (Vec::new(), Metrics::default());
-        Ok(Self { store, memory, sources, metrics, backlog, is_changed: false, known })
+        Ok(Self { store, memory, sources, metrics, backlog, is_changed: false, passed_over: None, known })
     }
 
-    /// Sends the source named `name`: from where it got to, or from `since` where it was never sent.
-    pub(super) fn add(&mut self, name: &str, since: Timestamp) -> Result<(), StoreError> {
-        if self.sources.iter().any(|known| known.name == name) {
+    /// Sends `source`: from where it got to, or from `since` where it was never sent.
+    pub(super) fn add(&mut self, source: &PushSource, since: Timestamp) -> Result<(), StoreError> {
+        let wanted = Arc::new(source.clone());
+        if let Some(known) = self.sources.iter_mut().find(|known| known.source.name == wanted.name) {
+            known.source = wanted;
             return Ok(());
         }
         let (own, all) = (self.store.id(), self.store.sources()?);
-        let is_it = |source: &iostall_store::Source| source.store == own && source.name == name;
+        let is_it = |source: &iostall_store::Source| source.store == own && source.name == wanted.name;
         let Some(source) = all.into_iter().map(|one| one.source).find(is_it) else { return Ok(()) };
         let id = source.id;
         let position = match self.known.get(&id.to_string()) {
@@ -94,6 +146,9 @@ impl<H: History + CollectorState> Feed<H> {
                 sequence: self.number_before(id, since)?,
                 gaps_until: since,
                 is_down: false,
+                first: since,
+                since,
+                row_since: BTreeMap::new(),
                 samples: 0,
                 gaps: 0,
                 resets: BTreeMap::new(),
@@ -104,7 +159,7 @@ impl<H: History + CollectorState> Feed<H> {
             None => None,
         };
         let last = last.and_then(|batch| batch.to_samples().ok()?.pop()).map(Arc::new);
-        self.sources.push(Sent { id, name: source.name, position, last, samples_max: 1 });
+        self.sources.push(Sent { id, source: wanted, position, last, samples_max: 1 });
         self.is_changed = true;
         Ok(())
     }
@@ -123,20 +178,26 @@ impl<H: History + CollectorState> Feed<H> {
         self.sources.len()
     }
 
-    /// Passes over what is older than the backlog allows. How long it had waited.
-    pub(super) fn skip_old(&mut self, source: usize, now: Timestamp) -> Result<Option<Duration>, StoreError> {
-        let Some(oldest) = self.oldest(now) else { return Ok(None) };
-        let Some(sent) = self.sources.get_mut(source) else { return Ok(None) };
-        let Some(next) = self.store.batch_after(sent.id, sent.position.sequence, 1)? else { return Ok(None) };
-        let Some(taken) = next.samples.taken_utc.first().copied().filter(|taken| *taken < oldest) else {
-            return Ok(None);
-        };
+    /// How long samples had waited that were passed over since the last call.
+    pub(super) fn passed_over(&mut self) -> Option<Duration> {
+        self.passed_over.take()
+    }
+
+    /// The next samples of source number `source`; those that are older than the backlog allows are passed over.
+    fn batch(&mut self, source: usize, now: Timestamp) -> Result<Option<Batch>, StoreError> {
+        let Some(sent) = self.sources.get(source) else { return Ok(None) };
+        let batch = self.store.batch_after(sent.id, sent.position.sequence, sent.samples_max)?;
+        let Some(oldest) = self.oldest(now) else { return Ok(batch) };
+        let first = batch.as_ref().and_then(|batch| batch.samples.taken_utc.first().copied());
+        let Some(taken) = first.filter(|taken| *taken < oldest) else { return Ok(batch) };
+        let sent = &mut self.sources[source];
         let before = self.store.sample_before(sent.id, oldest)?;
         sent.position.sequence = sent.position.sequence.max(before);
         sent.position.gaps_until = sent.position.gaps_until.max(oldest);
         sent.last = None;
         self.is_changed = true;
-        Ok(Duration::try_from(now.duration_since(taken)).ok())
+        self.passed_over = Duration::try_from(now.duration_since(taken)).ok();
+        self.store.batch_after(sent.id, sent.position.sequence, sent.samples_max)
     }
 
     fn oldest(&self, now: Timestamp) -> Option<Timestamp> {
@@ -146,8 +207,8 @@ impl<H: History + CollectorState> Feed<H> {
 
     /// What comes next of source number `source`; `None` if it has nothing to send.
     pub(super) fn next(&mut self, source: usize, now: Timestamp) -> Result<Option<Prepared>, StoreError> {
+        let batch = self.batch(source, now)?;
         let Some(sent) = self.sources.get(source) else { return Ok(None) };
-        let batch = self.store.batch_after(sent.id, sent.position.sequence, sent.samples_max)?;
         let gaps = match &batch {
             Some(batch) => batch.gaps.clone(),
             None => self.store.gaps(sent.id, sent.position.gaps_until, now)?,
@@ -159,13 +220,13 @@ impl<H: History + CollectorState> Feed<H> {
         let samples = batch.as_ref().map(samples_of).transpose()?.unwrap_or_default();
         let after = Sent {
             id: sent.id,
-            name: sent.name.clone(),
+            source: Arc::clone(&sent.source),
             position: sent.position.clone(),
             last: sent.last.clone(),
             samples_max: sent.samples_max,
         };
         let count = samples.len() + gaps.len();
-        let mut preparing = Preparing { after, builder: Builder::new(&mut self.metrics, &sent.name) };
+        let mut preparing = Preparing { after, builder: Builder::new(&mut self.metrics, &sent.source.name) };
         let mut gaps = gaps.into_iter().peekable();
         for (sample, warnings) in samples {
             while let Some(gap) = gaps.next_if(|gap| gap.at < sample.taken.utc) {
@@ -233,17 +294,19 @@ impl Preparing<'_> {
     fn sample(&mut self, sample: Arc<Sample>, warnings: usize) {
         let (at, last) = (sample.taken.utc, self.after.last.take());
         let position = &mut self.after.position;
-        if let Some(last) = &last {
-            for change in delta::compare(last, &sample) {
-                if let Change::Reset(reason) = change {
-                    *position.resets.entry(reason).or_default() += 1;
-                }
+        let changes = last.as_ref().map(|last| delta::compare(last, &sample)).unwrap_or_default();
+        for change in &changes {
+            if let Change::Reset(reason) = change {
+                *position.resets.entry(*reason).or_default() += 1;
             }
         }
+        position.note_starts(self.after.id, &sample, &changes);
         position.samples += 1;
         let was_down = std::mem::take(&mut position.is_down);
         // Where the source did not answer, they have ended already.
-        self.builder.sample(last.as_deref().filter(|_| !was_down), &sample);
+        let before = last.as_deref().filter(|_| !was_down);
+        let (id, known) = (self.after.id, &*position);
+        self.builder.sample(before, &sample, &|row| known.since_of(id, row));
         position.gaps_until = position.gaps_until.max(at);
         self.source(at, Some(warnings));
         self.after.last = Some(sample);
@@ -262,8 +325,8 @@ impl Preparing<'_> {
     }
 
     fn source(&mut self, at: Timestamp, warnings: Option<usize>) {
-        let Position { samples, gaps, resets, .. } = &self.after.position;
-        let counts = SourceCounts { samples: *samples, gaps: *gaps, resets };
+        let Position { first, samples, gaps, resets, .. } = &self.after.position;
+        let counts = SourceCounts { since: *first, samples: *samples, gaps: *gaps, resets };
         self.builder.source(at, counts, warnings);
     }
 }

@@ -1,11 +1,14 @@
 //! Sends what is sampled to other monitoring systems, on a thread of its own for each of them.
 
 mod feed;
+mod otlp;
 mod pause;
 mod protobuf;
+mod receiver;
 mod remote_write;
 mod sender;
 mod series;
+mod source;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -23,9 +26,11 @@ use crate::clock::{MachineClock, WatchClock};
 use crate::error::WatchError;
 
 use feed::Feed;
-use sender::{HttpReceiver, Round, Sender};
+use receiver::NetworkReceiver;
+use sender::{Round, Sender};
 
 pub use sender::PushEvent;
+pub(crate) use source::PushSource;
 pub use target::{BACKLOG, PushTarget, WrittenPush};
 
 /// How long the end of a collector may take: what is left is sent by the next one.
@@ -35,8 +40,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A receiver that is sent to until this is closed.
 pub(crate) struct Push {
-    /// Names of sources; without it, the thread ends.
-    names: Option<mpsc::Sender<String>>,
+    /// Takes sources; without it, the thread ends.
+    sources: Option<mpsc::Sender<PushSource>>,
     is_stopped: Arc<AtomicBool>,
     events: Receiver<PushEvent>,
     thread: Option<JoinHandle<()>>,
@@ -49,9 +54,9 @@ impl Push {
         H: History + CollectorState + Send + 'static,
     {
         let failed = |reason| WatchError::Push { receiver: target.name(), reason };
-        let receiver = HttpReceiver::new(target.clone()).map_err(failed)?;
+        let receiver = NetworkReceiver::new(target.clone()).map_err(failed)?;
         let feed = Feed::new(store, &target.identity(), target.backlog)?;
-        let (names, wanted) = mpsc::channel();
+        let (sources, wanted) = mpsc::channel();
         let (said, events) = mpsc::channel();
         let is_stopped = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&is_stopped);
@@ -59,14 +64,14 @@ impl Push {
         let run = move || run(sender, &wanted, &said, &stopped);
         let thread = std::thread::Builder::new().name("iostall-push".into()).spawn(run);
         let thread = Some(thread.map_err(WatchError::Thread)?);
-        Ok(Self { names: Some(names), is_stopped, events, thread })
+        Ok(Self { sources: Some(sources), is_stopped, events, thread })
     }
 
-    /// Also sends the source named `name`.
-    pub(crate) fn add(&self, name: &str) {
-        if let Some(names) = &self.names {
+    /// Also sends this source.
+    pub(crate) fn add(&self, source: PushSource) {
+        if let Some(sources) = &self.sources {
             // A thread that panicked sends nothing any more, and sampling continues.
-            let _ = names.send(name.to_owned());
+            let _ = sources.send(source);
         }
     }
 
@@ -83,7 +88,7 @@ impl Push {
 
     fn end(&mut self) {
         self.is_stopped.store(true, Ordering::Relaxed);
-        self.names = None;
+        self.sources = None;
         if let Some(thread) = self.thread.take() {
             // What was not sent is sent by the next collector.
             let _ = thread.join();
@@ -99,8 +104,8 @@ impl Drop for Push {
 
 /// Sends until `wanted` is closed.
 fn run<H: History + CollectorState>(
-    mut sender: Sender<H, HttpReceiver>,
-    wanted: &Receiver<String>,
+    mut sender: Sender<H, NetworkReceiver>,
+    wanted: &Receiver<PushSource>,
     said: &mpsc::Sender<PushEvent>,
     is_stopped: &AtomicBool,
 ) {
@@ -110,7 +115,7 @@ fn run<H: History + CollectorState>(
     let mut due_ns = 0;
     loop {
         match receive(wanted, wait) {
-            Ok(name) => sender.add(name, since),
+            Ok(source) => sender.add(source, since),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 let end_ns = clock.now().clock_ns.saturating_add(END_NS);

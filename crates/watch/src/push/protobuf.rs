@@ -66,9 +66,80 @@ impl Message {
     }
 }
 
+/// The bytes of the first field `field` of a message that somebody else wrote; `None` if there is none, or the message is damaged.
+pub(super) fn first_bytes(message: &[u8], field: u64) -> Option<&[u8]> {
+    match first(message, field)? {
+        Field::Bytes(bytes) => Some(bytes),
+        Field::Integer(_) => None,
+    }
+}
+
+/// The same of an integer.
+pub(super) fn first_integer(message: &[u8], field: u64) -> Option<i64> {
+    match first(message, field)? {
+        Field::Integer(value) => Some(value.cast_signed()),
+        Field::Bytes(_) => None,
+    }
+}
+
+enum Field<'a> {
+    Integer(u64),
+    Bytes(&'a [u8]),
+}
+
+fn first(mut rest: &[u8], wanted: u64) -> Option<Field<'_>> {
+    while !rest.is_empty() {
+        let key = read_varint(&mut rest)?;
+        let field = match key & 7 {
+            0 => Field::Integer(read_varint(&mut rest)?),
+            1 => Field::Bytes(rest.split_off(..8)?),
+            2 => {
+                let length = usize::try_from(read_varint(&mut rest)?).ok()?;
+                Field::Bytes(rest.split_off(..length)?)
+            }
+            5 => Field::Bytes(rest.split_off(..4)?),
+            _ => return None,
+        };
+        if key >> 3 == wanted {
+            return Some(field);
+        }
+    }
+    None
+}
+
+fn read_varint(rest: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for place in 0..10 {
+        let byte = *rest.split_off_first()?;
+        value |= u64::from(byte & 0x7f).checked_shl(7 * place)?;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields_of_others_are_found_and_garbage_is_none() {
+        let message = b"\x12\x07testing\x08\x96\x01\x11\x00\x00\x00\x00\x00\x00\xf0\x3f\x1a\x00";
+        assert_eq!((first_integer(message, 1), first_bytes(message, 1)), (Some(150), None));
+        assert_eq!(
+            (first_bytes(message, 2), first_bytes(message, 3)),
+            (Some(&b"testing"[..]), Some(&b""[..]))
+        );
+        for end in 0..message.len() {
+            assert_eq!(first_integer(&message[..end], 4), None, "cut at {end}");
+        }
+        for garbage in
+            [&[0xff; 30][..], b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", b"\x13", b"\x11\x00"]
+        {
+            assert_eq!(first_integer(garbage, 9), None);
+        }
+    }
 
     /// The examples of the format's own documentation.
     #[test]

@@ -53,14 +53,14 @@ fn time_series(series: &Series, labels: &BTreeMap<String, String>) -> Message {
         label.bytes(2, value.as_bytes());
         message.message(1, &label);
     }
-    for (at, value) in &series.points {
-        let value = match value {
-            Value::Number(number) => *number,
+    for point in &series.points {
+        let value = match point.value {
+            Value::Number(number) => number,
             Value::Gone => f64::from_bits(STALE),
         };
         let mut sample = Message::new();
         sample.double(1, value);
-        sample.integer(2, at.as_millisecond());
+        sample.integer(2, point.at.as_millisecond());
         message.message(2, &sample);
     }
     message

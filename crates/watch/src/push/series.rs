@@ -7,7 +7,7 @@ use iostall_model::metric::{Labels, Metric, labelled};
 use iostall_model::{Counter, Kind, ResetReason, Row, Sample};
 use jiff::Timestamp;
 
-/// A value at a time.
+/// What was read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Value {
     /// A count, a level or seconds.
@@ -16,17 +16,28 @@ pub(crate) enum Value {
     Gone,
 }
 
+/// A value at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Point {
+    /// When it was read.
+    pub(crate) at: Timestamp,
+    /// When its counting was first seen: counters go on from there without a reset.
+    pub(crate) since: Timestamp,
+    pub(crate) value: Value,
+}
+
 /// A series, and some of its values in the order of time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Series {
     pub(crate) metric: Arc<Metric>,
     pub(crate) labels: Labels,
-    pub(crate) points: Vec<(Timestamp, Value)>,
+    pub(crate) points: Vec<Point>,
 }
 
 /// What a source counted since it was sent first: the same numbers again after a restart, because they are stored with the position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SourceCounts<'a> {
+    pub(crate) since: Timestamp,
     pub(crate) samples: u64,
     pub(crate) gaps: u64,
     pub(crate) resets: &'a BTreeMap<ResetReason, u64>,
@@ -70,16 +81,23 @@ impl<'a> Builder<'a> {
     }
 
     /// The counters of `sample`, and the end of those of `before` that it lacks.
-    pub(crate) fn sample(&mut self, before: Option<&Sample>, sample: &Sample) {
+    ///
+    /// `since` tells of a row when its counting was first seen.
+    pub(crate) fn sample(
+        &mut self,
+        before: Option<&Sample>,
+        sample: &Sample,
+        since: &dyn Fn(&Row) -> Timestamp,
+    ) {
         let at = sample.taken.utc;
         if let Some(before) = before.filter(|before| !has_same_series(before, sample)) {
             self.end_but(before, &sample.rows, at);
         }
         for (row, labels) in labelled(self.source, &sample.rows) {
-            let kind = row.subject.kind;
+            let (kind, since) = (row.subject.kind, since(row));
             for (counter, raw) in row.counters.iter() {
                 let canonical = kind.column(counter).canonical(raw);
-                self.counter(kind, &labels, counter, at, |metric| {
+                self.counter(kind, &labels, counter, (since, at), |metric| {
                     let value = canonical as f64;
                     Value::Number(if metric.is_time { value / 1e9 } else { value })
                 });
@@ -94,21 +112,22 @@ impl<'a> Builder<'a> {
 
     /// What is known of the source as a whole, and how many warnings it gave; `None` if it did not answer.
     pub(crate) fn source(&mut self, at: Timestamp, counts: SourceCounts<'_>, warnings: Option<usize>) {
+        let times = (counts.since, at);
         let up = if warnings.is_some() { 1.0 } else { 0.0 };
-        self.of_source("iostall_source_up", "Whether the newest tick gave a sample.", None, at, up);
+        self.of_source("iostall_source_up", "Whether the newest tick gave a sample.", None, times, up);
         if let Some(warnings) = warnings {
             let help = "What the source could not tell in its newest sample: missing grants and settings.";
-            self.of_source("iostall_source_warnings", help, None, at, warnings as f64);
+            self.of_source("iostall_source_warnings", help, None, times, warnings as f64);
         }
         let help = "Samples since the source was sent first.";
-        self.of_source("iostall_source_samples_total", help, None, at, counts.samples as f64);
+        self.of_source("iostall_source_samples_total", help, None, times, counts.samples as f64);
         let help = "Missed samples since the source was sent first.";
-        self.of_source("iostall_source_gaps_total", help, None, at, counts.gaps as f64);
+        self.of_source("iostall_source_gaps_total", help, None, times, counts.gaps as f64);
         for reason in ResetReason::ALL {
             let count = counts.resets.get(&reason).copied().unwrap_or(0);
             let help =
                 "Intervals of rows that could not be counted, by reason, since the source was sent first.";
-            self.of_source("iostall_source_resets_total", help, Some(reason), at, count as f64);
+            self.of_source("iostall_source_resets_total", help, Some(reason), times, count as f64);
         }
     }
 
@@ -121,7 +140,7 @@ impl<'a> Builder<'a> {
         kind: Kind,
         labels: &Labels,
         counter: Counter,
-        at: Timestamp,
+        (since, at): (Timestamp, Timestamp),
         value: impl FnOnce(&Metric) -> Value,
     ) {
         let Some(metric) = self.metrics.of(kind, counter) else { return };
@@ -133,7 +152,7 @@ impl<'a> Builder<'a> {
             self.all.push(Series { metric, labels: labels.clone(), points: Vec::new() });
             self.all.len() - 1
         });
-        self.all[place].points.push((at, value));
+        self.all[place].points.push(Point { at, since, value });
     }
 
     fn end_but(&mut self, before: &Sample, rows: &[Row], at: Timestamp) {
@@ -145,7 +164,7 @@ impl<'a> Builder<'a> {
             let same = now.get(&(kind, &labels));
             for (counter, _) in row.counters.iter() {
                 if same.is_none_or(|same| same.counters.get(counter).is_none()) {
-                    self.counter(kind, &labels, counter, at, |_| Value::Gone);
+                    self.counter(kind, &labels, counter, (at, at), |_| Value::Gone);
                 }
             }
         }
@@ -156,7 +175,7 @@ impl<'a> Builder<'a> {
         name: &'static str,
         help: &str,
         reason: Option<ResetReason>,
-        at: Timestamp,
+        (since, at): (Timestamp, Timestamp),
         value: f64,
     ) {
         let metric = self.metrics.of_source(name, help);
@@ -169,7 +188,7 @@ impl<'a> Builder<'a> {
             self.all.push(Series { metric, labels, points: Vec::new() });
             self.all.len() - 1
         });
-        self.all[place].points.push((at, Value::Number(value)));
+        self.all[place].points.push(Point { at, since, value: Value::Number(value) });
     }
 }
 

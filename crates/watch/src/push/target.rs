@@ -7,8 +7,10 @@ use std::time::Duration;
 use iostall_engine::{Input, InputError};
 use iostall_host::machine_name;
 use iostall_measure::{ByteCount, Nanos};
-use iostall_remote::{PostAddress, PostError, Poster};
+use iostall_remote::{GrpcClient, PostAddress, PostError, Poster};
 use serde::{Deserialize, Deserializer};
+
+use super::otlp;
 
 const SECRET: Input = Input { what: "secret file", limit: ByteCount(64 << 10) };
 const CERTIFICATES: Input = Input { what: "certificate", limit: ByteCount(1 << 20) };
@@ -21,6 +23,8 @@ pub const BACKLOG: Duration = Duration::from_secs(24 * 3600);
 pub struct WrittenPush {
     /// The address of a remote-write receiver.
     pub remote_write: Option<String>,
+    /// The address of a receiver of OpenTelemetry's protocol: `http`, `https`, `grpc` or `grpcs`.
+    pub otlp: Option<String>,
     /// File with a token.
     pub token_file: Option<PathBuf>,
     pub user: Option<String>,
@@ -46,6 +50,14 @@ fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>
 pub(super) enum Protocol {
     /// Prometheus remote write 1.0.
     RemoteWrite,
+    OtlpHttp,
+    OtlpGrpc,
+}
+
+/// The way to a receiver.
+pub(super) enum Client {
+    Http(Poster),
+    Grpc(GrpcClient),
 }
 
 /// How requests prove who sends them. Files are read for each request, so that their content may change.
@@ -70,11 +82,14 @@ pub struct PushTarget {
 impl PushTarget {
     /// Checks what was written; `directory` is that of relative paths. The error is a sentence without secrets.
     pub fn checked(written: WrittenPush, directory: &Path) -> Result<Self, String> {
-        let Some(address) = written.remote_write else {
-            return Err("name a receiver: remote-write = \"https://HOST/api/v1/write\"".into());
+        let (protocol, address) = match (&written.remote_write, &written.otlp) {
+            (Some(address), None) => (Protocol::RemoteWrite, address.clone()),
+            (None, Some(address)) => otlp_address(address),
+            _ => return Err("name one receiver: remote-write = \"https://…\" or otlp = \"https://…\"".into()),
         };
         let parsed = PostAddress::parse(&address);
-        let address = parsed.map_err(|error| format!("{error}: {}", address_hint(&error)))?;
+        let parsed = parsed.map_err(|error| format!("{error}: {}", address_hint(&error, protocol)))?;
+        let address = if protocol == Protocol::OtlpHttp { parsed.or_path(otlp::PATH) } else { parsed };
         let absolute = |path: PathBuf| directory.join(path);
         let login = match (written.token_file, written.user, written.password_file) {
             (None, None, None) => Login::Nobody,
@@ -89,16 +104,16 @@ impl PushTarget {
         }
         let backlog = written.backlog.unwrap_or(BACKLOG);
         let new = Self {
-            protocol: Protocol::RemoteWrite,
+            protocol,
             address,
             login,
             certificate: written.certificate.map(absolute),
-            labels: labels(written.labels)?,
+            labels: labels(written.labels, protocol)?,
             backlog,
         };
         // Better now than at the first sample.
         new.authorization()?;
-        new.poster()?;
+        new.client()?;
         Ok(new)
     }
 
@@ -113,10 +128,15 @@ impl PushTarget {
     }
 
     /// A client for it.
-    pub(super) fn poster(&self) -> Result<Poster, String> {
+    pub(super) fn client(&self) -> Result<Client, String> {
         let read = |path: &PathBuf| CERTIFICATES.read(path).map_err(|error| said(&error));
         let authorities = self.certificate.as_ref().map(read).transpose()?;
-        Poster::new(self.address.clone(), authorities.as_deref()).map_err(|error| match &self.certificate {
+        let (address, authorities) = (self.address.clone(), authorities.as_deref());
+        let made = match self.protocol {
+            Protocol::RemoteWrite | Protocol::OtlpHttp => Poster::new(address, authorities).map(Client::Http),
+            Protocol::OtlpGrpc => GrpcClient::new(address, authorities).map(Client::Grpc),
+        };
+        made.map_err(|error| match &self.certificate {
             Some(path) => format!("{}: {error}", path.display()),
             None => error.to_string(),
         })
@@ -141,12 +161,31 @@ impl PushTarget {
     }
 }
 
-fn address_hint(error: &PostError) -> &'static str {
-    match error {
-        PostError::PasswordInAddress => {
+/// The protocol, and the address as HTTP writes it.
+fn otlp_address(address: &str) -> (Protocol, String) {
+    match address.trim().split_once("://") {
+        Some(("grpc", rest)) => (Protocol::OtlpGrpc, format!("http://{}", with_port(rest))),
+        Some(("grpcs", rest)) => (Protocol::OtlpGrpc, format!("https://{}", with_port(rest))),
+        _ => (Protocol::OtlpHttp, address.to_owned()),
+    }
+}
+
+/// The usual port of gRPC, where none is written.
+fn with_port(rest: &str) -> String {
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    if has_port || host.contains('@') { rest.to_owned() } else { format!("{host}:4317") }
+}
+
+fn address_hint(error: &PostError, protocol: Protocol) -> &'static str {
+    match (error, protocol) {
+        (PostError::PasswordInAddress, _) => {
             "write it into a file that only its owner can read, and name that with the user"
         }
-        _ => "write such as https://HOST/api/v1/write",
+        (_, Protocol::RemoteWrite) => "write such as https://HOST/api/v1/write",
+        (_, Protocol::OtlpHttp | Protocol::OtlpGrpc) => {
+            "write such as https://HOST:4318 or grpcs://HOST:4317"
+        }
     }
 }
 
@@ -158,10 +197,13 @@ fn said(error: &InputError) -> String {
 }
 
 /// The labels of every series: those written, and where they do not say which machine this is, its name.
-fn labels(written: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, String> {
+fn labels(written: BTreeMap<String, String>, protocol: Protocol) -> Result<BTreeMap<String, String>, String> {
+    // OpenTelemetry's names have dots.
+    let has_dots = protocol != Protocol::RemoteWrite;
     let is_name = |name: &str| {
         let is_first = |c: char| c.is_ascii_alphabetic() || c == '_';
-        name.starts_with(is_first) && name.chars().all(|c| is_first(c) || c.is_ascii_digit())
+        let is_next = |c: char| is_first(c) || c.is_ascii_digit() || has_dots && c == '.';
+        name.starts_with(is_first) && name.chars().all(is_next)
     };
     for name in written.keys() {
         if !is_name(name) || name.starts_with("__") || name == "source" {

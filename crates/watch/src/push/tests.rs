@@ -9,8 +9,9 @@ use iostall_store::{History, SqliteHistory};
 use jiff::{SignedDuration, Timestamp};
 
 use super::feed::Feed;
-use super::sender::{PushEvent, Receiver, Reply, Round, Sender};
-use super::{PushTarget, WrittenPush};
+use super::receiver::{Receiver, Reply};
+use super::sender::{PushEvent, Round, Sender};
+use super::{PushSource, PushTarget, WrittenPush};
 
 fn start() -> Timestamp {
     "2026-03-01T10:00:00Z".parse().unwrap()
@@ -180,7 +181,8 @@ impl Here {
         let store = SqliteHistory::open(self.directory.path().join("store.db")).unwrap();
         let feed = Feed::new(store, &target.identity(), target.backlog).unwrap();
         let mut sender = Sender::new(feed, receiver, target);
-        sender.add("s".into(), start());
+        let source = PushSource { name: "s".into(), attributes: BTreeMap::new() };
+        sender.add(source, start());
         sender
     }
 

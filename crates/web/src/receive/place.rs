@@ -10,9 +10,9 @@ use iostall_engine::files::{FileKind, FileStamp, OpenDirectory, open_or_create_p
 use iostall_measure::ByteCount;
 use thiserror::Error;
 
-use super::answer::Refusal;
 use super::names::{Name, is_part};
 use super::room::Room;
+use crate::tls_server::Refusal;
 
 /// Where files are until they are complete; no client can name it.
 const UPLOADS: &str = ".iostall-receive";

@@ -5,7 +5,7 @@ use std::io;
 
 use iostall_measure::{ByteCount, Clock as _, MonotonicClock};
 
-use super::answer::Refusal;
+use crate::tls_server::Refusal;
 
 /// What lies there is counted again after this, nanoseconds: `prune` may have deleted some of it.
 const COUNTED_NS: u64 = 10_000_000_000;

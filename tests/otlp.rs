@@ -1,0 +1,158 @@
+//! `iostall collect run --otlp`: a receiver that decodes with OpenTelemetry's own messages (PyPI opentelemetry-proto and grpcio).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+
+use iostall_report::exposition::metric_names;
+use rcgen::{CertificateParams, KeyPair};
+use serde_json::Value;
+
+use crate::support::{Workspace, skip, until};
+
+const MESSAGES: &str = "opentelemetry-proto==1.45.2";
+const GRPC: &str = "grpcio==1.85.1";
+
+/// One installation at a time: tests share it.
+static FETCHING: Mutex<()> = Mutex::new(());
+
+/// A Python that has both, kept under the target directory; `None` where it cannot be had.
+fn python() -> Option<PathBuf> {
+    let _one = FETCHING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("otlp-1.45.2");
+    if !home.join("complete").exists() {
+        let _ = fs::remove_dir_all(&home);
+        let run = |program: &Path, arguments: &[&str]| {
+            let output = Command::new(program).args(arguments).output().ok()?;
+            output.status.success().then_some(())
+        };
+        run(Path::new("python3"), &["-m", "venv", home.to_str()?])?;
+        run(&home.join("bin/pip"), &["install", "--quiet", MESSAGES, GRPC])?;
+        fs::write(home.join("complete"), MESSAGES).ok()?;
+    }
+    Some(home.join("bin/python"))
+}
+
+struct Receiver {
+    process: Child,
+    place: PathBuf,
+    port: u16,
+}
+
+impl Receiver {
+    fn start(here: &Workspace, kind: &str) -> Option<Self> {
+        let Some(python) = python() else {
+            skip("otlp", "opentelemetry-proto and grpcio cannot be installed");
+            return None;
+        };
+        let place = here.path(kind);
+        fs::create_dir(&place).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let certificate =
+            CertificateParams::new(vec!["localhost".into()]).unwrap().self_signed(&key).unwrap();
+        fs::write(place.join("cert.pem"), certificate.pem()).unwrap();
+        fs::write(place.join("key.pem"), key.serialize_pem()).unwrap();
+        let process = Command::new(python)
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/otlp_receiver.py"))
+            .arg(kind)
+            .arg(&place)
+            .args(["hunter2", "1"])
+            .stdin(Stdio::null())
+            .stderr(fs::File::create(place.join("log")).unwrap())
+            .spawn()
+            .unwrap();
+        let port = until("the receiver", || fs::read_to_string(place.join("port")).ok()?.parse().ok());
+        Some(Self { process, place, port })
+    }
+
+    fn points(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.place.join("points")).unwrap_or_default();
+        // The last line may be half written.
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The receiver first does not take anything, and then nothing without the token.
+fn check(kind: &str, scheme: &str) {
+    let here = Workspace::new();
+    let Some(receiver) = Receiver::start(&here, kind) else { return };
+    let token = here.secret("token", "hunter2\n").display().to_string();
+    let certificate = receiver.place.join("cert.pem").display().to_string();
+    let url = format!("{scheme}://localhost:{}", receiver.port);
+    let mut collector = here.start(&[
+        "collect",
+        "run",
+        "--interval",
+        "1s",
+        "--otlp",
+        &url,
+        "--push-token-file",
+        &token,
+        "--push-label",
+        "site=zurich",
+        "--push-certificate",
+        &certificate,
+        "linux:",
+    ]);
+    collector.wait_for("samples wait in the store");
+    collector.wait_for("takes samples again");
+    let is_count = |point: &Value| point["name"] == "iostall_source_samples_total";
+    collector.wait_until("three samples", |_| {
+        receiver.points().iter().filter(|point| is_count(point)).count() >= 3
+    });
+    collector.signal("INT");
+    let ran = collector.ended().expect_status(0);
+    assert!(!ran.stderr.contains("hunter2") && !ran.stderr.contains("refuse"), "{}", ran.stderr);
+    let points = receiver.points();
+    let counts: Vec<f64> =
+        points.iter().filter(|point| is_count(point)).map(|point| point["value"].as_f64().unwrap()).collect();
+    let expected: Vec<f64> = (1..=counts.len()).map(|count| count as f64).collect();
+    assert_eq!(counts, expected, "what was refused at first is there too");
+    let known = metric_names();
+    let (mut starts, mut kinds) = (BTreeMap::new(), BTreeSet::new());
+    for point in &points {
+        let name = point["name"].as_str().unwrap();
+        assert!(known.contains(name), "{name}");
+        assert_eq!(point["resource"]["service.name"], "iostall");
+        assert_eq!(point["resource"]["site"], "zurich");
+        assert_eq!(point["resource"]["host.name"], point["resource"]["service.instance.id"]);
+        assert_eq!(point["attributes"]["source"], "linux:");
+        assert_eq!((&point["scope"], point["flags"].as_u64()), (&Value::from("iostall"), Some(0)));
+        kinds.insert(point["kind"].to_string());
+        if name.ends_with("_total") {
+            assert_eq!((point["temporality"].as_u64(), point["monotonic"].as_bool()), (Some(2), Some(true)));
+            let (start, time) = (point["start"].as_u64().unwrap(), point["time"].as_u64().unwrap());
+            assert!(0 < start && start <= time, "{point}");
+            let series = format!("{name}{}", point["attributes"]);
+            assert_eq!(*starts.entry(series).or_insert(start), start, "one start for all points: {point}");
+        }
+        let unit = if name.ends_with("_seconds_total") { "s" } else { "" };
+        assert!(point["unit"] == unit || name.contains("_bytes") && point["unit"] == "By", "{point}");
+    }
+    assert_eq!(kinds.len(), 2, "sums and gauges: {kinds:?}");
+}
+
+#[test]
+fn opentelemetry_takes_samples_over_http() {
+    check("http", "http");
+}
+
+#[test]
+fn opentelemetry_takes_samples_over_grpc() {
+    check("grpc", "grpc");
+}
+
+#[test]
+fn opentelemetry_takes_samples_over_grpc_with_tls() {
+    check("grpcs", "grpcs");
+}
