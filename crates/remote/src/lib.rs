@@ -18,6 +18,7 @@ mod error;
 mod gcs;
 mod http;
 mod lock;
+mod mark;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod object;
