@@ -6,7 +6,6 @@ use rcgen::{KeyPair, PKCS_RSA_SHA256, PublicKeyData as _, RsaKeySize};
 use serde_json::json;
 
 use super::attacks::words_of;
-use super::failing_proxy::{FAULTS, FailingProxy};
 use super::google::{Google, Kind, READ_ONLY, TOKEN};
 use super::store_contract::{self, KillAt, TestStore as _};
 use crate::copy::content;
@@ -205,20 +204,10 @@ fn a_backup_is_locked_in_google_survives_prune_and_goes_when_the_lock_is_over() 
     assert!(plain.names().is_empty() && plain.uploads() == 0);
 }
 
-/// The store had carried it out, and the answer was lost: the next try found no such upload, or that the name was taken.
 #[test]
 fn what_ends_an_upload_to_google_may_be_cut_before_and_after() {
     for mark in ["?uploadId=", "moveTo"] {
-        let (here, store) = (Workspace::new(), Google::start());
-        fs::write(here.path("a"), content(100_000)).unwrap();
-        let proxy = FailingProxy::before(store.port, mark);
-        let mut create = here.command(&["backup", "create", "--no-store", "--to", "gs://backups/a.iob", "a"]);
-        store.address(&mut create, proxy.port);
-        Ran::from(create.output().unwrap()).expect_status(0);
-        let tries = proxy.requests().iter().filter(|line| line.contains(mark)).count();
-        assert_eq!(tries, FAULTS.len() + 1, "{:#?}", proxy.requests());
-        assert_eq!(store.names(), ["a.iob", "a.iob.manifest"], "{mark}");
-        store.run(&here, &["backup", "verify", "--no-store", "gs://backups/a.iob"]).expect_status(0);
+        store_contract::what_ends_an_upload_may_be_cut(&Workspace::new(), &Google::start(), mark);
     }
 }
 

@@ -142,3 +142,10 @@ fn a_part_that_fails_on_its_way_to_a_bucket_is_sent_again_alone() {
     let Some(store) = Store::start(&here) else { return };
     store_contract::a_part_that_fails_is_sent_again_alone(&here, &store, "partNumber=");
 }
+
+#[test]
+fn what_ends_an_upload_to_a_bucket_may_be_cut_before_and_after() {
+    let here = Workspace::new();
+    let Some(store) = Store::start(&here) else { return };
+    store_contract::what_ends_an_upload_may_be_cut(&here, &store, "?uploadId=");
+}

@@ -285,6 +285,20 @@ pub(super) fn a_part_that_fails_is_sent_again_alone(
     assert_eq!(store.names(), ["a.iob", "a.iob.manifest"]);
 }
 
+/// The store had carried it out, and the answer was lost: the next try found no such upload, or its own object in the way.
+pub(super) fn what_ends_an_upload_may_be_cut(here: &Workspace, store: &impl TestStore, mark: &'static str) {
+    fs::write(here.path("a"), content(100_000)).unwrap();
+    let proxy = FailingProxy::before(store.port(), mark);
+    let target = format!("{}/a.iob", store.root());
+    let mut create = here.command(&["backup", "create", "--no-store", "--to", &target, "a"]);
+    store.address(&mut create, proxy.port);
+    Ran::from(create.output().unwrap()).expect_status(0);
+    let tries = proxy.requests().iter().filter(|line| line.contains(mark)).count();
+    assert_eq!(tries, FAULTS.len() + 1, "{:#?}", proxy.requests());
+    assert_eq!(store.names(), ["a.iob", "a.iob.manifest"], "{mark}");
+    store.run(here, &["backup", "verify", "--no-store", &target]).expect_status(0);
+}
+
 /// As a name stands in an address.
 pub(super) fn encoded(name: &str) -> String {
     let one = |byte: u8| match byte {

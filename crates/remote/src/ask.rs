@@ -12,8 +12,10 @@ use url::Url;
 
 use crate::http::SERVICE;
 
-const ATTEMPTS: u32 = 6;
+/// As often as the library, for half a minute: the last request of an upload is one of these.
+const ATTEMPTS: u32 = 9;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const PAUSE_MAX: Duration = Duration::from_secs(10);
 /// Of the signature that is made on the way to the address, which is not used.
 const SIGNED_FOR: Duration = Duration::from_secs(60);
 
@@ -75,7 +77,7 @@ pub(crate) async fn answer(signer: &impl Sign, ask: &Ask) -> object_store::Resul
             _ => {}
         }
         tokio::time::sleep(pause).await;
-        pause *= 2;
+        pause = PAUSE_MAX.min(pause * 2);
     }
     sent(signer.request(ask).await?).await.map_err(generic)
 }

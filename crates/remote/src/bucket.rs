@@ -21,6 +21,7 @@ use crate::error::{self, Hints, element, of_answer, of_store, refused};
 use crate::gcs::{self, GoogleBucket};
 use crate::http::{Connector, SERVICE};
 use crate::lock::{CONTENT_MD5, azure_headers_of, azure_locks, headers_of, md5_of, until_of};
+use crate::mark;
 use crate::receiver;
 use crate::wait::{retry, retry_over_restarts, wait};
 
@@ -166,13 +167,20 @@ impl Bucket {
         }
     }
 
-    /// Begins an upload into `key`, or into what [`Self::renames`] until it is complete: its id.
-    pub(crate) fn begin_upload(&self, store: &dyn Store, key: &Key) -> io::Result<String> {
-        let options = match &self.service {
-            Service::Google(_) => GoogleBucket::options(key),
-            Service::S3(_) | Service::Azure(_) | Service::Plain => PutMultipartOptions::default(),
-        };
+    /// Begins an upload into `key`, of which this is the mark if it takes any: its id.
+    pub(crate) fn begin_upload(&self, store: &dyn Store, key: &Key, mark: &Key) -> io::Result<String> {
+        let options = if self.marks() { mark::options(mark) } else { PutMultipartOptions::default() };
         self.wait(store.create_multipart_opts(key, options))
+    }
+
+    /// Whether what was uploaded to `key` is there and has this mark.
+    pub(crate) fn has_completed(&self, key: &Key, mark: &Key) -> bool {
+        self.marks() && self.wait(mark::is_of(&*self.store, key, mark)).unwrap_or(false)
+    }
+
+    /// Whether an upload can begin with what its object is to be recognised by.
+    fn marks(&self) -> bool {
+        matches!(self.service, Service::S3(_) | Service::Google(_))
     }
 
     /// Whether it has no condition for the request that completes an upload, but one for renaming what was uploaded.

@@ -15,11 +15,7 @@ use object_store::gcp::{
     GcpCredentialProvider, GoogleCloudStorage, GoogleCloudStorageBuilder, GoogleConfigKey,
 };
 use object_store::path::Path as Key;
-use object_store::{
-    Attribute, Attributes, CopyMode, CopyOptions, GetOptions, HeaderMap, HeaderValue, ObjectStore as _,
-    ObjectStoreExt as _, PutMultipartOptions,
-};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use object_store::{CopyMode, CopyOptions, HeaderMap, HeaderValue, ObjectStore as _, ObjectStoreExt as _};
 use serde_json::Value;
 use ureq::http::header::AUTHORIZATION;
 use ureq::http::{Method, StatusCode};
@@ -30,6 +26,7 @@ use crate::endpoint::{is_yes, plain_url};
 use crate::error::{GCS, OF_GCS_ENDPOINT, of_answer, of_store, refused};
 use crate::http::{Amend, Connector, SERVICE};
 use crate::lock::gcs_headers_of;
+use crate::mark::{encoded, is_of};
 use crate::wait::{retry, wait};
 
 /// What its addresses begin with.
@@ -37,8 +34,6 @@ pub(crate) const SCHEME: &str = "gs://";
 /// Unless the environment names another.
 const GOOGLE: &str = "https://storage.googleapis.com";
 const HTTP: &str = "GOOGLE_ALLOW_HTTP";
-/// Says of an object which name it had until it was complete.
-const UPLOADED_AS: &str = "iostall-uploaded-as";
 
 /// A bucket.
 pub(crate) struct GoogleBucket {
@@ -85,22 +80,11 @@ fn built(builder: GoogleCloudStorageBuilder) -> io::Result<GoogleCloudStorage> {
     builder.build().map_err(|error| refused(of_store(&error, &GCS).to_string(), Some(GCS.keys)))
 }
 
-/// A name as it stands in an address, as the library has it.
-fn encoded(name: &str) -> String {
-    utf8_percent_encode(name, NON_ALPHANUMERIC).to_string()
-}
-
 impl GoogleBucket {
     /// A client that gives what it puts as a whole this lock.
     pub(crate) fn locking(&self, lock: &ObjectLock) -> io::Result<GoogleCloudStorage> {
         let credentials = Arc::clone(&self.credentials);
         built(builder(&self.name, &self.url, gcs_headers_of(lock)).with_credentials(credentials))
-    }
-
-    /// Begins an upload that has this name until it is complete.
-    pub(crate) fn options(until_complete: &Key) -> PutMultipartOptions {
-        let name = (Attribute::Metadata(UPLOADED_AS.into()), encoded(until_complete.as_ref()));
-        PutMultipartOptions { attributes: Attributes::from_iter([name]), ..PutMultipartOptions::default() }
     }
 
     /// Gives what was uploaded as `from` the name `to`, at once. `AlreadyExists` if anything has it.
@@ -112,6 +96,8 @@ impl GoogleBucket {
             status if status.is_success() => Ok(()),
             // An earlier request may have been carried out whose answer was lost.
             StatusCode::PRECONDITION_FAILED | StatusCode::NOT_FOUND if self.was_uploaded_as(to, from)? => {
+                // Where a move is a copy, what was copied may be left.
+                let _ = wait(self.store.delete(from), &GCS);
                 Ok(())
             }
             StatusCode::PRECONDITION_FAILED => Err(io::ErrorKind::AlreadyExists.into()),
@@ -137,15 +123,7 @@ impl GoogleBucket {
     }
 
     fn was_uploaded_as(&self, name: &Key, until_complete: &Key) -> io::Result<bool> {
-        let options = GetOptions { head: true, ..GetOptions::default() };
-        match wait(self.store.get_opts(name, options), &GCS) {
-            Ok(found) => {
-                let before = found.attributes.get(&Attribute::Metadata(UPLOADED_AS.into()));
-                Ok(before.is_some_and(|before| before.as_ref() == encoded(until_complete.as_ref())))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
+        wait(is_of(&self.store, name, until_complete), &GCS)
     }
 
     /// Whether its objects can be locked one by one; `None` if this account may not ask.

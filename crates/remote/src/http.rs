@@ -227,4 +227,13 @@ mod tests {
         assert!(!completes_an_upload(&head(Method::PUT, "http://h/b/k?partNumber=1&uploadId=1")));
         assert!(!completes_an_upload(&head(Method::DELETE, "http://h/b/k?uploadId=1")));
     }
+
+    /// The limit of all tries was shorter than that of one: what got no answer was never sent again.
+    #[test]
+    fn a_request_that_takes_too_long_is_made_again() {
+        for kind in [ureq::Timeout::RecvResponse, ureq::Timeout::SendBody] {
+            assert_eq!(fault(&Error::Timeout(kind)), HttpErrorKind::Timeout);
+        }
+        assert!(crate::wait::retry().retry_timeout > ANSWER_LIMIT.max(BODY_LIMIT));
+    }
 }

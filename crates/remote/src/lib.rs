@@ -20,6 +20,7 @@ mod gcs;
 mod grpc;
 mod http;
 mod lock;
+mod mark;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod object;

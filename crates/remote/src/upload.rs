@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use iostall_model::backup::ObjectLock;
+use object_store::PutPayload;
 use object_store::multipart::PartId;
 use object_store::path::Path as Key;
-use object_store::{ObjectStoreExt as _, PutPayload};
 
 use crate::bucket::{Bucket, Store};
 use crate::error::{Hints, again};
@@ -23,18 +23,19 @@ const PARTS_AT_ONCE: usize = 3;
 /// An object that is being written. Unless it is completed, its parts are removed when it is dropped, or by the store after a week.
 pub struct Upload {
     store: Arc<dyn Store>,
-    /// What gives it up, which is not to take long.
-    gives_up: Arc<dyn Store>,
     hints: &'static Hints,
     /// Until it is complete.
     key: Key,
-    /// Where it gets its name only then.
-    name: Option<(Bucket, Key)>,
+    /// From then on.
+    name: Key,
+    bucket: Bucket,
+    /// What it is recognised by.
+    mark: Key,
     id: String,
     filling: Mutex<Filling>,
     shared: Arc<Shared>,
-    /// Where parts stay that nobody gives up, if they are not to.
-    discards: Option<Bucket>,
+    /// Its parts stay where nobody gives them up, and are not to.
+    discards: bool,
 }
 
 /// The part that is being filled.
@@ -88,28 +89,29 @@ impl Upload {
     ) -> io::Result<Self> {
         let writers = bucket.writers(lock)?;
         let key = if bucket.renames() { until_complete } else { name };
-        let id = bucket.begin_upload(&*writers.begins, key)?;
+        let id = bucket.begin_upload(&*writers.begins, key, until_complete)?;
         // Without room in it, so that memory is bounded by the threads: a part is given to one that waits, or kept.
         let (sender, receiver) = sync_channel(0);
         let shared = Shared { parts: Mutex::new(receiver), state: Mutex::default() };
         let filling = Filling { parts: Some(sender), ..Filling::default() };
         Ok(Self {
             store: writers.continues,
-            gives_up: Arc::clone(&bucket.store),
             hints: bucket.hints(),
             key: key.clone(),
-            name: bucket.renames().then(|| (bucket.clone(), name.clone())),
+            name: name.clone(),
+            bucket: bucket.clone(),
+            mark: until_complete.clone(),
             id,
             filling: Mutex::new(filling),
             shared: Arc::new(shared),
-            discards: None,
+            discards: false,
         })
     }
 
     /// Begins one that is never to be completed, and of which nothing stays in the store. Nothing else may have its name.
     pub(crate) fn begin_trial(bucket: &Bucket, key: &Key) -> io::Result<Self> {
         let mut upload = Self::begin(bucket, key, key, None)?;
-        upload.discards = bucket.forgets_uploads().then(|| bucket.clone());
+        upload.discards = bucket.forgets_uploads();
         Ok(upload)
     }
 
@@ -202,17 +204,14 @@ impl Upload {
         parts.sort_by_key(|(index, _)| *index);
         let parts = parts.into_iter().map(|(_, part)| part).collect();
         let completed = wait(self.store.complete_multipart(&self.key, &self.id, parts), self.hints);
-        match &self.name {
-            None => drop(completed?),
-            Some((bucket, name)) => {
-                // The answer to an earlier request may have been lost, and nobody else has this name.
-                if let Err(error) = completed
-                    && wait(self.store.head(&self.key), self.hints).is_err()
-                {
-                    return Err(error);
-                }
-                bucket.rename_new(&self.key, name)?;
-            }
+        // The answer to an earlier request may have been lost.
+        if let Err(error) = completed
+            && !self.bucket.has_completed(&self.key, &self.mark)
+        {
+            return Err(error);
+        }
+        if self.bucket.renames() {
+            self.bucket.rename_new(&self.key, &self.name)?;
         }
         lock(&self.filling).is_completed = true;
         Ok(())
@@ -230,15 +229,15 @@ impl Drop for Upload {
         let mut filling = std::mem::take(&mut *lock(&self.filling));
         self.join(&mut filling);
         if !filling.is_completed {
-            // Already failing, or a trial: parts that stay are invisible, and go with the next backup to this name.
-            let _ = wait(self.gives_up.abort_multipart(&self.key, &self.id), self.hints);
-            if let Some((bucket, _)) = &self.name {
+            // Already failing, or a trial: parts that stay are invisible, and go with the next backup to this name. It is not to take long.
+            let _ = wait(self.bucket.store.abort_multipart(&self.key, &self.id), self.hints);
+            if self.bucket.renames() {
                 // It may have been completed, and not have got its name.
-                let _ = bucket.delete(&self.key);
+                let _ = self.bucket.delete(&self.key);
             }
-            if let Some(bucket) = &self.discards {
+            if self.discards {
                 // Or they go after a week.
-                let _ = bucket.discard(&self.key);
+                let _ = self.bucket.discard(&self.key);
             }
         }
     }
