@@ -38,7 +38,9 @@ pub use alerting::{AlertEvent, Alerting};
 pub use channels::test_channels;
 pub use clock::{MachineClock, WatchClock};
 pub use collector::{CollectEvent, CollectObserver, Collector, Observers};
-pub use endurance::{EnduranceReport, EnduranceRequest, TypedRating, drive_endurance, stored_endurance};
+pub use endurance::{
+    EnduranceReport, EnduranceRequest, TypedRating, drive_endurance, rated_bytes, stored_endurance,
+};
 pub use error::WatchError;
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};
 pub use fleet::{initialise_repository, open_repository, send_history};
