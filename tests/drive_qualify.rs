@@ -108,3 +108,85 @@ fn a_file_that_iostall_did_not_make_is_not_written() {
     assert!(std::fs::read(here.path("data.dat")).unwrap().iter().all(|byte| *byte == 7));
     here.run(&[&SHORT[..], &["--quick", "--cell", "0s"]].concat()).expect_status(2);
 }
+
+/// A machine that dies in the night: what was stored as each round ended is continued, and the gap is named.
+#[test]
+fn a_run_that_is_killed_continues_after_the_rounds_that_were_over() {
+    let here = Workspace::new();
+    let words = [&SHORT[..], &["--quick", "--rounds", "4"]].concat();
+    let mut started = here.start(&words);
+    started.wait_for("round 2 of 4");
+    started.signal("KILL");
+    started.ended();
+    here.run(&[&words[..], &["--resume", "--json", "o.json"]].concat()).expect_status(0);
+    let run = here.json("o.json");
+    let rounds = run["qualify"]["rounds"].as_array().unwrap();
+    assert_eq!(rounds.len(), 4);
+    // The second one may have been in the making when the process died.
+    let gaps: Vec<usize> = (0..4).filter(|index| !rounds[*index]["idle_ns"].is_null()).collect();
+    assert!(gaps == [1] || gaps == [2], "{gaps:?}");
+    assert!(run["qualify"]["resumed"].is_string());
+    let deviations = texts(&run["summary"]["deviations"]).join("\n");
+    assert!(deviations.contains("Interrupted before round"), "{deviations}");
+    let listed = here.run(&["runs"]).expect_status(0).stdout;
+    assert!(listed.contains("interrupted") || listed.lines().count() > 2, "{listed}");
+    let again = here.run(&[&words[..], &["--resume"]].concat()).expect_status(2);
+    assert!(again.stderr.contains("is complete"), "{}", again.stderr);
+    // A file that was removed is not made anew for the rounds of the old one.
+    std::fs::remove_file(here.path("data.dat")).unwrap();
+    let gone = here.run(&[&words[..], &["--resume"]].concat()).expect_status(2);
+    assert!(gone.stderr.contains("is not there") && !here.path("data.dat").exists(), "{}", gone.stderr);
+}
+
+#[test]
+fn an_interrupted_run_is_stored_once_and_under_one_number() {
+    let here = Workspace::new();
+    let mut started = here.start(&[&SHORT[..], &["--standard"]].concat());
+    started.wait_for("round 1 of 25");
+    started.signal("INT");
+    started.ended().expect_status(130);
+    let listed = here.run(&["runs", "export", "last"]).expect_status(0).stdout;
+    let run: Value = serde_json::from_str(&listed).unwrap();
+    assert!(run["interrupted"] == true && run["qualify"]["stopped"] == "interrupted");
+    here.run(&["runs", "show", "2"]).expect_status(2);
+}
+
+/// Random writes of 4 KiB alone, by what they wrote; on a file made by iostall holes purge it, and its mark stays.
+#[test]
+fn a_saturation_is_shown_by_active_ranges_and_a_file_of_ours_can_be_purged() {
+    let here = Workspace::new();
+    let words =
+        ["--test", "saturation", "--quick", "--rounds", "40", "--purge", "discard", "--html", "o.html"];
+    let run = run(&here, &words, 0);
+    let qualify = &run["qualify"];
+    assert_eq!(qualify["preconditioning"]["purged"], "punched");
+    assert_eq!(qualify["preconditioning"]["written_bytes"], 0);
+    assert_eq!(qualify["plan"]["write_limit"], 64 << 20, "four times the active range");
+    let deviations = texts(&run["summary"]["deviations"]).join("\n");
+    assert!(deviations.contains("holes in the file") && deviations.contains("a tenth of the active range"));
+    let page = std::fs::read_to_string(here.path("o.html")).unwrap();
+    assert!(page.contains("Random writes over what was written"));
+    // Still ours: written again without a word.
+    self::run(&here, &["--test", "saturation", "--quick", "--rounds", "1"], 0);
+}
+
+#[test]
+fn a_file_of_the_users_is_not_purged_and_a_rating_says_what_the_test_costs() {
+    let here = Workspace::new();
+    std::fs::write(here.path("data.dat"), vec![7; 16 << 20]).unwrap();
+    let words = ["--quick", "--rounds", "1", "--overwrite", "data.dat"];
+    let ran = here.run(&[&SHORT[..], &words, &["--purge", "discard"]].concat()).expect_status(2);
+    assert!(ran.stderr.contains("cannot be purged"), "{}", ran.stderr);
+    assert!(std::fs::read(here.path("data.dat")).unwrap().iter().all(|byte| *byte == 7));
+    std::fs::write(here.path("drives.toml"), "[[drive]]\nmodel = \"*\"\ntbw = \"100TB\"\nyears = 5\n")
+        .unwrap();
+    let ran = here.run(&[&SHORT[..], &words, &["--drives", "drives.toml"]].concat()).expect_status(0);
+    assert!(ran.stderr.contains("that the drive is rated for"), "{}", ran.stderr);
+    std::fs::write(
+        here.path("drives.toml"),
+        "[[drive]]\nmodel = \"No such drive\"\ntbw = \"1TB\"\nyears = 5\n",
+    )
+    .unwrap();
+    let ran = here.run(&[&SHORT[..], &words, &["--drives", "drives.toml"]].concat()).expect_status(0);
+    assert!(ran.stderr.contains("has no rating of"), "{}", ran.stderr);
+}

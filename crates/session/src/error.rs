@@ -75,6 +75,8 @@ pub enum SessionError {
     Look { path: PathBuf, source: io::Error },
     #[error("{} is empty: there is nothing to read", path.display())]
     Empty { path: PathBuf },
+    #[error("{} cannot be purged", path.display())]
+    CannotPurge { path: PathBuf },
     #[error(transparent)]
     EngineUnavailable(EngineError),
     #[error(transparent)]
@@ -223,6 +225,9 @@ impl SessionError {
             Self::Open(_) => "name a file or block device that may be read",
             Self::Empty { .. } => "name a file with data, or a new file for iostall to create",
             Self::EngineUnavailable(error) => error.hint().unwrap_or("leave --engine out to use threads"),
+            Self::CannotPurge { .. } => {
+                "only devices that can discard, and files that iostall made on a file system with holes: leave out --purge"
+            }
             Self::Preset(_) => "`iostall profile list` describes them",
             Self::NoPairs { .. } => "name one file, or as many as there are profiles",
             Self::NothingToResume | Self::ResumeComplete { .. } => {

@@ -199,17 +199,26 @@ impl<'s> PointRunner<'s> {
     /// The run.
     pub fn finish(self, name: &str, body: RunBody) -> Run {
         let interrupted = self.stopped();
+        self.record(name, body, interrupted)
+    }
+
+    /// The run as it is now, as one that was interrupted: to be stored while it goes on.
+    pub(crate) fn record_so_far(&self, name: &str, body: RunBody) -> Run {
+        self.record(name, body, true)
+    }
+
+    fn record(&self, name: &str, body: RunBody, interrupted: bool) -> Run {
         let mut warnings: Vec<Warning> = self
             .warnings
-            .into_iter()
-            .map(|(warning, label, more)| at_setting(warning, &label, more))
+            .iter()
+            .map(|(warning, label, more)| at_setting(warning.clone(), label, *more))
             .collect();
         if interrupted {
             let message = "stopped early; the measurements up to then are valid";
             warnings.insert(0, Warning::new(WarningCode::Interrupted, message));
         }
-        let name = name.to_owned();
-        self.recorder.finish(Ended { name, targets: self.facts, warnings, interrupted, body })
+        let (name, targets) = (name.to_owned(), self.facts.clone());
+        self.recorder.clone().finish(Ended { name, targets, warnings, interrupted, body })
     }
 }
 

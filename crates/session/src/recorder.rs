@@ -24,6 +24,7 @@ pub struct Program {
 pub struct RunRecorder {
     program: Program,
     clock: RunClock,
+    id: RunId,
     started_utc: Timestamp,
     started_ns: u64,
     started_cpu: CpuTime,
@@ -44,9 +45,11 @@ pub struct Ended {
 impl RunRecorder {
     /// A run begins now.
     pub fn begin(program: Program, clock: RunClock) -> Self {
+        let started_utc = utc_now();
         Self {
             program,
-            started_utc: utc_now(),
+            id: RunId::new(started_utc),
+            started_utc,
             started_ns: clock.now_ns(),
             clock,
             started_cpu: process_cpu(),
@@ -84,7 +87,7 @@ impl RunRecorder {
         Run {
             schema: SCHEMA.to_owned(),
             schema_version: SCHEMA_VERSION,
-            id: RunId::new(self.started_utc),
+            id: self.id,
             name: ended.name,
             tool_version: self.program.version,
             command_line: self.program.command_line,

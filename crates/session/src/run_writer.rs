@@ -102,7 +102,7 @@ impl RunWriter {
             Some(store) => store,
             none => none.insert(open_store(self.named.as_ref())?),
         };
-        store.add(run).map(Some)
+        store.keep(run).map(Some)
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) fn run_all<S: Store>(mut make_store: impl FnMut() -> S) {
     what_goes_in_comes_out_equal(make_store());
     a_path_that_is_not_utf8_comes_out_as_it_is_shown(make_store());
     a_run_is_kept_once(make_store());
+    a_run_that_goes_on_is_kept_again_under_its_number_until_it_is_complete(make_store());
     an_entry_shows_what_the_run_says(make_store());
     listings_are_newest_first_by_start_and_not_by_arrival(make_store());
     each_filter_holds_and_they_hold_together(make_store());
@@ -62,6 +63,24 @@ fn a_path_that_is_not_utf8_comes_out_as_it_is_shown(mut store: impl Store) {
     let shown = "/data/caf\u{fffd}";
     assert_eq!(store.get(&select("last")).unwrap().run.targets[0].path.to_str(), Some(shown));
     assert_eq!(store.last().unwrap().unwrap().targets, [shown]);
+}
+
+fn a_run_that_goes_on_is_kept_again_under_its_number_until_it_is_complete(mut store: impl Store) {
+    let whole = Run { interrupted: false, ..sample_run(1) };
+    let part = Run { interrupted: true, warnings: Vec::new(), ..whole.clone() };
+    let other = store.add(&sample_run(2)).unwrap();
+    let number = store.keep(&part).unwrap();
+    assert_eq!(store.keep(&part).unwrap(), number);
+    assert_eq!(store.get(&Selector::Id(part.id)).unwrap().run, part);
+    assert_eq!(store.keep(&whole).unwrap(), number);
+    let stored = store.get(&Selector::Number(number.0)).unwrap();
+    assert_eq!(stored.run, whole);
+    let entry = store.find(&Selector::Number(number.0)).unwrap();
+    assert_eq!((entry.interrupted, entry.warning_count as usize), (false, whole.warnings.len()));
+    // A measurement that is complete is never overwritten, and nothing else was touched.
+    assert!(matches!(store.keep(&part), Err(StoreError::Exists { number: there, .. }) if there == number));
+    assert_eq!(store.get(&Selector::Id(whole.id)).unwrap().run, whole);
+    assert_eq!(store.get(&Selector::Number(other.0)).unwrap().run, sample_run(2));
 }
 
 fn what_a_device_gave_goes_with_its_run(mut store: impl Store) {

@@ -133,6 +133,21 @@ impl Store for SqliteStore {
         added.map_err(|number| StoreError::Exists { id: run.id, number })
     }
 
+    fn keep(&mut self, run: &Run) -> Result<RunNumber, StoreError> {
+        let number = match self.add(run) {
+            Err(StoreError::Exists { number, .. }) => number,
+            added => return added,
+        };
+        let bytes = document::encode(run)
+            .map_err(|source| StoreError::Document { run: run.id.to_string(), source })?;
+        let updated = update(&self.connection, &self.path, number, run, &bytes);
+        if updated.map_err(fault(&self.path, "write to"))? {
+            Ok(number)
+        } else {
+            Err(StoreError::Exists { id: run.id, number })
+        }
+    }
+
     fn find(&self, selector: &Selector) -> Result<Entry, StoreError> {
         self.resolve(selector)
     }
@@ -248,6 +263,43 @@ fn insert(
     )?;
     transaction.commit()?;
     Ok(Ok(RunNumber(number)))
+}
+
+/// Replaces run `number` if it was not complete; whether it was.
+fn update(
+    connection: &Connection,
+    path: &Path,
+    number: RunNumber,
+    run: &Run,
+    document: &[u8],
+) -> rusqlite::Result<bool> {
+    let transaction = begin(connection, path, document.len() as u64)?;
+    let summary = run.body.outcome().summary();
+    let updated = transaction.execute(
+        statements::UPDATE_RUN,
+        named_params! {
+            ":number": number.0,
+            ":ended_utc": sortable(run.ended_utc),
+            ":interrupted": run.interrupted,
+            ":warning_count": i64::try_from(run.warnings.len()).unwrap_or(i64::MAX),
+            ":measured_ns": summary.measured_ns.and_then(|ns| i64::try_from(ns).ok()),
+            ":block_size": summary.block_size,
+            ":iops": summary.iops,
+            ":mib_per_s": summary.mib_per_s,
+            ":latency_ns_p99": summary.latency_ns_p99.and_then(|ns| i64::try_from(ns).ok()),
+        },
+    )?;
+    if updated == 0 {
+        return Ok(false);
+    }
+    transaction.execute(
+        statements::UPDATE_DOCUMENT,
+        named_params! {":run_number": number.0, ":encoding": document::ENCODING, ":document": document},
+    )?;
+    transaction.execute(statements::DELETE_CAPACITIES, named_params! {":run_number": number.0})?;
+    insert_capacities(&transaction, number.0, run)?;
+    transaction.commit()?;
+    Ok(true)
 }
 
 fn insert_capacities(transaction: &Connection, number: u32, run: &Run) -> rusqlite::Result<()> {

@@ -31,6 +31,10 @@ pub trait Store: Send {
     /// overwritten.
     fn add(&mut self, run: &Run) -> Result<RunNumber, StoreError>;
 
+    /// Stores `run` as [`Store::add`] does, or again if it is there and was not complete: a long run is stored while it goes on, and
+    /// keeps its number. A complete one is refused.
+    fn keep(&mut self, run: &Run) -> Result<RunNumber, StoreError>;
+
     /// The listing entry of the run that `selector` refers to.
     fn find(&self, selector: &Selector) -> Result<Entry, StoreError>;
 

@@ -46,7 +46,9 @@ pub use clock::{MachineClock, WatchClock};
 pub use collector::{CollectEvent, CollectObserver, Collector, Observers};
 pub use confirmed::{Confirmed, SPOOL_AGE_MAX, SPOOL_BYTES_MAX, Unconfirmed, put_confirmed};
 pub use destination::{Destination, Known};
-pub use endurance::{EnduranceReport, EnduranceRequest, TypedRating, drive_endurance, stored_endurance};
+pub use endurance::{
+    EnduranceReport, EnduranceRequest, TypedRating, drive_endurance, rated_bytes, stored_endurance,
+};
 pub use error::WatchError;
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};
 pub use fleet::{SendEvent, initialise_repository, open_repositories, open_repository, send_history};

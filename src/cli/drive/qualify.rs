@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use iostall_measure::{ByteCount, Nanos};
-use iostall_model::qualify::{QualifyPlan, QualifyScale, QualifyTest};
+use iostall_model::qualify::{Purge, QualifyPlan, QualifyScale, QualifyTest};
 use iostall_session::qualify::{QualifyRequest, plan_of};
 
 use crate::cli::load::{EngineChoice, OutputArgs, SafetyArgs, one_of};
@@ -14,6 +14,8 @@ const EXAMPLES: &str = "Examples:
   iostall drive qualify --size 64G data.dat --html q.html
   iostall drive qualify --full /dev/nvme1n1 --overwrite /dev/nvme1n1
   iostall drive qualify data.dat --require steady         exit status 1 unless it is steady
+  iostall drive qualify --test saturation data.dat        where random writes fall, and to what
+  iostall drive qualify --resume data.dat                 goes on where Ctrl-C or a crash ended the last one
 
 Everything on the target is overwritten, many times. Before it begins it says how long that takes and how much it writes.
 docs/qualify.md is the guide.";
@@ -26,14 +28,18 @@ pub(crate) struct QualifyArgs {
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
 
-    /// iops: random requests of every mix and size, in rounds until they no longer change
-    #[arg(long, value_name = "TEST", default_value = "iops", help_heading = "What", value_parser = one_of::<QualifyTest>(&["iops"]))]
+    /// iops: random requests of every mix and size, in rounds until they no longer change; saturation: random writes of 4 KiB
+    /// without a pause, to find where they fall and to what
+    #[arg(long, value_name = "TEST", default_value = "iops", help_heading = "What", value_parser = one_of::<QualifyTest>(&["iops", "saturation"]))]
     test: QualifyTest,
     #[command(flatten)]
     scale: ScaleArgs,
     /// The active range: size of a new file; of an existing target, use only this much from its start
     #[arg(long, value_name = "SIZE", help_heading = "What")]
     size: Option<ByteCount>,
+    /// Before everything: none, or discard all that is used of the target (TRIM of a device, holes in a file that iostall made)
+    #[arg(long, value_name = "HOW", default_value = "none", help_heading = "What", value_parser = one_of::<Purge>(&["none", "discard"]))]
+    purge: Purge,
     /// Length of each measurement, instead of that of the scale
     #[arg(long, value_name = "TIME", value_parser = some_time, help_heading = "What")]
     cell: Option<Nanos>,
@@ -43,6 +49,12 @@ pub(crate) struct QualifyArgs {
     /// End the rounds when they have written this much
     #[arg(long, value_name = "SIZE", help_heading = "What")]
     write_limit: Option<ByteCount>,
+    /// Ratings of models, as for `drive endurance`: says what the test costs of the drive's life
+    #[arg(long, value_name = "FILE", help_heading = "What")]
+    pub(crate) drives: Option<PathBuf>,
+    /// Continue the newest interrupted qualification of this target with the same settings
+    #[arg(long, conflicts_with = "no_store", help_heading = "What")]
+    pub(crate) resume: bool,
     /// Requests in flight per worker
     #[arg(long, short = 'Q', value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
     queue_depth: u32,
@@ -72,20 +84,20 @@ pub(crate) struct QualifyArgs {
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 struct ScaleArgs {
-    /// 12 mixes and sizes of a second, 5 rounds: about a minute, and no claim of a steady state
+    /// A second for each of 12 mixes and sizes, 5 rounds (or 60 samples): a minute, and no claim of a steady state
     #[arg(long, help_heading = "What")]
     quick: bool,
-    /// 12 mixes and sizes of 20 seconds, 10 to 25 rounds: the default
+    /// 20 seconds for each of 12 mixes and sizes, 10 to 25 rounds (or samples of 5 seconds): the default
     #[arg(long, help_heading = "What")]
     standard: bool,
-    /// The specification's 56 mixes and sizes of a minute, 10 to 25 rounds: 9 to 23 hours
+    /// The specification's minute for each of its 56 mixes and sizes, 10 to 25 rounds: 9 to 23 hours
     #[arg(long, help_heading = "What")]
     full: bool,
 }
 
 impl QualifyArgs {
     /// What was typed, as a request.
-    pub(crate) fn request(&self) -> QualifyRequest {
+    pub(crate) fn request(&self, rated_bytes: Option<f64>) -> QualifyRequest {
         let scale = match &self.scale {
             ScaleArgs { quick: true, .. } => QualifyScale::Quick,
             ScaleArgs { full: true, .. } => QualifyScale::Full,
@@ -95,11 +107,12 @@ impl QualifyArgs {
         QualifyRequest {
             target: self.target.clone(),
             consent: self.safety.consent(),
-            rated_bytes: None,
+            rated_bytes,
             name: self.name.clone(),
             plan: QualifyPlan {
                 queue_depth: self.queue_depth,
                 workers: self.workers,
+                purge: self.purge,
                 size: self.size,
                 seed: self.seed,
                 cell: self.cell.unwrap_or(plan.cell),

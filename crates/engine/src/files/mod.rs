@@ -5,6 +5,7 @@ mod allocation;
 mod attributes;
 mod cache;
 mod creation;
+mod discard;
 mod extents;
 mod loss;
 mod metadata;
@@ -31,6 +32,7 @@ pub use creation::{
     create_new, create_new_directory_private, create_new_private, make_private, make_symlink,
     open_in_shared_directory, open_or_create_private, open_to_lock,
 };
+pub use discard::discard;
 pub use extents::{clone_blocks, data_ranges, preallocate, punch_hole};
 pub use loss::Loss;
 pub use metadata::{NewMetadata, copy_metadata, copy_symlink_metadata, set_metadata, set_times};

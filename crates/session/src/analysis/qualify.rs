@@ -12,7 +12,7 @@ use iostall_stats::steady::{WINDOW, confirms, is_even, truncation};
 pub const TRACKED: [(f64, u32); 3] = [(100.0, 4096), (35.0, 65_536), (0.0, 1 << 20)];
 
 /// Windows of the write saturation have steps of this part of the active range.
-const STEPS_PER_FILL: u64 = 10;
+pub(crate) const STEPS_PER_FILL: u64 = 10;
 /// Steps in which a cliff is looked for.
 const CLIFF_STEPS_PER_FILL: u64 = 50;
 

@@ -3,30 +3,35 @@
 mod deviations;
 mod plan;
 mod precondition;
+mod resume;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::guard::WriteConsent;
 use iostall_measure::platform::Target;
-use iostall_measure::{BlockSize, Nanos, Percent};
+use iostall_measure::{BlockSize, ByteCount, Nanos, Percent};
 use iostall_model::qualify::{
     Preconditioning, QualifyPlan, QualifyRound, QualifyScale, QualifyTest, Stopped,
 };
 use iostall_model::{QualifyOutcome, RoleProfile, Run, RunBody};
+use iostall_store::Store;
 
-use crate::analysis::qualify::{points_over, steady_window};
+use crate::analysis::qualify::{STEPS_PER_FILL, points_over, steady_window};
 use crate::error::SessionError;
 use crate::event::{Event, QualifyCost};
 use crate::point_runner::{PointJob, PointRunner, Precision};
 use crate::session::Session;
 use crate::targets::{TargetRequest, Targets};
 use deviations::{Circumstances, deviations};
+use resume::{Checkpoints, Earlier, check_there, newest};
 
 pub use plan::{IN_FLIGHT, plan_of, qualify_profile};
 
 /// A window, and the one that confirms it.
 const ROUNDS_MIN: u32 = 10;
+/// Active ranges that a write saturation writes at most.
+const SATURATION_FILLS: u64 = 4;
 /// How long the target is read before it is written, for its speed.
 const PROBE: Nanos = Nanos(500_000_000);
 
@@ -43,13 +48,29 @@ pub struct QualifyRequest {
     pub name: String,
 }
 
+/// Where rounds are kept.
+#[derive(Default)]
+pub struct QualifyStores<'a> {
+    /// Has an interrupted qualification, to be continued.
+    pub earlier: Option<&'a dyn Store>,
+    /// Gets the run after each round.
+    pub checkpoints: Option<&'a mut dyn Store>,
+}
+
 /// Qualifies. If interrupted, it returns the rounds so far.
 ///
 /// # Errors
-/// If the target may not be written, or a request cannot be made at all.
-pub fn qualify(request: QualifyRequest, session: &Session<'_>) -> Result<Run, SessionError> {
+/// If the target may not be written, a request cannot be made at all, or there is nothing to continue.
+pub fn qualify(
+    request: QualifyRequest,
+    stores: QualifyStores<'_>,
+    session: &Session<'_>,
+) -> Result<Run, SessionError> {
     let QualifyRequest { target, consent, mut plan, rated_bytes, name } = request;
     let profile = qualify_profile(&plan)?;
+    if stores.earlier.is_some() && session.engine().opens_files() {
+        check_there(&target)?;
+    }
     let before_bytes = file_bytes(&target);
     let asked = TargetRequest::of_paths(vec![target.clone()], plan.size, consent);
     let targets = session.prepare(&asked, &profile)?;
@@ -59,9 +80,21 @@ pub fn qualify(request: QualifyRequest, session: &Session<'_>) -> Result<Run, Se
     let roles = profile.spans.first().map(|span| span.roles.as_slice()).unwrap_or_default();
     let base = roles.first().ok_or(SessionError::NoRole)?.clone();
     let active_bytes = targets.used_bytes().first().copied().unwrap_or(0);
+    if plan.test == QualifyTest::Saturation {
+        let fills = ByteCount(active_bytes.saturating_mul(SATURATION_FILLS));
+        plan.write_limit = Some(plan.write_limit.unwrap_or(fills));
+    }
+    let earlier = stores.earlier.map(|store| newest(store, &plan, &target)).transpose()?;
+    let runner = PointRunner::begin(session, &[&targets]);
+    if let Some(earlier) = &earlier {
+        earlier.check(runner.hostname(), facts.first())?;
+    }
     let mut qualifier = Qualifier {
         session,
-        runner: PointRunner::begin(session, &[&targets]),
+        runner,
+        checkpoints: Checkpoints::new(stores.checkpoints, session.clock().clone()),
+        name,
+        idle_ns: None,
         targets: &targets,
         base,
         active_bytes,
@@ -70,7 +103,7 @@ pub fn qualify(request: QualifyRequest, session: &Session<'_>) -> Result<Run, Se
             active_bytes,
             preconditioning: Preconditioning { made_bytes, ..Preconditioning::default() },
             rounds: Vec::new(),
-            stopped: Stopped::Rounds,
+            stopped: Stopped::Interrupted,
             steady: None,
             points: Vec::new(),
             deviations: Vec::new(),
@@ -78,10 +111,15 @@ pub fn qualify(request: QualifyRequest, session: &Session<'_>) -> Result<Run, Se
             plan,
         },
     };
-    qualifier.announce(rated_bytes)?;
+    let bytes_per_s = qualifier.probe()?;
+    if let Some(earlier) = earlier {
+        earlier.check_engine(&qualifier.runner.engine().name)?;
+        qualifier.take_over(earlier);
+    }
+    qualifier.announce(bytes_per_s, rated_bytes);
     qualifier.precondition()?;
     qualifier.rounds()?;
-    Ok(qualifier.finish(&name, facts.first(), &left_out))
+    Ok(qualifier.finish(facts.first(), &left_out))
 }
 
 /// Length of the file at `path`, 0 if there is none yet; `None` for what is no file.
@@ -104,36 +142,52 @@ fn leave_out_sizes(plan: &mut QualifyPlan, target: Option<&Target>) -> Vec<(u32,
 }
 
 /// A qualification in progress.
-struct Qualifier<'s> {
+struct Qualifier<'s, 'c> {
     session: &'s Session<'s>,
     runner: PointRunner<'s>,
     targets: &'s Targets,
     base: RoleProfile,
     active_bytes: u64,
     outcome: QualifyOutcome,
+    checkpoints: Checkpoints<'c>,
+    /// Name of the run.
+    name: String,
+    /// Time without load before the next round, nanoseconds, because the test was interrupted there.
+    idle_ns: Option<u64>,
 }
 
-impl Qualifier<'_> {
+impl Qualifier<'_, '_> {
+    /// Continues `earlier`: its rounds are the first ones.
+    fn take_over(&mut self, earlier: Earlier) {
+        self.idle_ns = Some(earlier.idle_ns());
+        self.outcome.resumed = Some(earlier.id());
+        self.outcome.preconditioning = earlier.outcome.preconditioning;
+        self.outcome.rounds = earlier.outcome.rounds;
+    }
+
     /// Says what is to come, before anything is written.
-    fn announce(&mut self, rated_bytes: Option<f64>) -> Result<(), SessionError> {
-        let bytes_per_s = self.probe()?;
+    fn announce(&self, bytes_per_s: Option<f64>, rated_bytes: Option<f64>) {
         let plan = &self.outcome.plan;
         let passes_bytes = self.active_bytes.saturating_mul(plan.passes.into());
+        let passes_bytes = passes_bytes.saturating_sub(self.outcome.preconditioning.written_bytes);
+        let done = u32::try_from(self.outcome.rounds.len()).unwrap_or(u32::MAX);
         let rounds_min = if plan.scale == QualifyScale::Quick { plan.rounds_max } else { ROUNDS_MIN };
         let cost = QualifyCost {
             active_bytes: self.active_bytes,
             made_bytes: self.outcome.preconditioning.made_bytes,
             passes_bytes,
             passes_ns: bytes_per_s.map(|speed| Nanos::from_seconds(passes_bytes as f64 / speed).0),
-            rounds: (rounds_min.min(plan.rounds_max), plan.rounds_max),
+            rounds: (
+                rounds_min.min(plan.rounds_max).saturating_sub(done),
+                plan.rounds_max.saturating_sub(done),
+            ),
             round_ns: plan.round_ns(),
             write_share: plan.write_share(),
-            write_limit_bytes: plan.write_limit.map(iostall_measure::ByteCount::bytes),
+            write_limit_bytes: plan.write_limit.map(ByteCount::bytes),
             bytes_per_s,
             rated_bytes,
         };
         self.runner.emit(&Event::QualifyBegins(&cost));
-        Ok(())
     }
 
     /// How fast the target is read, bytes a second; `None` if nothing was.
@@ -187,6 +241,17 @@ impl Qualifier<'_> {
             let of = self.outcome.plan.rounds_max;
             self.runner.emit(&Event::RoundEnded { number, of, fills, round: &round });
             self.outcome.rounds.push(round);
+            let is_long = self.outcome.plan.test == QualifyTest::Iops;
+            let Self { checkpoints, session, runner, outcome, name, .. } = self;
+            checkpoints.store(is_long, session, || {
+                let outcome = QualifyOutcome {
+                    engine: runner.engine(),
+                    stopped: Stopped::Interrupted,
+                    points: points_over(&outcome.rounds, None),
+                    ..outcome.clone()
+                };
+                runner.record_so_far(name, RunBody::Qualify(Box::new(outcome)))
+            });
         };
         Ok(())
     }
@@ -199,7 +264,20 @@ impl Qualifier<'_> {
         if rounds.len() >= plan.rounds_max as usize {
             return Some(Stopped::Rounds);
         }
+        if !self.is_step_over() {
+            return None;
+        }
         steady_window(&self.outcome).map(|_| Stopped::Steady)
+    }
+
+    /// Whether there may be a new window. The samples of a write saturation are many, and looking costs time in which the drive is
+    /// idle.
+    fn is_step_over(&self) -> bool {
+        let step_bytes = (self.active_bytes / STEPS_PER_FILL).max(1);
+        let steps = |round: Option<&QualifyRound>| round.map_or(0, |round| round.written_bytes / step_bytes);
+        let rounds = &self.outcome.rounds;
+        let before = rounds.len().checked_sub(2).and_then(|index| rounds.get(index));
+        self.outcome.plan.test == QualifyTest::Iops || steps(rounds.last()) > steps(before)
     }
 
     /// One round; `None` if it was interrupted: half a round is no round.
@@ -218,12 +296,12 @@ impl Qualifier<'_> {
                 return Ok(None);
             }
         }
-        let mut round = QualifyRound { idle_ns: None, written_bytes: 0, points };
+        let mut round = QualifyRound { idle_ns: self.idle_ns.take(), written_bytes: 0, points };
         round.written_bytes = self.outcome.rounds_bytes().saturating_add(round.own_written_bytes());
         Ok(Some(round))
     }
 
-    fn finish(mut self, name: &str, target: Option<&Target>, left_out: &[(u32, u32)]) -> Run {
+    fn finish(mut self, target: Option<&Target>, left_out: &[(u32, u32)]) -> Run {
         let outcome = &mut self.outcome;
         outcome.engine = self.runner.engine();
         outcome.steady = steady_window(outcome).map(|window| window.rounds);
@@ -239,6 +317,6 @@ impl Qualifier<'_> {
             hypervisor: self.runner.hypervisor(),
             rounds: &outcome.rounds,
         });
-        self.runner.finish(name, RunBody::Qualify(Box::new(self.outcome)))
+        self.runner.finish(&self.name, RunBody::Qualify(Box::new(self.outcome)))
     }
 }

@@ -1,56 +1,76 @@
-//! What is done before the rounds: the active range is written in order, as often as planned.
+//! What is done before the rounds: the target is purged if that is wanted, and the active range is written in order, as often as
+//! planned.
 
 use iostall_load::prepare::{PrepareError, write_pass};
 use iostall_measure::Clock;
-use iostall_model::qualify::QualifyPlan;
+use iostall_model::RunBody;
+use iostall_model::qualify::{Purge, QualifyPlan};
 
 use super::Qualifier;
 use crate::error::{SessionError, UseCaseError};
 use crate::event::{Event, RunProgress};
+use crate::session::Session;
 
-impl Qualifier<'_> {
-    /// Writes the active range in order. An interruption leaves what was written so far.
+/// What may have been in flight when a pass was interrupted, bytes: so much of it is written again.
+const AGAIN_BYTES: u64 = 4 << 20;
+
+impl Qualifier<'_, '_> {
+    /// Purges, and writes the active range in order. An interruption leaves what was written so far.
     pub(super) fn precondition(&mut self) -> Result<(), SessionError> {
-        let started_ns = self.session.clock().now_ns();
-        for pass in 0..self.outcome.plan.passes {
-            if self.runner.stopped() {
-                break;
-            }
-            self.pass(pass, started_ns)?;
+        let is_new = self.outcome.resumed.is_none();
+        if is_new && self.outcome.plan.purge == Purge::Discard {
+            self.outcome.preconditioning.purged = self.targets.discard()?;
         }
-        self.outcome.preconditioning.elapsed_ns = self.session.clock().now_ns() - started_ns;
+        let started_ns = self.session.clock().now_ns();
+        let whole = self.active_bytes.saturating_mul(self.outcome.plan.passes.into());
+        while self.outcome.preconditioning.written_bytes < whole && !self.runner.stopped() {
+            self.pass(started_ns, whole)?;
+        }
+        self.outcome.preconditioning.elapsed_ns += self.session.clock().now_ns() - started_ns;
         Ok(())
     }
 
-    fn pass(&mut self, pass: u32, started_ns: u64) -> Result<(), SessionError> {
-        let whole = self.active_bytes.saturating_mul(self.outcome.plan.passes.into());
-        let before = self.outcome.preconditioning.written_bytes;
-        let session = self.session;
-        let mut done = 0;
+    /// Writes to the end of the active range, from where an earlier pass was interrupted.
+    fn pass(&mut self, started_ns: u64, whole: u64) -> Result<(), SessionError> {
+        let active = self.active_bytes.max(1);
+        let all = self.targets.for_span(0);
+        let Some(target) = all.first() else { return Ok(()) };
+        let Self { session, runner, outcome, checkpoints, name, .. } = self;
+        let before = outcome.preconditioning.written_bytes;
+        let (pass, at) = (before / active, before % active);
+        let from = at.saturating_sub(AGAIN_BYTES);
+        // What was written in order up to here, without what is written a second time.
+        let reached = |written: u64| (pass * active + (from + written).max(at)).min((pass + 1) * active);
+        let mut done = before;
         let mut go_on = |written: u64| {
-            done = written;
-            progress(session, started_ns, before + written, whole);
+            done = reached(written);
+            progress(session, started_ns, done, whole);
+            checkpoints.store(false, session, || {
+                let mut outcome = outcome.clone();
+                outcome.preconditioning.written_bytes = done;
+                runner.record_so_far(name, RunBody::Qualify(Box::new(outcome)))
+            });
             !session.stopped()
         };
         // Each pass has content of its own, which no other pass or round has.
-        let seed = self.outcome.plan.seed.wrapping_sub(1 + u64::from(pass));
-        let kind = session.engine();
-        let all = self.targets.for_span(0);
-        let Some(target) = all.first() else { return Ok(()) };
-        let written = write_pass(target, 0, QualifyPlan::PASS_BYTES, seed, kind, &mut go_on);
+        let seed = outcome.plan.seed.wrapping_sub(1 + pass);
+        let written = write_pass(target, from, QualifyPlan::PASS_BYTES, seed, session.engine(), &mut go_on);
         session.observer().on(&Event::ProgressEnded);
-        self.outcome.preconditioning.written_bytes += done;
         match written {
-            Ok(()) | Err(PrepareError::Interrupted) => Ok(()),
+            // An end that is no multiple of what is written at a time is left out.
+            Ok(()) => done = (pass + 1) * active,
+            Err(PrepareError::Interrupted) => {}
             Err(error) => {
                 let hint = "nothing was measured; `dmesg` may say more about the device".to_owned();
-                Err(SessionError::OfUseCase(UseCaseError::new(error, Some(hint))))
+                return Err(SessionError::OfUseCase(UseCaseError::new(error, Some(hint))));
             }
         }
+        outcome.preconditioning.written_bytes = done;
+        Ok(())
     }
 }
 
-fn progress(session: &crate::session::Session<'_>, started_ns: u64, written: u64, whole: u64) {
+fn progress(session: &Session<'_>, started_ns: u64, written: u64, whole: u64) {
     let elapsed_ns = session.clock().now_ns() - started_ns;
     let done = written as f64 / whole.max(1) as f64;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]

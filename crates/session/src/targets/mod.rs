@@ -9,11 +9,12 @@ mod request;
 use std::path::PathBuf;
 
 use iostall_engine::SimDevice;
-use iostall_engine::files::{FileNow, PathNow};
+use iostall_engine::files::{FileNow, PathNow, discard, punch_hole};
 use iostall_load::LoadTarget;
 use iostall_measure::ByteCount;
 use iostall_measure::platform::{Target, TargetKind};
 use iostall_model::Profile;
+use iostall_model::qualify::Purged;
 
 use crate::error::SessionError;
 use crate::names::check_named_once;
@@ -25,6 +26,9 @@ use ready::{DEFAULT_SIZE, Ready};
 pub use iostall_engine::guard::{WriteConsent, made_by_iostall};
 pub(crate) use make::Maker;
 pub use request::{OwnSize, SCRATCH_NAME, TargetBinding, TargetRequest, named_or_scratch};
+
+/// The block at the start of a file that says that iostall made it.
+const MARK_BYTES: u64 = 4096;
 
 /// All targets of a run. A scratch file is removed when this is dropped.
 pub struct Targets {
@@ -93,6 +97,23 @@ impl Targets {
             Ready { load, span_bytes: Vec::new(), facts, hold, size_chosen: false }
         };
         Self { ready: named.into_iter().zip(&sizes).map(ready).collect() }
+    }
+
+    /// Discards what is used of the first target: on a device, or as holes in a file that iostall made, but for the block that says so.
+    pub(crate) fn discard(&self) -> Result<Purged, SessionError> {
+        let Some(ready) = self.ready.first() else { return Ok(Purged::None) };
+        let path = || ready.load.path.clone();
+        let Some(grant) = ready.hold.grant() else { return Err(SessionError::CannotPurge { path: path() }) };
+        let (is_done, purged) = match ready.facts.kind {
+            TargetKind::BlockDevice => {
+                (discard(grant.file(), &(0..ready.load.size_bytes))?, Purged::Discarded)
+            }
+            TargetKind::File if hold::is_ours(grant) => {
+                (punch_hole(grant.file(), &(MARK_BYTES..ready.load.size_bytes))?, Purged::Punched)
+            }
+            TargetKind::File | TargetKind::Synthetic => (false, Purged::None),
+        };
+        if is_done { Ok(purged) } else { Err(SessionError::CannotPurge { path: path() }) }
     }
 
     /// Number of targets.

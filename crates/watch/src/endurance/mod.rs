@@ -2,12 +2,12 @@
 
 mod ratings;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use iostall_collect::smart;
 use iostall_model::drive::{
-    Converted, DriveHistory, DriveReading, Endurance, Planned, RatingError, endurance,
+    Converted, DriveHistory, DriveIdentity, DriveReading, Endurance, Planned, RatingError, endurance,
 };
 use iostall_model::{Sample, Step};
 use iostall_store::History;
@@ -89,6 +89,16 @@ fn project(
         report.drives.push(endurance(&history, rating, request.planned));
     }
     Ok(ratings.check_models(&report.drives)?)
+}
+
+/// What the data sheet of a drive of `model` lets hosts write according to the ratings in `file`, bytes; `None` if it is not there.
+///
+/// # Errors
+/// If the file cannot be read, or one of its ratings contradicts itself.
+pub fn rated_bytes(file: &Path, model: &str, capacity_bytes: Option<u64>) -> Result<Option<f64>, WatchError> {
+    let ratings = Ratings::read(Some(file), &TypedRating::default())?;
+    let drive = DriveIdentity { model: model.to_owned(), capacity_bytes, ..DriveIdentity::default() };
+    Ok(ratings.of(&drive)?.and_then(|rating| rating.written_bytes))
 }
 
 /// Reads the places and finds out how long each drive lasts.

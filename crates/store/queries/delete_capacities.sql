@@ -1,0 +1,3 @@
+/* iostall:delete_capacities */
+DELETE FROM capacity
+ WHERE run_number = :run_number;
