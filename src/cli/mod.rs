@@ -48,7 +48,9 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use drive::{DriveArgs, DriveCommand, EnduranceArgs, FlashArgs};
-pub(crate) use fleet::{FleetArgs, FleetCommand, FleetInitArgs, FleetSendArgs};
+pub(crate) use fleet::{
+    FleetArgs, FleetCommand, FleetInitArgs, FleetReportArgs, FleetSendArgs, FleetTagArgs,
+};
 pub(crate) use fsync::FsyncArgs;
 pub(crate) use give_way::GiveWayArgs;
 pub(crate) use load::{LoadArgs, OutputArgs};

@@ -37,7 +37,10 @@ pub use history::{
     SeenWarning, SeriesId, Source, SourceId, StoreId, Watched,
 };
 pub use location::{default_path, default_path_in};
-pub use postgres::{Initialised, InitialisedRepository, PostgresHistory};
+pub use postgres::{
+    CloneNoticed, FleetServer, FleetSizes, FleetUse, Initialised, InitialisedRepository, PostgresHistory,
+    SharedDevice, StallDay,
+};
 pub use repository_error::RepositoryError;
 pub use selector::{FRAGMENT_DIGITS_MIN, Selector, SelectorError};
 pub use sqlite::{SqliteHistory, SqliteStore};

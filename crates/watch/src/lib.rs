@@ -13,6 +13,7 @@ mod error;
 mod feed;
 mod file_watch;
 mod fleet;
+mod fleet_report;
 mod import;
 mod jobs;
 mod metrics;
@@ -40,7 +41,11 @@ pub use collector::{CollectEvent, CollectObserver, Collector, Observers};
 pub use endurance::{EnduranceReport, EnduranceRequest, TypedRating, drive_endurance, stored_endurance};
 pub use error::WatchError;
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};
-pub use fleet::{initialise_repository, open_repository, send_history};
+pub use fleet::{initialise_repository, introduce, open_repository, place_volumes, send_history};
+pub use fleet_report::{
+    DailyTrend, FleetCapacity, FleetDevice, FleetFile, FleetLoad, FleetReport, FleetRequest, ServerFault,
+    ServerState, fleet_report,
+};
 pub use import::{Import, ImportEvent, ManagementDatabase};
 pub use jobs::{
     Calendar, Job, JobEnd, JobReport, JobRunner, Jobs, ProcessRunner, RunningJob, units_text, write_units,

@@ -11,7 +11,10 @@ use crate::identity::StoreId;
 use crate::repository_error::RepositoryError;
 
 /// All migrations in order.
-const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/postgres/0001_create_repository.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../migrations/postgres/0001_create_repository.sql"),
+    include_str!("../../migrations/postgres/0002_place_volumes.sql"),
+];
 
 /// The newest version that this program knows: the number of migrations.
 #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "there are a few migrations")]
@@ -158,4 +161,10 @@ fn repository(session: &Session, row: &Row) -> Result<Found, RepositoryError> {
     let id: String = row.try_get(0).map_err(unreadable)?;
     let id = id.parse().map_err(|_| session.damaged("its id is none"))?;
     Ok(Found::Repository { id, version: row.try_get(1).map_err(unreadable)? })
+}
+
+/// The tables as the first version made them.
+#[cfg(test)]
+pub(super) fn first_migration() -> &'static str {
+    MIGRATIONS[0]
 }
