@@ -73,3 +73,47 @@ fn what_a_server_has_sampled_is_sent_once_and_stays_there() {
     let kept = here.run(&["store", "sources"]).expect_status(0).stdout;
     assert!(kept.contains("linux:"), "{kept}");
 }
+
+#[test]
+fn a_fleet_report_tells_of_all_servers_and_a_tag_makes_neighbours() {
+    let here = Workspace::new();
+    let Some((server, word)) = server(&here) else { return };
+    let url = server.url("postgres", &word);
+    here.run(&["fleet", "init", &url]).expect_status(0);
+    server.sql(include_str!("sql/fill_fleet.sql"));
+    here.run(&["collect", "once", "linux:"]).expect_status(0);
+    here.run(&["fleet", "send", &url]).expect_status(0);
+    let report = |more: &[&str]| {
+        let words =
+            [&["fleet", "report", &url, "--since", "2026-02-01", "--until", "2026-03-05"], more].concat();
+        here.run(&words).expect_status(0).stdout
+    };
+    let text = report(&[]);
+    for words in ["3 servers", "silent for a day", "E:\\data\\slow.mdf", "Neighbours", "a trend needs 21"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    for (source, volume) in [("sqlserver://db1", "E:\\"), ("sqlserver://db2", "F:\\")] {
+        here.run(&["fleet", "tag", &url, source, volume, "san 7"]).expect_status(0);
+    }
+    let ran = here.run(&["fleet", "tag", &url, "sqlserver://db3", "E:\\", "x"]).expect_status(2);
+    assert!(ran.stderr.contains("no volume") && ran.stderr.contains("hint: "), "{}", ran.stderr);
+    // From now on they are known to be on one device.
+    let found = here.run(&["fleet", "report", &url, "--since", "2026-02-01", "--json", "-"]).expect_status(0);
+    let found: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
+    assert_eq!(found["schema"], "iostall-fleet");
+    assert_eq!(found["files"][0]["name"], "E:\\data\\slow.mdf");
+    assert_eq!(
+        (&found["devices"][0]["kind"], &found["devices"][0]["identity"]),
+        (&"tag".into(), &"san 7".into())
+    );
+    assert_eq!(found["devices"][0]["volumes"].as_array().unwrap().len(), 2);
+    assert_eq!(found["files"][0]["stall_ms_p95_trend"]["days"], 2);
+    let servers = found["servers"].as_array().unwrap();
+    let own = servers.iter().find(|one| !one["version"].is_null()).unwrap();
+    assert_eq!((own["faults"].as_array().unwrap().len(), &own["sources"]), (0, &1.into()));
+    let page = here.path("fleet.html");
+    report(&["--html", page.to_str().unwrap(), "--markdown", "-"]);
+    assert!(std::fs::read_to_string(page).unwrap().contains("slow.mdf"));
+    let ran = here.run(&["fleet", "report", &url, "--since", "1h", "--until", "2026-01-01"]).expect_status(2);
+    assert!(ran.stderr.contains("ends before it begins"), "{}", ran.stderr);
+}

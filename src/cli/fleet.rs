@@ -3,6 +3,7 @@
 mod members;
 mod serve;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -20,7 +21,9 @@ pub(crate) use serve::FleetServeArgs;
     iostall fleet serve 'postgres://iostall@localhost/iostall' --certificate cert.pem --key key.pem   at the centre\n  \
     iostall fleet code 'postgres://iostall@localhost/iostall' --for db1 > code   for a server that joins\n  \
     iostall fleet join https://central:7444 --code-file code --certificate sha256:…   on that server, once\n  \
-    iostall fleet send https://central:7444   and then as often as is useful\n\n\
+    iostall fleet send https://central:7444   and then as often as is useful\n  \
+    iostall fleet report 'postgres://iostall@central/iostall?password-file=/etc/iostall/central' --since 7d --html fleet.html\n  \
+    iostall fleet tag 'postgres://iostall@central/iostall?password-file=/etc/iostall/central' sqlserver://db1 'E:\\' san-lun-7\n\n\
     docs/fleet.md explains the repository.")]
 pub(crate) struct FleetArgs {
     #[command(subcommand)]
@@ -44,6 +47,10 @@ pub(crate) enum FleetCommand {
     Servers(FleetServersArgs),
     /// Take the right to send from a server. Its history stays
     Revoke(FleetRevokeArgs),
+    /// Report on all servers of a repository: worst files and volumes, neighbours on a device, growth, and servers to look at
+    Report(FleetReportArgs),
+    /// Say by hand what a volume lies on, where nothing identifies it
+    Tag(FleetTagArgs),
 }
 
 /// Where.
@@ -73,4 +80,50 @@ pub(crate) struct FleetSendArgs {
     /// With --follow, look for new samples this often
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = length, requires = "follow")]
     pub(crate) every: Duration,
+}
+
+/// On what.
+#[derive(Debug, Args)]
+pub(crate) struct FleetReportArgs {
+    /// postgres://USER@HOST/DATABASE of a repository
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// Start: a date, a time, or how long ago
+    #[arg(long, value_name = "WHEN", default_value = "7d")]
+    pub(crate) since: String,
+    /// End [default: now]
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) until: Option<String>,
+    /// At most this many files, volumes, devices and sources, the worst of each
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) top: u32,
+    /// As an HTML page, which needs no network; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// As JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// As Markdown, for pasting into a ticket; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+}
+
+/// What.
+#[derive(Debug, Args)]
+pub(crate) struct FleetTagArgs {
+    /// postgres://USER@HOST/DATABASE of a repository
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// The source, as `iostall fleet report` shows it
+    #[arg(value_name = "SOURCE")]
+    pub(crate) source: String,
+    /// Its volume, as the report shows it
+    #[arg(value_name = "VOLUME")]
+    pub(crate) volume: String,
+    /// The name of what it lies on. Volumes with the same name are neighbours
+    #[arg(value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) name: String,
+    /// The host, or the id of the server, where several have such a source
+    #[arg(long, value_name = "SERVER")]
+    pub(crate) server: Option<String>,
 }

@@ -20,6 +20,7 @@ mod machine;
 mod memory_group;
 mod mounts;
 mod owner_only;
+mod placement;
 mod pressure;
 mod processes;
 mod processors;

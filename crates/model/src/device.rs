@@ -30,24 +30,98 @@ impl DeviceIdentity {
     /// A text that identifies this device, even after it moves to another slot or machine; `None` if it has
     /// only a kernel name. Certainly unique names come first, a serial number with its model last.
     pub fn key(&self) -> Option<String> {
+        let (kind, identity) = self.strongest()?;
+        Some(if kind == IdentityKind::Cloud { identity } else { format!("{}.{identity}", kind.name()) })
+    }
+
+    /// The same as a kind and a name of that kind.
+    pub fn strongest(&self) -> Option<(IdentityKind, String)> {
         let names = &self.names;
         let volume =
             self.cloud_volume.as_ref().map(|volume| format!("{}:{}", volume.cloud.name(), volume.id));
-        let by_kind = |kind: &str, name: &Option<String>| name.as_ref().map(|name| format!("{kind}.{name}"));
-        volume
-            .or_else(|| by_kind("nguid", &names.nguid))
-            .or_else(|| by_kind("eui", &names.eui64))
-            .or_else(|| by_kind("naa", &names.naa))
-            .or_else(|| by_kind("uuid", &names.uuid))
-            .or_else(|| by_kind("t10", &names.t10))
-            .or_else(|| {
-                Some(format!(
-                    "serial.{}.{}",
-                    self.model.as_deref().unwrap_or_default(),
-                    self.serial.as_ref()?
-                ))
-            })
+        let serial = self
+            .serial
+            .as_ref()
+            .map(|serial| format!("{}.{serial}", self.model.as_deref().unwrap_or_default()));
+        let all = [
+            (IdentityKind::Cloud, &volume),
+            (IdentityKind::Nguid, &names.nguid),
+            (IdentityKind::Eui, &names.eui64),
+            (IdentityKind::Naa, &names.naa),
+            (IdentityKind::Uuid, &names.uuid),
+            (IdentityKind::T10, &names.t10),
+            (IdentityKind::Serial, &serial),
+        ];
+        all.into_iter().find_map(|(kind, name)| Some((kind, name.clone()?)))
     }
+}
+
+/// What identifies a device or what takes its place, the same wherever it is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdentityKind {
+    /// A cloud and the name of its volume.
+    Cloud,
+    Nguid,
+    Eui,
+    Naa,
+    Uuid,
+    T10,
+    /// A model and a serial number.
+    Serial,
+    /// Windows' own name of a volume, as SQL Server reports it.
+    SqlServerVolume,
+    /// A server and a directory that it exports.
+    Nfs,
+    /// A name given by hand.
+    Tag,
+}
+
+impl IdentityKind {
+    /// Its stored name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cloud => "cloud",
+            Self::Nguid => "nguid",
+            Self::Eui => "eui",
+            Self::Naa => "naa",
+            Self::Uuid => "uuid",
+            Self::T10 => "t10",
+            Self::Serial => "serial",
+            Self::SqlServerVolume => "sqlserver-volume",
+            Self::Nfs => "nfs",
+            Self::Tag => "tag",
+        }
+    }
+}
+
+/// A device under a volume.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlacedOn {
+    pub kind: IdentityKind,
+    /// Its name of that kind.
+    pub identity: String,
+    pub model: Option<String>,
+}
+
+/// A volume and what it lies on: several devices if it spans them; none if nothing identifies them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// Its name in the samples of its source.
+    pub volume: String,
+    pub devices: Vec<PlacedOn>,
+}
+
+/// What a server says of itself when it sends its history.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Greeting {
+    pub hostname: String,
+    /// A mark of this boot of this machine; a clone has another.
+    pub boot: String,
+    /// The version of iostall.
+    pub version: String,
+    /// Its clock now.
+    pub now: jiff::Timestamp,
 }
 
 /// Names that no two devices share, in lower-case hexadecimal digits without separators unless noted.

@@ -1,7 +1,15 @@
-//! The central repository of a fleet.
+//! The central repository of a fleet: what was done to it, and the report on all its servers.
+
+mod forms;
+mod page;
+#[cfg(test)]
+mod tests;
 
 use iostall_measure::foreign::shown;
 use serde::Serialize;
+
+pub use self::forms::write_fleet;
+pub use self::page::{sections, title};
 
 /// What the initialisation of a repository did.
 #[derive(Clone, Debug, Serialize)]

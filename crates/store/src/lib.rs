@@ -41,7 +41,10 @@ pub use history::{
 };
 pub use location::{default_path, default_path_in};
 pub use member::{Contact, Joined, Joining, KnownServer, Member, MemberState, Membership};
-pub use postgres::{Initialised, InitialisedRepository, PostgresHistory};
+pub use postgres::{
+    CloneNoticed, FleetServer, FleetSizes, FleetUse, Initialised, InitialisedRepository, PostgresHistory,
+    SharedDevice, StallDay,
+};
 pub use repository_error::RepositoryError;
 pub use selector::{FRAGMENT_DIGITS_MIN, Selector, SelectorError};
 pub use sqlite::{SqliteHistory, SqliteStore};

@@ -38,6 +38,10 @@ pub enum RepositoryError {
         /// The server's code for it; empty if the driver refused.
         state: String,
     },
+    #[error("the repository in {name} has no volume {volume:?} of a source {source_name:?}")]
+    NoVolume { name: String, source_name: String, volume: String },
+    #[error("the repository in {name} has a volume {volume:?} of {} servers: {}", servers.len(), servers.join(", "))]
+    SeveralVolumes { name: String, volume: String, servers: Vec<String> },
     #[error("the repository in {name} is damaged: {what}")]
     Damaged { name: String, what: String },
 }
@@ -91,6 +95,10 @@ impl RepositoryError {
             Self::Refused { state, .. } if state == LOCKED => {
                 "a long report or a backup holds the tables; it is tried again the next time"
             }
+            Self::NoVolume { .. } => {
+                "write source and volume as `iostall fleet report` shows them; a server sends its volumes with `iostall fleet send`"
+            }
+            Self::SeveralVolumes { .. } => "name one of them with --server",
             Self::Damaged { .. } => "restore the database from a backup",
             Self::Lost { .. } | Self::Refused { .. } => return None,
         };

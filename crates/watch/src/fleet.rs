@@ -1,9 +1,14 @@
 //! The central repository of a fleet, by its URL, and what a server sends to it.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_collect::Address;
-use iostall_store::{History, InitialisedRepository, PostgresHistory, Source, StoreError};
+use iostall_host::System;
+use iostall_measure::clock::utc_now;
+use iostall_model::Level;
+use iostall_model::device::{Greeting, Placement};
+use iostall_store::{CloneNoticed, History, InitialisedRepository, PostgresHistory, Source, StoreError};
 
 use crate::confirmed::Confirmed;
 use crate::destination::{Destination, Known};
@@ -107,6 +112,50 @@ fn send_source(
         }
     }
     Ok((samples, confirmed))
+}
+
+/// Tells the repository who sends. Returns another machine with the same store, if that has sent since this one did.
+///
+/// # Errors
+/// If the repository cannot be written.
+pub fn introduce(
+    from: &impl History,
+    to: &mut PostgresHistory,
+    version: &str,
+) -> Result<Option<CloneNoticed>, WatchError> {
+    let system = System::here();
+    let greeting = Greeting {
+        hostname: system.hostname().unwrap_or_default(),
+        boot: system.boot_mark(),
+        version: version.to_owned(),
+        now: utc_now(),
+    };
+    Ok(to.greet(from.id(), &greeting)?)
+}
+
+/// Tells the repository which devices of this host are under the volumes of the sources that `from` samples itself, as they are now.
+///
+/// # Errors
+/// If one of the two cannot be used.
+pub fn place_volumes(from: &impl History, to: &mut PostgresHistory) -> Result<(), WatchError> {
+    let system = System::here();
+    for watched in from.sources()? {
+        let source = watched.source;
+        if source.store != from.id() {
+            continue;
+        }
+        let Some(newest) = from.last_sample(source.id)? else { continue };
+        let volumes: BTreeSet<String> =
+            newest.rows.iter().filter_map(|row| Level::Volumes.group(&row.subject)).collect();
+        let placements: Vec<Placement> =
+            volumes.iter().filter_map(|volume| system.placement(volume)).collect();
+        match to.place(source.id, &placements) {
+            // Nothing of it has been sent yet.
+            Err(StoreError::NoSource { .. }) => {}
+            placed => placed?,
+        }
+    }
+    Ok(())
 }
 
 /// An older copy of a store numbers new samples like those that it has lost: they would count as sent.

@@ -18,6 +18,7 @@ mod error;
 mod feed;
 mod file_watch;
 mod fleet;
+mod fleet_report;
 mod follow;
 mod import;
 mod jobs;
@@ -51,7 +52,14 @@ pub use endurance::{
 };
 pub use error::WatchError;
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};
-pub use fleet::{SendEvent, initialise_repository, open_repositories, open_repository, send_history};
+pub use fleet::{
+    SendEvent, initialise_repository, introduce, open_repositories, open_repository, place_volumes,
+    send_history,
+};
+pub use fleet_report::{
+    DailyTrend, FleetCapacity, FleetDevice, FleetFile, FleetLoad, FleetReport, FleetRequest, ServerFault,
+    ServerState, fleet_report,
+};
 pub use follow::{FollowEvent, follow_history};
 pub use import::{Import, ImportEvent, ManagementDatabase};
 pub use jobs::{

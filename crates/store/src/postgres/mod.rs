@@ -7,8 +7,10 @@ mod chain;
 mod columns;
 mod copy_format;
 mod database;
+mod fleet;
 mod members;
 mod partitions;
+mod placements;
 mod reader;
 mod retention;
 mod rollups;
@@ -20,6 +22,8 @@ mod statements;
 mod writer;
 
 #[cfg(test)]
+mod fleet_tests;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod tests;
@@ -28,6 +32,7 @@ use std::collections::HashMap;
 
 use iostall_connect::{Address, Secret};
 use iostall_measure::clock::utc_now;
+use iostall_model::device::{Greeting, Placement};
 use iostall_model::{Gap, Sample, Step, Tier, Warning};
 use jiff::Timestamp;
 
@@ -37,6 +42,8 @@ use crate::history::{
 };
 use crate::repository_error::RepositoryError;
 
+pub use fleet::{FleetServer, FleetSizes, FleetUse, SharedDevice, StallDay};
+pub use placements::CloneNoticed;
 pub use schema::{Initialised, InitialisedRepository};
 
 use chain::Chain;
@@ -120,6 +127,95 @@ impl PostgresHistory {
             |database| database.lock(source),
             |database, _, chain| Ok(database.finish(chain)?),
         )
+    }
+}
+
+/// What only a repository has: servers, volumes and devices, and reports on all of them. Everything fails if the repository cannot be
+/// used.
+impl PostgresHistory {
+    /// Notes what the server of `store` says of itself. Returns another machine with the same store, if that has sent since this one
+    /// did.
+    pub fn greet(&mut self, store: StoreId, greeting: &Greeting) -> Result<Option<CloneNoticed>, StoreError> {
+        let transaction = self.database.session.begin()?;
+        let noticed = self.database.greet(store, greeting)?;
+        transaction.commit()?;
+        Ok(noticed)
+    }
+
+    /// Notes which volumes the series of `source` lie on, and the devices under those in `placements`. What is not there any more
+    /// ends now. Fails if there is no such source.
+    pub fn place(&mut self, source: SourceId, placements: &[Placement]) -> Result<(), StoreError> {
+        let transaction = self.database.session.begin()?;
+        self.database.place(source, placements)?;
+        Ok(transaction.commit()?)
+    }
+
+    /// Puts the volume of the source named `source` on a device that is known by the name `tag` alone, in place of an earlier one of
+    /// that kind. `server` is the name of its host or its id, where several have such a source. Fails if there is no such volume, or
+    /// several.
+    pub fn tag(
+        &mut self,
+        source: &str,
+        volume: &str,
+        server: Option<&str>,
+        tag: &str,
+    ) -> Result<(), StoreError> {
+        let transaction = self.database.session.begin()?;
+        self.database.tag(source, volume, server, tag)?;
+        Ok(transaction.commit()?)
+    }
+
+    /// All servers, by name.
+    pub fn fleet_servers(&self) -> Result<Vec<FleetServer>, StoreError> {
+        Ok(self.database.servers()?)
+    }
+
+    /// The `most` series of `kinds` that were waited for longest between two times.
+    pub fn fleet_files(
+        &self,
+        window: (Timestamp, Timestamp),
+        kinds: &[&str],
+        most: u32,
+    ) -> Result<Vec<FleetUse>, StoreError> {
+        Ok(self.database.uses(statements::FLEET_FILES, window, kinds, most)?)
+    }
+
+    /// The same of volumes, each with all its series of `kinds`.
+    pub fn fleet_volumes(
+        &self,
+        window: (Timestamp, Timestamp),
+        kinds: &[&str],
+        most: u32,
+    ) -> Result<Vec<FleetUse>, StoreError> {
+        Ok(self.database.uses(statements::FLEET_VOLUMES, window, kinds, most)?)
+    }
+
+    /// At most `most` devices with volumes of several sources, the most waited for first.
+    pub fn fleet_neighbours(
+        &self,
+        window: (Timestamp, Timestamp),
+        kinds: &[&str],
+        most: u32,
+    ) -> Result<Vec<SharedDevice>, StoreError> {
+        Ok(self.database.shared_devices(window, kinds, most)?)
+    }
+
+    /// The whole days of each of `files` between two times, in their order.
+    pub fn fleet_days(
+        &self,
+        window: (Timestamp, Timestamp),
+        files: &[FleetUse],
+    ) -> Result<Vec<Vec<StallDay>>, StoreError> {
+        Ok(self.database.days_of(window, files)?)
+    }
+
+    /// What the series of `kinds` of each source held at the end of each day between two times, as far as samples are there.
+    pub fn fleet_sizes(
+        &self,
+        window: (Timestamp, Timestamp),
+        kinds: &[&str],
+    ) -> Result<Vec<FleetSizes>, StoreError> {
+        Ok(self.database.sizes_of(window, kinds)?)
     }
 }
 

@@ -173,7 +173,8 @@ fn numbers(histogram: &StallHistogram) -> Vec<i64> {
     histogram.buckets().flat_map(|(bucket, ops)| [i64::from(bucket), ops.cast_signed()]).collect()
 }
 
-fn histogram(numbers: &[i64]) -> Option<StallHistogram> {
+/// A distribution of stall as it is kept; `None` if it is none.
+pub(super) fn histogram(numbers: &[i64]) -> Option<StallHistogram> {
     let bucket = |pair: &[i64]| match pair {
         [bucket, ops] => Some((u8::try_from(*bucket).ok()?, ops.cast_unsigned())),
         _ => None,

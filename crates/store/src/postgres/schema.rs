@@ -11,8 +11,9 @@ use crate::identity::StoreId;
 use crate::repository_error::RepositoryError;
 
 /// All migrations in order.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../../migrations/postgres/0001_create_repository.sql"),
+    include_str!("../../migrations/postgres/0002_place_volumes.sql"),
     include_str!("../../migrations/postgres/0003_enrol_servers.sql"),
 ];
 
@@ -161,4 +162,10 @@ fn repository(session: &Session, row: &Row) -> Result<Found, RepositoryError> {
     let id: String = row.try_get(0).map_err(unreadable)?;
     let id = id.parse().map_err(|_| session.damaged("its id is none"))?;
     Ok(Found::Repository { id, version: row.try_get(1).map_err(unreadable)? })
+}
+
+/// The tables as the first version made them.
+#[cfg(test)]
+pub(super) fn first_migration() -> &'static str {
+    MIGRATIONS[0]
 }

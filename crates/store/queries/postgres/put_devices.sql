@@ -1,0 +1,6 @@
+/* iostall:put_devices */
+INSERT INTO iostall.device AS d (kind, identity, model)
+SELECT DISTINCT ON (given.kind, given.identity) given.kind, given.identity, given.model
+FROM unnest($1::text[], $2::text[], $3::text[]) AS given (kind, identity, model)
+ORDER BY given.kind, given.identity
+ON CONFLICT (kind, identity) DO UPDATE SET model = coalesce(excluded.model, d.model);

@@ -1,0 +1,110 @@
+//! Servers as they introduce themselves, and what lies on what.
+
+use iostall_model::device::{Greeting, IdentityKind, Placement};
+use jiff::Timestamp;
+
+use super::columns::{UtcMicros, storable};
+use super::database::Database;
+use super::session::Values;
+use super::statements;
+use crate::error::StoreError;
+use crate::history::{SourceId, StoreId};
+use crate::repository_error::RepositoryError;
+
+/// Two machines send as one server: the store of one is a copy of the other's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CloneNoticed {
+    /// The name of the machine that sent before.
+    pub other: String,
+    /// When it last did.
+    pub last_seen: Timestamp,
+}
+
+/// Texts of an array, as they can be stored.
+type Texts = Vec<String>;
+
+impl Database {
+    /// Notes what the server of `store` says of itself. Returns another machine with the same store.
+    pub(super) fn greet(
+        &self,
+        store: StoreId,
+        greeting: &Greeting,
+    ) -> Result<Option<CloneNoticed>, RepositoryError> {
+        let (hostname, boot) = (storable(&greeting.hostname), storable(&greeting.boot));
+        let (id, now) = (store.to_string(), UtcMicros::of(greeting.now));
+        let row = self.session.row(
+            statements::GREET_SERVER,
+            &[&id, &hostname.as_ref(), &storable(&greeting.version).as_ref(), &now],
+        )?;
+        let server: i32 = self.column(&row, 0)?;
+        let boots = self.session.rows(statements::LIST_BOOTS, &[&server])?;
+        let is_known = |row: &tokio_postgres::Row| Ok(self.column::<&str>(row, 0)? == boot);
+        let known: Vec<bool> = boots.iter().map(is_known).collect::<Result<_, RepositoryError>>()?;
+        self.session.execute(statements::PUT_BOOT, &[&server, &boot.as_ref(), &hostname.as_ref()])?;
+        // A boot that is over does not send again: one that comes back after another runs beside it.
+        let (Some(latest), true) = (boots.first(), known.iter().skip(1).any(|known| *known)) else {
+            return Ok(None);
+        };
+        self.session.execute(statements::MARK_CLONE, &[&server])?;
+        let last_seen: UtcMicros = self.column(latest, 2)?;
+        Ok(Some(CloneNoticed { other: self.column(latest, 1)?, last_seen: last_seen.timestamp() }))
+    }
+
+    /// Notes what the series of `source` lie on.
+    pub(super) fn place(&self, source: SourceId, placements: &[Placement]) -> Result<(), StoreError> {
+        let number = self.number(source)?;
+        for sql in [statements::PUT_VOLUMES, statements::END_SERIES_VOLUMES, statements::PUT_SERIES_VOLUMES] {
+            self.session.execute_later(sql, vec![Box::new(number.0)])?;
+        }
+        let (mut volumes, mut kinds, mut identities): (Texts, Texts, Texts) = Default::default();
+        let mut models: Vec<Option<String>> = Vec::new();
+        for placement in placements {
+            for device in &placement.devices {
+                volumes.push(storable(&placement.volume).into_owned());
+                kinds.push(device.kind.name().to_owned());
+                identities.push(storable(&device.identity).into_owned());
+                models.push(device.model.as_deref().map(|model| storable(model).into_owned()));
+            }
+        }
+        self.session.execute(statements::PUT_DEVICES, &[&kinds, &identities, &models])?;
+        let seen: Texts =
+            placements.iter().map(|placement| storable(&placement.volume).into_owned()).collect();
+        let values: Values<'_> = &[&number.0, &volumes, &kinds, &identities, &seen];
+        self.session.execute(statements::END_VOLUME_DEVICES, values)?;
+        self.session.execute(statements::PUT_VOLUME_DEVICES, &values[..4])?;
+        Ok(())
+    }
+
+    /// Puts a volume on a device that is known by its tag alone.
+    pub(super) fn tag(
+        &self,
+        source: &str,
+        volume: &str,
+        server: Option<&str>,
+        tag: &str,
+    ) -> Result<(), RepositoryError> {
+        let (named, tag) = (storable(volume), storable(tag));
+        let rows = self
+            .session
+            .rows(statements::FIND_VOLUMES, &[&storable(source).as_ref(), &named.as_ref(), &server])?;
+        let name = self.session.name().to_owned();
+        let number: i32 = match rows.as_slice() {
+            [] => {
+                let (source, volume) = (source.to_owned(), volume.to_owned());
+                return Err(RepositoryError::NoVolume { name, source_name: source, volume });
+            }
+            [one] => self.column(one, 0)?,
+            several => {
+                let servers = several.iter().map(|row| self.column(row, 1)).collect::<Result<_, _>>()?;
+                return Err(RepositoryError::SeveralVolumes { name, volume: volume.to_owned(), servers });
+            }
+        };
+        let kinds = vec![IdentityKind::Tag.name().to_owned()];
+        let models: Vec<Option<String>> = vec![None];
+        self.session.execute(statements::PUT_DEVICES, &[&kinds, &vec![tag.to_string()], &models])?;
+        for sql in [statements::END_TAGS, statements::PUT_TAG] {
+            self.session.execute(sql, &[&number, &tag.as_ref()])?;
+        }
+        Ok(())
+    }
+}
