@@ -73,7 +73,7 @@ fn drives_that_are_not_there_are_told_at_the_start_and_others_are_sampled() {
     fs::write(workspace.path("drives/nvme0@2026-11-01T00:00:00Z.json"), document).unwrap();
     let place = format!("smart:{}", workspace.path("drives").display());
     let said = run(&place).expect_status(0);
-    assert!(said.stdout.contains("1 sample"), "{}{}", said.stdout, said.stderr);
+    assert!(said.stderr.contains("1 sample"), "{}{}", said.stdout, said.stderr);
 }
 
 #[test]

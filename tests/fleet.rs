@@ -89,7 +89,7 @@ fn a_fleet_report_tells_of_all_servers_and_a_tag_makes_neighbours() {
         here.run(&words).expect_status(0).stdout
     };
     let text = report(&[]);
-    for words in ["3 servers", "silent for a day", "E:\\data\\slow.mdf", "Neighbours", "a trend needs 21"] {
+    for words in ["3 servers", "silent for a day", "E:\\data\\slow.mdf", "Neighbours"] {
         assert!(text.contains(words), "{words}: {text}");
     }
     for (source, volume) in [("sqlserver://db1", "E:\\"), ("sqlserver://db2", "F:\\")] {

@@ -137,6 +137,10 @@ fn a_server_joins_with_a_code_and_sends_through_the_centre() {
     assert!(listed[0]["lag_s"].as_i64().unwrap() < 600 && !listed[0]["last_contact_utc"].is_null());
     let text = centre.here.run(&["fleet", "servers", &centre.url]).expect_status(0).stdout;
     assert!(text.contains("db1     joined"), "{text}");
+    let report = centre.here.run(&["fleet", "report", &centre.url, "--json", "-"]).expect_status(0).stdout;
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let told = &report["servers"][0];
+    assert_eq!((&told["server"], &told["version"]), (&"db1".into(), &listed[0]["version"]), "{report}");
     // Neither the code nor the key is anywhere in the repository.
     let kept = fs::read_to_string(server.path("store.db.fleet")).unwrap();
     let kept: serde_json::Value = serde_json::from_str(&kept).unwrap();

@@ -258,6 +258,8 @@ fn a_copy_of_a_store_is_noticed_and_both_are_refused_until_each_joins_again() {
     assert_refused(centre.send(&original), &["two machines send in turn"]);
     let listed = centre.here.run(&["fleet", "servers", &centre.url]).expect_status(0).stdout;
     assert!(listed.contains("copied") && listed.contains("two machines use its key"), "{listed}");
+    let report = centre.here.run(&["fleet", "report", &centre.url]).expect_status(0).stdout;
+    assert!(report.contains("db1") && report.contains("two machines send as this one"), "{report}");
     centre.join(&original, &centre.code(&["--for", "db1"])).expect_status(0);
     centre.send(&original).expect_status(0);
     assert_refused(centre.send(&copy), &["does not know this key"]);

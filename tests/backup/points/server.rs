@@ -232,8 +232,8 @@ impl<'a> Server<'a> {
     pub(super) fn archived_all(&self) {
         let status = self.place.path().join("data/pg_wal/archive_status");
         until("an archive without a backlog", || {
-            let mut names = fs::read_dir(&status).unwrap().map(|entry| entry.unwrap().file_name());
-            (!names.any(|name| name.to_str().unwrap().ends_with(".ready"))).then_some(())
+            let mut paths = fs::read_dir(&status).unwrap().map(|entry| entry.unwrap().path());
+            (!paths.any(|path| path.extension().is_some_and(|word| word == "ready"))).then_some(())
         });
     }
 

@@ -62,7 +62,7 @@ fn servers(servers: &[ServerState]) -> Section {
     let none = format!("All {well} servers have sent lately, with good clocks.");
     let mut section = section("Servers", table, &none);
     if section.results.is_some() {
-        section.notes.push(Note::plain(format!("Nothing is wrong with {well} others.")));
+        section.notes.push(Note::plain(format!("Servers with which nothing is wrong: {well}.")));
     }
     section
 }

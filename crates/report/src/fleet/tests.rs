@@ -83,9 +83,9 @@ fn a_fleet_is_told_in_text_json_markdown_and_a_page() {
     for words in [
         "3 servers",
         "clock off, two machines send as this one",
-        "Nothing is wrong with 1 others",
+        "Servers with which nothing is wrong: 1.",
         "sales.mdf",
-        "0.2 (0.15 to 0.3)",
+        "0.20 (0.15 to 0.30)",
         "Disk 9, naa 5000c5",
         "7 days; a trend needs 21",
     ] {
