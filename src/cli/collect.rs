@@ -111,7 +111,7 @@ pub(crate) struct RunArgs {
     /// Also accept certificates signed by the authorities in this file (PEM)
     #[arg(long, value_name = "FILE", requires = "receiver", help_heading = "Receiver of samples")]
     pub(crate) push_certificate: Option<PathBuf>,
-    /// Label of every series; may be repeated [default: job=iostall, instance=<this host>]
+    /// Label of every series; may be repeated [default: job=iostall, instance=the name of this host]
     #[arg(long, value_name = "NAME=VALUE", requires = "receiver", value_parser = label, help_heading = "Receiver of samples")]
     pub(crate) push_label: Vec<(String, String)>,
     /// How long samples wait for the receiver; older ones are not sent
