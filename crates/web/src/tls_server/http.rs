@@ -163,8 +163,22 @@ impl Connection {
         }
     }
 
+    /// Answers requests until the client ends. With each answer, `answer` says how much of the rest of a body is worth reading.
+    pub(crate) fn answer_each(
+        &mut self,
+        mut answer: impl FnMut(&mut Self, Result<Head, Refusal>) -> io::Result<(Answer, u64)>,
+    ) -> io::Result<()> {
+        while let Some(next) = self.next()? {
+            let (answered, skipped) = answer(self, next)?;
+            self.skip_body(skipped)?;
+            self.answer(&answered)?;
+        }
+        self.close();
+        Ok(())
+    }
+
     /// The next request; `None` at the end. A refusal is to be answered, and then nothing more can be understood.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Result<Head, Refusal>>> {
+    fn next(&mut self) -> io::Result<Option<Result<Head, Refusal>>> {
         if self.is_last {
             return Ok(None);
         }
@@ -240,7 +254,7 @@ impl Connection {
 
     /// Reads what is left of the body, so that the client reads the answer: it writes all of the request before. A longer rest than
     /// `most` bytes is not worth it.
-    pub(crate) fn skip_body(&mut self, most: u64) -> io::Result<()> {
+    fn skip_body(&mut self, most: u64) -> io::Result<()> {
         // A client that waits for leave sends nothing.
         if std::mem::take(&mut self.owes_go_ahead) || self.left > most {
             self.is_last |= self.left > 0;
@@ -253,7 +267,7 @@ impl Connection {
     }
 
     /// Sends an answer.
-    pub(crate) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+    fn answer(&mut self, answer: &Answer) -> io::Result<()> {
         let bytes = match &answer.body {
             Body::Bytes(bytes) => bytes.len() as u64,
             Body::Part { bytes, .. } => *bytes,
@@ -294,7 +308,7 @@ impl Connection {
     }
 
     /// Tells the client that nothing more follows.
-    pub(crate) fn close(&mut self) {
+    fn close(&mut self) {
         self.stream.conn.send_close_notify();
         // The client may be gone.
         let _ = self.stream.flush();
