@@ -17,6 +17,7 @@ mod import;
 mod jobs;
 mod metrics;
 mod named;
+mod note;
 mod once;
 mod push;
 mod ratings_error;
@@ -48,6 +49,7 @@ pub use jobs::{
 };
 pub use metrics::{Metrics, SourceNow};
 pub use named::{AskPassword, NamedSource, named_sources};
+pub use note::add_note;
 pub use once::{OnceEvent, sample_once};
 pub use push::{BACKLOG, PushEvent, PushTarget, WrittenPush};
 pub use ratings_error::RatingsError;
