@@ -24,6 +24,7 @@ mod ratings_error;
 mod reports;
 mod sampling;
 mod service;
+mod settings;
 mod setup;
 mod setup_error;
 #[cfg(test)]
