@@ -43,7 +43,7 @@ pub(crate) use backup::{
     FormChoice, PlanArgs, PruneArgs, RebuildArgs, ReceiveArgs, RestoreArgs, RestoreCommand, RestoreTuneArgs,
     TuneArgs, WalArchiveArgs, WalArgs, WalCommand, WalFetchArgs, WalListArgs, WalReceiveArgs, named_stripes,
 };
-pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, OnceArgs, RunArgs};
+pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, NoteArgs, OnceArgs, RunArgs};
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};

@@ -1,9 +1,11 @@
 //! State of a collector besides samples: the runs of its jobs, and what must survive a restart.
 
+use iostall_model::Note;
 use iostall_model::job::JobRun;
 
 use crate::entry::RunNumber;
 use crate::error::StoreError;
+use crate::identity::SourceId;
 use crate::store::Stored;
 
 /// Stores the state of collectors. Each call is one transaction.
@@ -18,6 +20,9 @@ pub trait CollectorState {
     /// The runs of `kind` that were stored after the run `after`, oldest first. One that cannot be read, such as that of a newer
     /// iostall, is passed over.
     fn runs_after(&self, kind: &str, after: Option<RunNumber>) -> Result<Vec<Stored>, StoreError>;
+
+    /// Stores a note about `source`, or about all of them; one that is there already changes nothing.
+    fn add_note(&mut self, source: Option<SourceId>, note: &Note) -> Result<(), StoreError>;
 
     /// Stores a JSON document under `name`, replacing the previous one.
     fn put_state(&mut self, name: &str, document: &str) -> Result<(), StoreError>;

@@ -14,6 +14,7 @@ pub fn sentences(history: &SourceHistory) -> Vec<String> {
     let hours = history
         .hours_until
         .map(|until| format!("hour by hour up to {}: maxima are those of whole hours", timestamp(until)));
+    let notes = history.notes.iter().map(|note| format!("{}: {}", timestamp(note.at), shown(&note.text)));
     let gaps = history.gap_runs().into_iter().map(|run| of_gaps(&run));
     let unread = history.unread.iter().map(|unread| of_unread(unread, history.why_unread(unread)));
     // The reason why a database was not read is shown together with the times.
@@ -22,7 +23,7 @@ pub fn sentences(history: &SourceHistory) -> Vec<String> {
     };
     let warnings =
         history.warnings.iter().filter(|warning| !is_said(warning)).map(|warning| shown(&warning.message));
-    days.into_iter().chain(hours).chain(gaps).chain(unread).chain(warnings).collect()
+    days.into_iter().chain(hours).chain(notes).chain(gaps).chain(unread).chain(warnings).collect()
 }
 
 fn of_unread(unread: &Unread, why: Option<&Warning>) -> String {

@@ -34,6 +34,7 @@ pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
                 h2 #over-time { "Over time" small { "the worst " (series.lines.len()) } }
                 @if drawn.is_empty() { p.note { "Nothing was done in this window: there is nothing to draw." } }
                 @else { div.charts { @for chart in &drawn { (figure(1, chart)) } } }
+                @if let Some(notes) = notes(report) { (table(&notes)) }
                 @if !series.marks.is_empty() { (table(&marks(series))) }
             }
             (markup_of(&sections))
@@ -108,6 +109,17 @@ fn markup_of(sections: &[Section]) -> Markup {
 
 fn foot() -> Markup {
     html! { footer { "Made by iostall " (env!("CARGO_PKG_VERSION")) ". Times are UTC." } }
+}
+
+/// What was noted, by the numbers at the lines; `None` if nothing was.
+fn notes(report: &WatchReport) -> Option<Table> {
+    let notes = lines::notes(report);
+    let mut table =
+        Table::new("Notes", vec![Column::numbers(""), Column::words("at"), Column::words("what")]);
+    for (place, note) in notes.iter().enumerate() {
+        table.row(vec![(place + 1).to_string().into(), timestamp(note.at).into(), shown(&note.text).into()]);
+    }
+    (!notes.is_empty()).then_some(table)
 }
 
 /// Where lines are interrupted, and why.

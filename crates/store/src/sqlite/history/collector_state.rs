@@ -1,5 +1,6 @@
 //! Runs of jobs and collector state in SQLite.
 
+use iostall_model::Note;
 use iostall_model::job::JobRun;
 use rusqlite::{OptionalExtension, named_params};
 
@@ -10,6 +11,7 @@ use crate::collector_state::CollectorState;
 use crate::document;
 use crate::entry::RunNumber;
 use crate::error::StoreError;
+use crate::identity::SourceId;
 use crate::sqlite::{begin, fault, parsed};
 use crate::store::Stored;
 
@@ -63,6 +65,11 @@ impl CollectorState for SqliteHistory {
         };
         let all = list().map_err(fault(&self.path, "read"))?;
         Ok(all.into_iter().flatten().collect())
+    }
+
+    fn add_note(&mut self, source: Option<SourceId>, note: &Note) -> Result<(), StoreError> {
+        let number = source.map(|source| self.number(source)).transpose()?;
+        self.add_note_of(number, note)
     }
 
     fn put_state(&mut self, name: &str, document: &str) -> Result<(), StoreError> {

@@ -2,6 +2,7 @@
 
 pub(super) const ADD_EPOCH: &str = include_str!("../../../queries/watch/add_epoch.sql");
 pub(super) const ADD_GAP: &str = include_str!("../../../queries/watch/add_gap.sql");
+pub(super) const ADD_NOTE: &str = include_str!("../../../queries/watch/add_note.sql");
 pub(super) const ADD_SAMPLE: &str = include_str!("../../../queries/watch/add_sample.sql");
 pub(super) const ADD_SOURCE: &str = include_str!("../../../queries/watch/add_source.sql");
 pub(super) const DELETE_GAPS: &str = include_str!("../../../queries/watch/delete_gaps.sql");
@@ -24,6 +25,7 @@ pub(super) const FIND_STORE: &str = include_str!("../../../queries/watch/find_st
 pub(super) const FORGOT_NOTHING: &str = include_str!("../../../queries/watch/forgot_nothing.sql");
 pub(super) const LIST_GAPS: &str = include_str!("../../../queries/watch/list_gaps.sql");
 pub(super) const LIST_JOB_RUNS: &str = include_str!("../../../queries/watch/list_job_runs.sql");
+pub(super) const LIST_NOTES: &str = include_str!("../../../queries/watch/list_notes.sql");
 pub(super) const LIST_NUMBERS: &str = include_str!("../../../queries/watch/list_numbers.sql");
 pub(super) const LIST_ROLLUPS: &str = include_str!("../../../queries/watch/list_rollups.sql");
 pub(super) const LIST_SERIES: &str = include_str!("../../../queries/watch/list_series.sql");
