@@ -8,6 +8,8 @@ use iostall_collect::{Engine, Filter};
 use iostall_watch::WrittenPush;
 use jiff::SignedDuration;
 
+use super::notes::{NoteArgs, NotesArgs};
+
 /// Sampling.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -42,6 +44,8 @@ pub(crate) enum CollectCommand {
     Import(ImportArgs),
     /// Note what was done, such as a deployment; reports show it beside the stall
     Note(NoteArgs),
+    /// List what was noted, or remove some of it
+    Notes(NotesArgs),
     /// Print the statements that grant a login exactly the privileges it needs
     Grants(GrantsArgs),
 }
@@ -161,23 +165,6 @@ pub(crate) struct ImportArgs {
     /// Longest time to wait for an answer
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = length)]
     pub(crate) timeout: Duration,
-}
-
-/// What was done, and when.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    iostall collect note 'deploy 42'\n  \
-    iostall collect note --source linux: --at 03:10 'failover to the second controller'")]
-pub(crate) struct NoteArgs {
-    /// One line
-    #[arg(value_name = "TEXT")]
-    pub(crate) text: String,
-    /// The source that it is about [default: all of them]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) source: Option<String>,
-    /// When it was: a date, a time, or how long ago [default: now]
-    #[arg(long, value_name = "WHEN")]
-    pub(crate) at: Option<String>,
 }
 
 /// For what.

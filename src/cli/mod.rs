@@ -19,6 +19,7 @@ mod load;
 pub(crate) mod man;
 mod manual;
 mod matrix;
+mod notes;
 mod profile;
 mod rate;
 pub(crate) mod reference;
@@ -43,7 +44,7 @@ pub(crate) use backup::{
     FormChoice, PlanArgs, PruneArgs, RebuildArgs, ReceiveArgs, RestoreArgs, RestoreCommand, RestoreTuneArgs,
     TuneArgs, WalArchiveArgs, WalArgs, WalCommand, WalFetchArgs, WalListArgs, WalReceiveArgs, named_stripes,
 };
-pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, NoteArgs, OnceArgs, RunArgs};
+pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, OnceArgs, RunArgs};
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
@@ -57,6 +58,7 @@ pub(crate) use give_way::GiveWayArgs;
 pub(crate) use load::{LoadArgs, OutputArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use matrix::MatrixArgs;
+pub(crate) use notes::{NoteArgs, NotesArgs};
 pub(crate) use profile::{PresetsArgs, ProfileArgs, ProfileCommand, TranslateArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use runs::{CapacityArgs, RunsArgs, RunsCommand};

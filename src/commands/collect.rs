@@ -26,6 +26,7 @@ pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) ->
         CollectCommand::Jobs(args) => jobs::run(args, global, printer),
         CollectCommand::Import(import_args) => import::run(import_args, global, printer),
         CollectCommand::Note(args) => note::run(args, global, printer),
+        CollectCommand::Notes(args) => note::list(args, global, printer),
         CollectCommand::Grants(grants_args) => {
             printer.result(grants::text(grants_args.engine.into()))?;
             Ok(Status::Done)

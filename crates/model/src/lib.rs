@@ -41,7 +41,7 @@ pub mod run;
 mod run_id;
 pub mod sample;
 pub mod scope;
-pub mod slots;
+mod slots;
 mod spelling;
 pub mod sqlserver_backup;
 mod step;
@@ -75,7 +75,7 @@ pub use kinds::{
 pub use level::Level;
 pub use measured::{IntervalFigures, Measured};
 pub use newest_backup::{BackupSort, NewestBackup};
-pub use note::Note;
+pub use note::{Note, NoteKind};
 pub use outcome::{Cell, OpOutcome, RoleOutcome, SpanOutcome};
 pub use point::{Point, Repeat};
 pub use profile::{Profile, RoleProfile, SpanProfile};

@@ -120,7 +120,8 @@ pub trait History {
     /// Warnings about `source` that applied at some time in the window.
     fn warnings(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Warning>, StoreError>;
 
-    /// The notes in the window about `source`, and about all of them. A repository has none: they stay where they were made.
+    /// What was done in the window about `source`, and about all of them: what was noted, and the runs and jobs of iostall's own that
+    /// are in the same store. A repository has none: they stay where they were made.
     fn notes(&self, _source: SourceId, _from: Timestamp, _to: Timestamp) -> Result<Vec<Note>, StoreError> {
         Ok(Vec::new())
     }

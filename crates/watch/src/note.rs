@@ -18,6 +18,9 @@ pub fn add_note(
     if text.trim().is_empty() || text.contains(char::is_control) || text.chars().count() > CHARS_MAX {
         return Err(WatchError::NoteText { max: CHARS_MAX });
     }
+    if let Some(end) = note.end.filter(|end| *end < note.at) {
+        return Err(WatchError::NoteEnds { at: note.at, end });
+    }
     let own = store.id();
     let all: Vec<Source> = store.sources()?.into_iter().map(|watched| watched.source).collect();
     let id_of = |name: &str| {

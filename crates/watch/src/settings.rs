@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iostall_model::Note;
+use iostall_model::{Note, NoteKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ pub(crate) fn changes(before: &Settings, now: &Settings, at: Timestamp) -> Vec<N
             (Some(before), None) => format!("{name}: gone, was {before}"),
             (None, None) => return None,
         };
-        Some(Note { at, text: format!("setting changed: {text}") })
+        Some(Note::new(at, NoteKind::Setting, text))
     };
     names.into_iter().filter_map(change).collect()
 }
@@ -51,10 +51,7 @@ mod tests {
         let now = settings(&[("a", "1"), ("b", "4"), ("d", "5")]);
         let notes = changes(&before, &now, Timestamp::UNIX_EPOCH);
         let said: Vec<&str> = notes.iter().map(|note| note.text.as_str()).collect();
-        assert_eq!(
-            said,
-            ["setting changed: b: 2 → 4", "setting changed: c: gone, was 3", "setting changed: d: now 5"]
-        );
+        assert_eq!(said, ["b: 2 → 4", "c: gone, was 3", "d: now 5"]);
         assert_eq!(changes(&now, &now, Timestamp::UNIX_EPOCH), []);
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::group_name::group_name;
 use crate::chart::{COLOURS, Chart, drawn, figure, length_axis, rate_axis, rounded, seconds, trace_name};
+use crate::notes::notes_with_room;
 use crate::watch::columns::stall_label;
 use iostall_watch::windows::{Cause, Line, Mark, WatchReport, WatchSeries};
 
@@ -30,6 +31,8 @@ struct Plot {
 }
 
 const NOTE_COLOUR: &str = "#6b5b95";
+/// As many notes as lines can be told apart.
+const NOTES_DRAWN: usize = 100;
 const MIB: f64 = 1_048_576.0;
 
 const PLOTS: [Plot; 5] = [
@@ -160,10 +163,10 @@ fn trace(line: &Line, of: Of, name: &str, colour: &str, dash: &str, hover: &str)
     })
 }
 
-/// The notes about any source, each once, in order of time.
-pub(super) fn notes(report: &WatchReport) -> Vec<&Note> {
+/// The notes about any source, each once, in order of time, and how many there is no room for.
+pub(super) fn notes(report: &WatchReport) -> (Vec<&Note>, usize) {
     let all: BTreeSet<&Note> = report.sources.iter().flat_map(|source| &source.notes).collect();
-    all.into_iter().collect()
+    notes_with_room(all, NOTES_DRAWN)
 }
 
 /// The number of each note at its line; what it says is in the table.
@@ -174,15 +177,17 @@ fn note_numbers(report: &WatchReport) -> Value {
             "text": (place + 1).to_string(), "showarrow": false, "font": {"color": NOTE_COLOUR},
         })
     };
-    notes(report).into_iter().enumerate().map(number).collect()
+    notes(report).0.into_iter().enumerate().map(number).collect()
 }
 
-/// Shades marked periods, and draws a line at each note.
+/// Shades marked periods, and draws a line at each note, or a shade for as long as what it is about lasted.
 fn shapes(report: &WatchReport, series: &WatchSeries) -> Value {
     let line = |note: &Note| {
+        let end = note.end.filter(|end| *end > note.at);
         json!({
-            "type": "line", "xref": "x", "yref": "paper",
-            "x0": ms(note.at), "x1": ms(note.at), "y0": 0, "y1": 1,
+            "type": if end.is_some() { "rect" } else { "line" }, "xref": "x", "yref": "paper", "layer": "below",
+            "x0": ms(note.at), "x1": ms(end.unwrap_or(note.at)), "y0": 0, "y1": 1,
+            "fillcolor": NOTE_COLOUR, "opacity": if end.is_some() { 0.25 } else { 1.0 },
             "line": {"color": NOTE_COLOUR, "width": 1, "dash": "dash"},
         })
     };
@@ -197,7 +202,7 @@ fn shapes(report: &WatchReport, series: &WatchSeries) -> Value {
             "fillcolor": colour, "opacity": 0.25, "line": {"color": colour, "width": 1},
         })
     };
-    series.marks.iter().map(shape).chain(notes(report).into_iter().map(line)).collect()
+    series.marks.iter().map(shape).chain(notes(report).0.into_iter().map(line)).collect()
 }
 
 /// Share of reads and writes by the mean stall of their interval.

@@ -113,11 +113,22 @@ fn foot() -> Markup {
 
 /// What was noted, by the numbers at the lines; `None` if nothing was.
 fn notes(report: &WatchReport) -> Option<Table> {
-    let notes = lines::notes(report);
-    let mut table =
-        Table::new("Notes", vec![Column::numbers(""), Column::words("at"), Column::words("what")]);
+    let (notes, left_out) = lines::notes(report);
+    let columns = [Column::numbers("")].into_iter().chain(["from", "to", "kind", "what"].map(Column::words));
+    let mut table = Table::new("Notes", columns.collect());
     for (place, note) in notes.iter().enumerate() {
-        table.row(vec![(place + 1).to_string().into(), timestamp(note.at).into(), shown(&note.text).into()]);
+        let end = note.end.map(timestamp).unwrap_or_default();
+        let [number, at, end, kind, text] = [
+            (place + 1).to_string(),
+            timestamp(note.at),
+            end,
+            note.kind.name().to_owned(),
+            shown(&note.text),
+        ];
+        table.row(vec![number.into(), at.into(), end.into(), kind.into(), text.into()]);
+    }
+    if left_out > 0 {
+        table.note(&format!("{left_out} more runs of jobs and older notes are not here"));
     }
     (!notes.is_empty()).then_some(table)
 }

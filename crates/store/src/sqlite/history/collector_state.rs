@@ -2,12 +2,13 @@
 
 use iostall_model::Note;
 use iostall_model::job::JobRun;
+use jiff::Timestamp;
 use rusqlite::{OptionalExtension, named_params};
 
 use super::columns::utc_ns;
 use super::file::SqliteHistory;
 use super::statements;
-use crate::collector_state::CollectorState;
+use crate::collector_state::{CollectorState, StoredNote};
 use crate::document;
 use crate::entry::RunNumber;
 use crate::error::StoreError;
@@ -72,6 +73,14 @@ impl CollectorState for SqliteHistory {
         self.add_note_of(number, note)
     }
 
+    fn all_notes(&self, from: Timestamp, to: Timestamp) -> Result<Vec<StoredNote>, StoreError> {
+        self.all_notes_of(from, to)
+    }
+
+    fn remove_note(&mut self, number: u32) -> Result<bool, StoreError> {
+        self.remove_note_of(number)
+    }
+
     fn put_state(&mut self, name: &str, document: &str) -> Result<(), StoreError> {
         let put = || {
             let transaction = begin(&self.connection, &self.path, document.len() as u64)?;
@@ -99,7 +108,7 @@ impl CollectorState for SqliteHistory {
 #[cfg(test)]
 mod tests {
     use iostall_model::job::JobOutcome;
-    use jiff::{SignedDuration, Timestamp};
+    use jiff::SignedDuration;
 
     use super::*;
     use crate::sqlite::SqliteStore;
