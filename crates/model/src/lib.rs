@@ -41,7 +41,7 @@ pub mod run;
 mod run_id;
 pub mod sample;
 pub mod scope;
-mod slots;
+pub mod slots;
 mod spelling;
 pub mod sqlserver_backup;
 mod step;
