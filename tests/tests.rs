@@ -52,6 +52,7 @@ mod look;
 mod manual;
 mod mariadb;
 mod matrix;
+mod notes;
 mod older_sqlite;
 mod open_loop;
 mod otlp;

@@ -4,6 +4,7 @@ mod events;
 mod import;
 mod jobs;
 mod metrics;
+mod note;
 mod once;
 
 use iostall_collect::grants;
@@ -24,6 +25,8 @@ pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) ->
         CollectCommand::Check(check) => jobs::check(&check.file, printer),
         CollectCommand::Jobs(args) => jobs::run(args, global, printer),
         CollectCommand::Import(import_args) => import::run(import_args, global, printer),
+        CollectCommand::Note(args) => note::run(args, global, printer),
+        CollectCommand::Notes(args) => note::list(args, global, printer),
         CollectCommand::Grants(grants_args) => {
             printer.result(grants::text(grants_args.engine.into()))?;
             Ok(Status::Done)

@@ -30,6 +30,7 @@ mod kinds;
 pub mod line;
 pub mod live;
 pub mod markdown;
+pub mod notes;
 pub mod percent;
 mod percentiles;
 pub mod point;

@@ -75,6 +75,12 @@ pub enum WatchError {
     Push { receiver: String, reason: String },
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
+    #[error("there is no source {name:?} in the store")]
+    NoSourceNamed { name: String, known: Vec<String> },
+    #[error("a note is one line with something in it, of at most {max} characters")]
+    NoteText { max: usize },
+    #[error("the note ends at {end}, before it begins at {at}")]
+    NoteEnds { at: Timestamp, end: Timestamp },
     #[error("sampling has ended")]
     SamplingEnded,
 }
@@ -110,6 +116,11 @@ impl WatchError {
                 let known: Vec<String> = known.iter().map(|name| format!("{name:?}")).collect();
                 return Some(format!("the rules are {}", known.join(", ")));
             }
+            Self::NoSourceNamed { known, .. } => {
+                return Some(format!("`iostall store sources` lists them: {}", known.join(", ")));
+            }
+            Self::NoteText { .. } => "put the rest where you keep such records, and note where that is",
+            Self::NoteEnds { .. } => "write the earlier time with --at, and the later one with --end",
             Self::Setup(error) => return Some(error.hint()),
             Self::Alerts(_) => "docs/alerts.md explains the file; `iostall alerts check` reads it",
             Self::Overlap { .. } => "end the first window before the change, and start the second after it",

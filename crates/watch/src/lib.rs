@@ -24,12 +24,14 @@ mod import;
 mod jobs;
 mod metrics;
 mod named;
+mod note;
 mod once;
 mod push;
 mod ratings_error;
 mod reports;
 mod sampling;
 mod service;
+mod settings;
 mod setup;
 mod setup_error;
 #[cfg(test)]
@@ -67,6 +69,7 @@ pub use jobs::{
 };
 pub use metrics::{Metrics, SourceNow};
 pub use named::{AskPassword, NamedSource, named_sources};
+pub use note::add_note;
 pub use once::{OnceEvent, sample_once};
 pub use push::{BACKLOG, PushEvent, PushTarget, WrittenPush};
 pub use ratings_error::RatingsError;

@@ -2,10 +2,12 @@
 
 pub(super) const ADD_EPOCH: &str = include_str!("../../../queries/watch/add_epoch.sql");
 pub(super) const ADD_GAP: &str = include_str!("../../../queries/watch/add_gap.sql");
+pub(super) const ADD_NOTE: &str = include_str!("../../../queries/watch/add_note.sql");
 pub(super) const ADD_SAMPLE: &str = include_str!("../../../queries/watch/add_sample.sql");
 pub(super) const ADD_SOURCE: &str = include_str!("../../../queries/watch/add_source.sql");
 pub(super) const DELETE_GAPS: &str = include_str!("../../../queries/watch/delete_gaps.sql");
 pub(super) const DELETE_JOB_RUNS: &str = include_str!("../../../queries/watch/delete_job_runs.sql");
+pub(super) const DELETE_NOTE: &str = include_str!("../../../queries/watch/delete_note.sql");
 pub(super) const DELETE_ROLLUPS: &str = include_str!("../../../queries/watch/delete_rollups.sql");
 pub(super) const DELETE_SAMPLES: &str = include_str!("../../../queries/watch/delete_samples.sql");
 pub(super) const DELETE_SOURCE: &str = include_str!("../../../queries/watch/delete_source.sql");
@@ -22,9 +24,13 @@ pub(super) const FIND_SOURCE: &str = include_str!("../../../queries/watch/find_s
 pub(super) const FIND_STATE: &str = include_str!("../../../queries/watch/find_state.sql");
 pub(super) const FIND_STORE: &str = include_str!("../../../queries/watch/find_store.sql");
 pub(super) const FORGOT_NOTHING: &str = include_str!("../../../queries/watch/forgot_nothing.sql");
+pub(super) const LIST_ALL_NOTES: &str = include_str!("../../../queries/watch/list_all_notes.sql");
 pub(super) const LIST_GAPS: &str = include_str!("../../../queries/watch/list_gaps.sql");
 pub(super) const LIST_JOB_RUNS: &str = include_str!("../../../queries/watch/list_job_runs.sql");
+pub(super) const LIST_JOB_RUNS_SINCE: &str = include_str!("../../../queries/watch/list_job_runs_since.sql");
+pub(super) const LIST_NOTES: &str = include_str!("../../../queries/watch/list_notes.sql");
 pub(super) const LIST_NUMBERS: &str = include_str!("../../../queries/watch/list_numbers.sql");
+pub(super) const LIST_OWN_RUNS: &str = include_str!("../../../queries/watch/list_own_runs.sql");
 pub(super) const LIST_ROLLUPS: &str = include_str!("../../../queries/watch/list_rollups.sql");
 pub(super) const LIST_SERIES: &str = include_str!("../../../queries/watch/list_series.sql");
 pub(super) const LIST_SOURCES: &str = include_str!("../../../queries/watch/list_sources.sql");
