@@ -21,8 +21,13 @@ pub(crate) struct Centre {
 impl Centre {
     /// `None`, with a word about it, without PostgreSQL.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_on(Postgres::made_with(&["-E", "UTF8"]))
+    }
+
+    /// The same on a server, if there is one.
+    pub(crate) fn start_on(server: Option<Postgres>) -> Option<Self> {
         let here = Workspace::new();
-        let Some(server) = Postgres::made_with(&["-E", "UTF8"]) else {
+        let Some(server) = server else {
             skip("the centre of a fleet", "PostgreSQL 15 is not installed");
             return None;
         };
@@ -40,8 +45,18 @@ impl Centre {
 
     /// The same with options for the other one.
     pub(crate) fn restart_with(&mut self, signal: &str, options: &[&str]) {
+        self.end(signal);
+        self.serve_with(options);
+    }
+
+    /// Ends the service with a signal.
+    pub(crate) fn end(&mut self, signal: &str) {
         self.running.signal(signal);
         self.running.wait_until_ended();
+    }
+
+    /// Starts another service at the same port.
+    pub(crate) fn serve_with(&mut self, options: &[&str]) {
         self.running = serve(&self.here, &self.url, self.port, options).0;
     }
 

@@ -47,42 +47,79 @@ pub fn follow_history<C: Clock>(
     stop: &AtomicBool,
     observer: &mut dyn FnMut(FollowEvent<'_>),
 ) -> Result<(), WatchError> {
-    let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
-    let (mut failures, mut said) = (0, String::new());
-    let mut sent_before: Option<(u64, Newest)> = None;
+    let mut follower = Follower::new(interval);
     while !stop.load(Ordering::Relaxed) {
-        let (now_ns, newest) = (clock.now_ns(), newest(from)?);
-        let is_done = sent_before
-            .as_ref()
-            .is_some_and(|(at_ns, sent)| *sent == newest && now_ns.saturating_sub(*at_ns) < SILENT_NS_MAX);
-        if is_done {
-            wait(clock, interval_ns, stop);
-            continue;
-        }
-        let sent = send_history(from, to, stop, &mut |event| observer(FollowEvent::Send(event)));
-        let pause_ns = match sent.and_then(|confirmed| put_confirmed(from, to, &confirmed)) {
-            Ok(()) => {
-                if failures > 0 {
-                    observer(FollowEvent::Continues);
-                }
-                (failures, said) = (0, String::new());
-                sent_before = Some((now_ns, newest));
-                interval_ns
-            }
-            Err(error) if error.may_pass() => {
-                failures += 1;
-                let text = error.to_string();
-                if text != said {
-                    observer(FollowEvent::Cut(&error));
-                    said = text;
-                }
-                pause_ns(failures, random_part())
-            }
-            Err(error) => return Err(error),
-        };
+        let pause_ns = follower.look(from, to, clock, stop, observer)?;
         wait(clock, pause_ns, stop);
     }
     Ok(())
+}
+
+/// The same look by look, for who follows many stores: what is remembered of one between two looks.
+#[derive(Debug)]
+pub struct Follower {
+    interval_ns: u64,
+    /// Tries that failed since one did not.
+    failures: u32,
+    /// The last failure that was reported.
+    said: String,
+    /// When it was last sent, and up to what.
+    sent: Option<(u64, Newest)>,
+}
+
+impl Follower {
+    /// Looks again after `interval`.
+    pub fn new(interval: Duration) -> Self {
+        let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+        Self { interval_ns, failures: 0, said: String::new(), sent: None }
+    }
+
+    /// Sends what is new. How long to wait before the next look, nanoseconds.
+    ///
+    /// # Errors
+    /// If it cannot be sent and another try would not help.
+    pub fn look<C: Clock>(
+        &mut self,
+        from: &mut (impl History + CollectorState),
+        to: &mut impl Destination,
+        clock: &C,
+        stop: &AtomicBool,
+        observer: &mut dyn FnMut(FollowEvent<'_>),
+    ) -> Result<u64, WatchError> {
+        let (now_ns, newest) = (clock.now_ns(), newest(from)?);
+        let is_done = self
+            .sent
+            .as_ref()
+            .is_some_and(|(at_ns, sent)| *sent == newest && now_ns.saturating_sub(*at_ns) < SILENT_NS_MAX);
+        if is_done {
+            return Ok(self.interval_ns);
+        }
+        let sent = send_history(from, to, stop, &mut |event| observer(FollowEvent::Send(event)));
+        match sent.and_then(|confirmed| put_confirmed(from, to, &confirmed)) {
+            Ok(()) => {
+                if self.failures > 0 {
+                    observer(FollowEvent::Continues);
+                }
+                *self = Self {
+                    interval_ns: self.interval_ns,
+                    failures: 0,
+                    said: String::new(),
+                    sent: Some((now_ns, newest)),
+                };
+                Ok(self.interval_ns)
+            }
+            Err(error) if error.may_pass() => {
+                self.failures += 1;
+                let text = error.to_string();
+                if text != self.said {
+                    observer(FollowEvent::Cut(&error));
+                    self.said = text;
+                }
+                Ok(pause_ns(self.failures, random_part()))
+            }
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// When the newest sample of each source was taken.

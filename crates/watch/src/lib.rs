@@ -62,7 +62,7 @@ pub use fleet_report::{
     DailyTrend, FleetCapacity, FleetDevice, FleetFile, FleetLoad, FleetReport, FleetRequest, ServerFault,
     ServerState, fleet_report,
 };
-pub use follow::{FollowEvent, follow_history};
+pub use follow::{FollowEvent, Follower, follow_history};
 pub use import::{Import, ImportEvent, ManagementDatabase};
 pub use jobs::{
     Calendar, Job, JobEnd, JobReport, JobRunner, Jobs, ProcessRunner, RunningJob, units_text, write_units,

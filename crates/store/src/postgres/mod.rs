@@ -24,6 +24,8 @@ mod writer;
 #[cfg(test)]
 mod fleet_tests;
 #[cfg(test)]
+mod open_hour_tests;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod tests;
@@ -118,6 +120,26 @@ impl PostgresHistory {
                 database.partitions.forget();
                 Err(error)
             }
+        }
+    }
+
+    /// The sources whose newest sample is of an hour that was over at `at`, with roll-ups that are not written yet.
+    pub fn unfinished_at(&self, at: Timestamp) -> Vec<SourceId> {
+        let hour = Tier::Hour.floor(at);
+        let is_over = |chain: &&Chain| {
+            chain.rolled_up.to < chain.last && chain.pending.open_hour.is_some_and(|open| open < hour)
+        };
+        self.chains.values().filter(is_over).map(|chain| chain.id).collect()
+    }
+
+    /// Writes the roll-ups of `source`, and forgets what is remembered of it until there is more to write. One that was removed has
+    /// none.
+    pub fn finish_one(&mut self, source: SourceId) -> Result<(), StoreError> {
+        let done = self.finish_source(source);
+        self.chains.retain(|_, chain| chain.id != source);
+        match done {
+            Err(StoreError::NoSource { .. }) => Ok(()),
+            done => done,
         }
     }
 

@@ -66,6 +66,7 @@ pub(super) const MARK_HOURS_FORGOTTEN_IN: &str =
 pub(super) const MARK_ROLLED_UP: &str = include_str!("../../queries/postgres/mark_rolled_up.sql");
 pub(super) const MARK_VERSION: &str = include_str!("../../queries/postgres/mark_version.sql");
 pub(super) const PUT_CONTACT: &str = include_str!("../../queries/postgres/put_contact.sql");
+pub(super) const NEWEST_ROLLUPS: &str = include_str!("../../queries/postgres/newest_rollups.sql");
 pub(super) const PUT_BOOT: &str = include_str!("../../queries/postgres/put_boot.sql");
 pub(super) const PUT_DEVICES: &str = include_str!("../../queries/postgres/put_devices.sql");
 pub(super) const PUT_EPOCH: &str = include_str!("../../queries/postgres/put_epoch.sql");

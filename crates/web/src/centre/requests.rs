@@ -18,6 +18,7 @@ use iostall_watch::centre_protocol::{
     AFTER, AppendAnswer, HelloAnswer, HelloRequest, JoinAnswer, JoinRequest, KnownAnswer, KnownRequest,
     PathError, RotateAnswer, RotateRequest, Verb,
 };
+use jiff::SignedDuration;
 
 use super::checks::{REQUEST_BYTES_MAX, Turn, check_clock, check_texts, json_of, lock};
 use super::limits::{Limit, Limits};
@@ -129,9 +130,28 @@ impl Shared {
 
     /// Writes the roll-ups of what came since they were written.
     pub(super) fn finish(&self) {
+        std::thread::scope(|scope| {
+            for writer in &self.writers {
+                scope.spawn(|| {
+                    if let Err(error) = History::finish(&mut *lock(writer)) {
+                        self.unavailable(&error);
+                    }
+                });
+            }
+        });
+    }
+
+    /// The same of sources that have sent nothing for so long since the hour of their newest sample ended. Others wait for one of them
+    /// at most.
+    pub(super) fn finish_silent(&self, silent: SignedDuration) {
+        let Ok(at) = utc_now().checked_sub(silent) else { return };
         for writer in &self.writers {
-            if let Err(error) = History::finish(&mut *lock(writer)) {
-                self.unavailable(&error);
+            let sources = lock(writer).unfinished_at(at);
+            for source in sources {
+                if let Err(error) = lock(writer).finish_one(source) {
+                    self.unavailable(&error);
+                    break;
+                }
             }
         }
     }

@@ -7,6 +7,7 @@ use percent_encoding::percent_decode_str;
 use rustls::{ServerConnection, StreamOwned};
 
 use super::answer::{Answer, Body, Refusal, phrase};
+use super::patience::Patience;
 use super::socket::TimedSocket;
 
 /// A request without its body is longer only by mistake, or on purpose.
@@ -143,12 +144,12 @@ pub(crate) struct Connection {
     is_last: bool,
     /// The request asks for no more than the head of its answer.
     wants_head: bool,
-    /// Until the next request is there, nanoseconds.
-    next_ns: u64,
+    /// Until the next request is there.
+    patience: Patience,
 }
 
 impl Connection {
-    pub(super) fn new(tls: ServerConnection, socket: TimedSocket, next_ns: u64) -> Self {
+    pub(super) fn new(tls: ServerConnection, socket: TimedSocket, patience: Patience) -> Self {
         let stream = StreamOwned::new(tls, socket);
         let read = Vec::with_capacity(HEAD_BYTES_MAX);
         Self {
@@ -159,7 +160,7 @@ impl Connection {
             is_first: true,
             is_last: false,
             wants_head: false,
-            next_ns,
+            patience,
         }
     }
 
@@ -186,7 +187,7 @@ impl Connection {
             self.stream.sock.allow(FIRST_NS);
             self.is_first = false;
         } else {
-            self.stream.sock.allow_silence(self.next_ns);
+            self.stream.sock.allow_silence(self.patience.ns());
         }
         self.wants_head = false;
         loop {
