@@ -5,19 +5,22 @@ use std::time::Duration;
 
 use iostall_engine::random_bytes;
 use iostall_measure::Clock;
-use iostall_store::{CollectorState, History, SourceId, StoreError};
+use iostall_store::{CollectorState, History, RunsToSend, SourceId, StoreError};
 use jiff::Timestamp;
 
 use crate::confirmed::put_confirmed;
 use crate::destination::Destination;
 use crate::error::WatchError;
-use crate::fleet::{SendEvent, send_history};
+use crate::fleet::{SendEvent, send_with};
+use crate::placed::Placed;
 
 /// After a failure it is tried again within a second, and then later each time, up to this, nanoseconds.
 const PAUSE_NS_MAX: u64 = 300_000_000_000;
 const PAUSE_NS_MIN: u64 = 1_000_000_000;
 /// A destination hears of this store so often at least, also if there is nothing new, nanoseconds.
 const SILENT_NS_MAX: u64 = 60_000_000_000;
+/// What lies on what is said again so often, nanoseconds: the destination may have been restored from a backup.
+const PLACED_NS_MAX: u64 = 3_600_000_000_000;
 /// It is looked so often whether it is to stop, nanoseconds.
 const LOOK_NS: u64 = 100_000_000;
 
@@ -40,7 +43,7 @@ pub enum FollowEvent<'a> {
 /// # Errors
 /// If it cannot be sent and another try would not help.
 pub fn follow_history<C: Clock>(
-    from: &mut (impl History + CollectorState),
+    from: &mut (impl History + CollectorState + RunsToSend),
     to: &mut impl Destination,
     interval: Duration,
     clock: &C,
@@ -50,6 +53,7 @@ pub fn follow_history<C: Clock>(
     let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
     let (mut failures, mut said) = (0, String::new());
     let mut sent_before: Option<(u64, Newest)> = None;
+    let (mut placed, mut placed_ns) = (Placed::default(), clock.now_ns());
     while !stop.load(Ordering::Relaxed) {
         let (now_ns, newest) = (clock.now_ns(), newest(from)?);
         let is_done = sent_before
@@ -59,7 +63,11 @@ pub fn follow_history<C: Clock>(
             wait(clock, interval_ns, stop);
             continue;
         }
-        let sent = send_history(from, to, stop, &mut |event| observer(FollowEvent::Send(event)));
+        if now_ns.saturating_sub(placed_ns) > PLACED_NS_MAX {
+            (placed, placed_ns) = (Placed::default(), now_ns);
+        }
+        let mut on_send = |event: SendEvent<'_>| observer(FollowEvent::Send(event));
+        let sent = send_with(from, to, &mut placed, stop, &mut on_send);
         let pause_ns = match sent.and_then(|confirmed| put_confirmed(from, to, &confirmed)) {
             Ok(()) => {
                 if failures > 0 {
@@ -71,6 +79,7 @@ pub fn follow_history<C: Clock>(
             }
             Err(error) if error.may_pass() => {
                 failures += 1;
+                placed = Placed::default();
                 let text = error.to_string();
                 if text != said {
                     observer(FollowEvent::Cut(&error));
@@ -85,11 +94,12 @@ pub fn follow_history<C: Clock>(
     Ok(())
 }
 
-/// When the newest sample of each source was taken.
-type Newest = Vec<(SourceId, Option<Timestamp>)>;
+/// When the newest sample of each source was taken, and what changes when runs do.
+type Newest = (Vec<(SourceId, Option<Timestamp>)>, String);
 
-fn newest(from: &impl History) -> Result<Newest, StoreError> {
-    Ok(from.sources()?.into_iter().map(|watched| (watched.source.id, watched.last)).collect())
+fn newest(from: &(impl History + RunsToSend)) -> Result<Newest, StoreError> {
+    let samples = from.sources()?.into_iter().map(|watched| (watched.source.id, watched.last)).collect();
+    Ok((samples, from.runs_state()?))
 }
 
 fn wait(clock: &impl Clock, pause_ns: u64, stop: &AtomicBool) {
