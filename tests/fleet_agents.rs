@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock as _, MonotonicClock};
-use iostall_store::{Appended, Batch, SourceId, StoreError};
+use iostall_model::RunId;
+use iostall_model::device::Placement;
+use iostall_store::{Appended, Batch, RunMark, RunPut, SentRun, SourceId, StoreError, StoreId};
 use iostall_watch::centre::Centre;
 use iostall_watch::{Destination, FollowEvent, Follower, Known, WatchError};
 use jiff::{SignedDuration, Timestamp};
@@ -96,7 +98,7 @@ impl Agents {
             Mutex::new(Agent {
                 store: MadeUpStore::new(number, first, fleet.interval),
                 centre: Centre::open(&store, fleet.address).unwrap(),
-                follower: Follower::new(LOOK),
+                follower: Follower::new(LOOK, &clock),
                 confirmed: 0,
                 is_cut: false,
             })
@@ -211,8 +213,8 @@ impl Watched<'_> {
 }
 
 impl Destination for Watched<'_> {
-    fn begin(&mut self) -> Result<Option<String>, WatchError> {
-        let done = self.centre.begin();
+    fn begin(&mut self, store: StoreId) -> Result<Option<String>, WatchError> {
+        let done = self.centre.begin(store);
         self.counted(done)
     }
 
@@ -250,6 +252,21 @@ impl Destination for Watched<'_> {
         let is_late = told.cut.load(Ordering::Relaxed) > 0 || told.back_at_ns.load(Ordering::Relaxed) > 0;
         if is_late { &told.late_lags_ms } else { &told.lags_ms }.lock().unwrap().push(lag_ms);
         Ok(appended)
+    }
+
+    fn place(&mut self, source: SourceId, placements: &[Placement]) -> Result<(), WatchError> {
+        let done = self.centre.place(source, placements);
+        self.counted(done)
+    }
+
+    fn lacking_runs(&mut self, store: StoreId, marks: &[RunMark]) -> Result<Option<Vec<RunId>>, WatchError> {
+        let done = self.centre.lacking_runs(store, marks);
+        self.counted(done)
+    }
+
+    fn put_run(&mut self, store: StoreId, run: &SentRun) -> Result<RunPut, WatchError> {
+        let done = self.centre.put_run(store, run);
+        self.counted(done)
     }
 
     fn finish(&mut self) -> Result<(), StoreError> {

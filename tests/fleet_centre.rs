@@ -139,7 +139,7 @@ fn a_server_joins_with_a_code_and_sends_through_the_centre() {
         ran.stdout
     );
     let ran = centre.send(&server).expect_status(0);
-    assert!(ran.stdout.contains("linux:: 1 samples"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("linux:: 1 sample\n"), "{}", ran.stdout);
     let sent = centre.counts();
     assert!(sent.starts_with("1|1|1|"), "servers, sources, samples, rows: {sent}");
     let ran = centre.send(&server).expect_status(0);

@@ -3,11 +3,12 @@
 use iostall_measure::clock::utc_now;
 use iostall_model::job::JobRun;
 use iostall_model::{
-    Counter, Counters, Epoch, Gap, Kind, Row, Sample, SampleTime, Scope, Step, Subject, Tier, Warning,
+    Counter, Counters, Epoch, Gap, Kind, Note, Row, RunId, Sample, SampleTime, Scope, Step, Subject, Tier,
+    Warning,
 };
 use iostall_store::{
-    Appended, Batch, CollectorState, History, ImportMark, Retention, RollupRow, RunNumber, Seams, Source,
-    SourceId, StoreError, StoreId, Stored, Watched,
+    Appended, Batch, CollectorState, History, ImportMark, Retention, RollupRow, RunMark, RunNumber,
+    RunsToSend, Seams, SentRun, Source, SourceId, StoreError, StoreId, Stored, StoredNote, Watched,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -224,5 +225,32 @@ impl CollectorState for MadeUpStore {
 
     fn runs_after(&self, _: &str, _: Option<RunNumber>) -> Result<Vec<Stored>, StoreError> {
         unreachable!("{ONLY_SENT}")
+    }
+
+    fn add_note(&mut self, _: Option<SourceId>, _: &Note) -> Result<(), StoreError> {
+        unreachable!("{ONLY_SENT}")
+    }
+
+    fn all_notes(&self, _: Timestamp, _: Timestamp) -> Result<Vec<StoredNote>, StoreError> {
+        unreachable!("{ONLY_SENT}")
+    }
+
+    fn remove_note(&mut self, _: u32) -> Result<bool, StoreError> {
+        unreachable!("{ONLY_SENT}")
+    }
+}
+
+/// It has run nothing.
+impl RunsToSend for MadeUpStore {
+    fn run_marks(&self, _: RunNumber, _: u32) -> Result<Vec<(RunNumber, RunMark)>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn run_to_send(&self, _: RunId) -> Result<Option<SentRun>, StoreError> {
+        Ok(None)
+    }
+
+    fn runs_state(&self) -> Result<String, StoreError> {
+        Ok(String::new())
     }
 }

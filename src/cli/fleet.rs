@@ -1,6 +1,7 @@
 //! `iostall fleet`.
 
 mod members;
+mod runs;
 mod serve;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use clap::{Args, Subcommand};
 use super::collect::length;
 
 pub(crate) use members::{FleetCodeArgs, FleetJoinArgs, FleetRevokeArgs, FleetServersArgs};
+pub(crate) use runs::{FleetRunArgs, FleetRunsArgs, FleetRunsCommand};
 pub(crate) use serve::FleetServeArgs;
 
 /// Keep the history of many servers in one central repository.
@@ -35,7 +37,7 @@ pub(crate) struct FleetArgs {
 pub(crate) enum FleetCommand {
     /// Create a repository in a database of PostgreSQL, or upgrade its tables
     Init(FleetInitArgs),
-    /// Send what a repository or a centre lacks of the history in this store
+    /// Send what a repository or a centre lacks of the history and the runs in this store
     Send(FleetSendArgs),
     /// Take the history of servers that have joined, and write it to a repository
     Serve(FleetServeArgs),
@@ -49,6 +51,8 @@ pub(crate) enum FleetCommand {
     Revoke(FleetRevokeArgs),
     /// Report on all servers of a repository: worst files and volumes, neighbours on a device, growth, and servers to look at
     Report(FleetReportArgs),
+    /// List the runs that servers have sent, or show one: load tests, copies, backups, restores, drills
+    Runs(FleetRunsArgs),
     /// Say by hand what a volume lies on, where nothing identifies it
     Tag(FleetTagArgs),
 }
@@ -77,6 +81,9 @@ pub(crate) struct FleetSendArgs {
     /// Stay, and send samples as they come; after a failure it is tried again
     #[arg(long)]
     pub(crate) follow: bool,
+    /// Print what was sent as JSON
+    #[arg(long, conflicts_with = "follow")]
+    pub(crate) json: bool,
     /// With --follow, look for new samples this often
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = length, requires = "follow")]
     pub(crate) every: Duration,

@@ -9,6 +9,7 @@ mod once;
 
 use iostall_collect::grants;
 use iostall_measure::clock::utc_now;
+use iostall_measure::number::counted;
 use iostall_watch::{CollectorService, CollectorSetup, Metrics, TypedSetup, WatchError, named_sources};
 
 use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, RunArgs};
@@ -50,7 +51,7 @@ fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Res
     let stopper = service.stopper();
     on_signal(Some(printer), move || stopper.stop())?;
     let count = service.run(&mut |event| events::show(event, &path, printer))?;
-    printer.note(&format!("stored {count} samples in {}", path.display()));
+    printer.note(&format!("stored {} in {}", counted(count, "sample"), path.display()));
     // Interrupting is the normal way to end a run without a duration.
     Ok(Status::Done)
 }

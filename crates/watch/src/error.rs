@@ -69,6 +69,8 @@ pub enum WatchError {
     Diverged { name: String },
     #[error(transparent)]
     Centre(#[from] CentreError),
+    #[error("another sender changes what is there of {name} all the time")]
+    NotNext { name: String },
     #[error("one sample is too long for a batch")]
     BatchTooLong,
     #[error("cannot send samples to {receiver}: {reason}")]
@@ -91,6 +93,7 @@ impl WatchError {
         match self {
             Self::Store(error) => error.may_pass(),
             Self::Centre(error) => error.may_pass(),
+            Self::NotNext { .. } => true,
             _ => false,
         }
     }
@@ -135,6 +138,7 @@ impl WatchError {
                 "nothing was sent of it: the store was restored from an older copy. Let `iostall store remove` delete the source \
                  here, and sample it again: it gets an id of its own"
             }
+            Self::NotNext { .. } => "let one `iostall fleet send` of this store run at a time",
             Self::Push { .. } => "docs/watch.md explains receivers of samples",
             Self::Terminal(_)
             | Self::Output(_)

@@ -21,15 +21,18 @@ mod fleet;
 mod fleet_report;
 mod follow;
 mod import;
+pub mod intake;
 mod jobs;
 mod metrics;
 mod named;
 mod note;
 mod once;
+mod placed;
 mod push;
 mod ratings_error;
 mod reports;
 mod sampling;
+mod sent_runs;
 mod service;
 mod settings;
 mod setup;
@@ -55,8 +58,7 @@ pub use endurance::{
 pub use error::WatchError;
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};
 pub use fleet::{
-    SendEvent, initialise_repository, introduce, open_repositories, open_repository, place_volumes,
-    send_history,
+    SendEvent, initialise_repository, introduce, open_repositories, open_repository, send_history,
 };
 pub use fleet_report::{
     DailyTrend, FleetCapacity, FleetDevice, FleetFile, FleetLoad, FleetReport, FleetRequest, ServerFault,

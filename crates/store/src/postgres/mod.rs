@@ -14,8 +14,10 @@ mod placements;
 mod reader;
 mod retention;
 mod rollups;
+mod runs;
 mod schema;
 mod send;
+mod senders;
 mod session;
 mod sources;
 mod statements;
@@ -266,17 +268,7 @@ impl History for PostgresHistory {
     }
 
     fn append(&mut self, batch: &Batch) -> Result<Appended, StoreError> {
-        let number = batch.number().map_err(|source| StoreError::Batch { source })?;
-        self.in_one_transaction(
-            |database| database.lock_or_add(&batch.source),
-            |database, locked, chain| {
-                if locked.appended >= number {
-                    return Ok(Appended::AlreadyThere);
-                }
-                database.write(chain, batch, None)?;
-                Ok(Appended::Added)
-            },
-        )
+        self.append_if(batch, |_| true)
     }
 
     fn last_appended(&self, source: SourceId) -> Result<u64, StoreError> {

@@ -7,6 +7,7 @@
 //!
 //! A server always gets the same one of a few connections, which remembers its last samples.
 
+mod answers;
 mod checks;
 mod limits;
 mod refusals;

@@ -18,6 +18,7 @@ mod reader;
 mod retention;
 mod rollup_body;
 mod rollups;
+mod runs;
 mod seams;
 mod send;
 mod sources;
