@@ -1,7 +1,7 @@
 //! Answers and refusals of the centre.
 
 use iostall_remote::receiver::REFUSAL;
-use iostall_store::{Joined, MemberState, StoreError, WireError};
+use iostall_store::{Joined, MemberAppended, MemberState, StoreError, WireError};
 use iostall_watch::centre_protocol::{VERSION, code};
 use serde::Serialize;
 
@@ -65,6 +65,17 @@ pub(super) fn of_state(state: MemberState) -> Option<Refusal> {
         MemberState::Copied => {
             Some(Refusal::new(403, code::COPIED, "two machines send in turn with the key of this server"))
         }
+    }
+}
+
+/// Whether a batch was added, or why it may not be.
+pub(super) fn of_append(appended: MemberAppended) -> Result<bool, Refusal> {
+    match appended {
+        MemberAppended::Added => Ok(true),
+        MemberAppended::AlreadyThere => Ok(false),
+        MemberAppended::OtherServer => Err(other_server()),
+        MemberAppended::NotNext => Err(not_next()),
+        MemberAppended::MayNot(state) => Err(of_state(state).unwrap_or_else(other_server)),
     }
 }
 

@@ -9,11 +9,9 @@ use std::sync::{Mutex, MutexGuard};
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_store::{
-    Appended, BODY_BYTES_MAX, Batch, Contact, FleetSecret, History, Joining, Member, PostgresHistory,
-    RepositoryError, Retention, SecretHash, StoreError, StoreId,
+    BODY_BYTES_MAX, Batch, Contact, FleetSecret, History, Joining, Member, PostgresHistory, RepositoryError,
+    Retention, SecretHash, StoreError, StoreId,
 };
-use iostall_watch::Destination;
-use iostall_watch::WatchError;
 use iostall_watch::centre_protocol::{
     AFTER, AppendAnswer, HelloAnswer, HelloRequest, JoinAnswer, JoinRequest, KnownAnswer, KnownRequest,
     PathError, RotateAnswer, RotateRequest, Verb,
@@ -23,6 +21,7 @@ use jiff::SignedDuration;
 use super::checks::{REQUEST_BYTES_MAX, Turn, check_clock, check_texts, json_of, lock};
 use super::limits::{Limit, Limits};
 use super::refusals;
+use super::seen::Seen;
 use crate::tls_server::{Answer, Connection, Head, Method, Refusal};
 
 /// Of one server: a batch has an hour of samples, so that a month is sent within two minutes.
@@ -167,10 +166,11 @@ impl Shared {
 
     /// Answers the requests of one connection until its end.
     pub(super) fn serve(&self, connection: &mut Connection, peer: SocketAddr) -> io::Result<()> {
+        let mut seen = Seen::default();
         while let Some(next) = connection.next()? {
             let (answer, skipped) = match next {
                 Err(refusal) => (self.refuse(peer, None, &refusal), 0),
-                Ok(head) => self.answer(connection, &head, peer)?,
+                Ok(head) => self.answer(connection, &head, peer, &mut seen)?,
             };
             connection.skip_body(skipped)?;
             connection.answer(&answer)?;
@@ -185,9 +185,10 @@ impl Shared {
         connection: &mut Connection,
         head: &Head,
         peer: SocketAddr,
+        seen: &mut Seen,
     ) -> io::Result<(Answer, u64)> {
         let mut member = None;
-        let done = self.carry_out(connection, head, peer, &mut member);
+        let done = self.carry_out(connection, head, peer, (&mut member, seen));
         let skipped = if member.is_some() { BODY_BYTES_MAX } else { REQUEST_BYTES_MAX };
         let answer = match done {
             Ok(answer) => answer,
@@ -211,7 +212,7 @@ impl Shared {
         connection: &mut Connection,
         head: &Head,
         peer: SocketAddr,
-        found: &mut Option<Member>,
+        (found, seen): (&mut Option<Member>, &mut Seen),
     ) -> Result<Answer, Failed> {
         let verb = match Verb::of_path(&head.path) {
             Ok(verb) if head.method == Method::Post => verb,
@@ -232,8 +233,15 @@ impl Shared {
             refusals::unknown_key()
         };
         let hash = hash.ok_or_else(unknown)?;
-        let member = self.members()?.member(&hash)?.ok_or_else(unknown)?;
-        self.remember(hash);
+        let known = seen.with_key(hash, self.clock.now_ns()).filter(|_| verb.sends()).cloned();
+        let member = if let Some(member) = known {
+            member
+        } else {
+            let member = self.members()?.member(&hash)?.ok_or_else(unknown)?;
+            self.remember(hash);
+            seen.put(hash, &member, self.clock.now_ns());
+            member
+        };
         let member = &*found.insert(member);
         if let Some(refusal) = refusals::of_state(member.state) {
             return Err(refusal.into());
@@ -289,16 +297,9 @@ impl Shared {
 
     fn known(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
         let KnownRequest { source } = json_of(connection)??;
-        let mut writer = self.writer(member)?;
-        let known = Destination::known(&mut *writer, source).map_err(|error| match error {
-            WatchError::Store(error) => Failed::Store(error),
-            _ => Failed::Refused(refusals::unavailable()),
-        })?;
-        let is_there = known.appended > 0;
-        if is_there && !writer.is_of(member, source)? {
-            return Err(refusals::other_server().into());
-        }
-        Ok(refusals::json(&KnownAnswer { appended: known.appended, newest: known.newest }))
+        let known = self.writer(member)?.known_of(member, source)?;
+        let (appended, newest) = known.ok_or_else(refusals::other_server)?;
+        Ok(refusals::json(&KnownAnswer { appended, newest }))
     }
 
     fn append(&self, connection: &mut Connection, head: &Head, member: &Member) -> Result<Answer, Failed> {
@@ -310,14 +311,7 @@ impl Shared {
         let mut writer = self.writer(member)?;
         let batch = Batch::from_wire(&body).map_err(|error| refusals::of_wire(&error))?;
         check_clock(&batch)?;
-        if !writer.owns(member, &batch.source)? {
-            return Err(refusals::other_server().into());
-        }
-        let appended = writer.last_appended(batch.source.id)?;
-        if batch.sequence > appended && appended != after {
-            return Err(refusals::not_next().into());
-        }
-        let is_added = History::append(&mut *writer, &batch)? == Appended::Added;
+        let is_added = refusals::of_append(writer.append_of(member, after, &batch)?)?;
         Ok(refusals::json(&AppendAnswer { is_added }))
     }
 
