@@ -41,6 +41,20 @@ pub struct Member {
     pub state: MemberState,
 }
 
+/// What became of a batch of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberAppended {
+    Added,
+    /// It was there already; nothing changed.
+    AlreadyThere,
+    /// Its source is another server's.
+    OtherServer,
+    /// The last batch that is there is another one.
+    NotNext,
+    /// The server may not send any more.
+    MayNot(MemberState),
+}
+
 /// What a server says when it joins.
 #[derive(Clone, Copy, Debug)]
 pub struct Joining<'a> {

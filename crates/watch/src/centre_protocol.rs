@@ -61,6 +61,11 @@ impl Verb {
         }
     }
 
+    /// Whether it is about batches, and not about who sends them.
+    pub fn sends(self) -> bool {
+        matches!(self, Self::Known | Self::Append)
+    }
+
     /// Its path, with the slash that it begins with.
     pub fn path(self) -> String {
         format!("/{PREFIX}{VERSION}/{}", self.name())

@@ -4,14 +4,13 @@ use iostall_measure::clock::utc_now;
 use iostall_model::RunId;
 use iostall_model::device::{IdentityKind, Placement};
 use iostall_store::{
-    Appended, Batch, Member, PostgresHistory, RepositoryError, RunMark, RunPut, SentRun, SentRunError,
-    SourceId, StoreError, WireError,
+    Batch, Member, MemberAppended, MemberState, PostgresHistory, RepositoryError, RunMark, RunPut, SentRun,
+    SentRunError, SourceId, StoreError, WireError,
 };
 use jiff::SignedDuration;
 
 use crate::centre_protocol::code;
-use crate::destination::{Destination, Known};
-use crate::error::WatchError;
+use crate::destination::Known;
 
 /// The name of a volume or a device, bytes.
 const PLACE_NAME_BYTES_MAX: usize = 1 << 10;
@@ -64,39 +63,46 @@ impl From<RepositoryError> for IntakeError {
 ///
 /// # Errors
 /// If it is that of another server.
-pub fn known(to: &mut PostgresHistory, member: &Member, source: SourceId) -> Result<Known, IntakeError> {
-    let known = match Destination::known(to, source) {
-        Ok(known) => known,
-        Err(WatchError::Store(error)) => return Err(error.into()),
-        Err(error) => return Err(IntakeError::refused(code::UNAVAILABLE, error.to_string())),
-    };
-    let is_there = known.appended > 0;
-    if is_there && !to.is_of(member, source)? { Err(IntakeError::other_server()) } else { Ok(known) }
+pub fn known(to: &PostgresHistory, member: &Member, source: SourceId) -> Result<Known, IntakeError> {
+    let (appended, newest) = to.known_of(member, source)?.ok_or_else(IntakeError::other_server)?;
+    Ok(Known { appended, newest })
 }
 
-/// Stores the batch of `member` in `body`, which follows the one numbered `after`.
+/// Why a server in this state may not send, as a code of the protocol and a sentence; `None` if it may.
+pub fn of_state(state: MemberState) -> Option<(&'static str, &'static str)> {
+    match state {
+        MemberState::Joined => None,
+        MemberState::Revoked => Some((code::REVOKED, "this server was revoked")),
+        MemberState::Copied => Some((code::COPIED, "two machines send in turn with the key of this server")),
+    }
+}
+
+/// Stores the batch of `member` in `body`, which follows the one numbered `after`; whether it was not there before.
 ///
 /// # Errors
-/// If it is none, or not this server's, or not the next one, or from a wrong time.
+/// If it is none, or not this server's, or not the next one, or from a wrong time, or if the server may not send any more.
 pub fn append(
     to: &mut PostgresHistory,
     member: &Member,
     after: u64,
     body: &[u8],
-) -> Result<Appended, IntakeError> {
+) -> Result<bool, IntakeError> {
     let batch = Batch::from_wire(body).map_err(|error| match error {
         WireError::TooLong { .. } => IntakeError::too_long(),
         error => IntakeError::refused(code::BATCH, error.to_string()),
     })?;
     check_clock(&batch)?;
-    if !to.owns(member, &batch.source)? {
-        return Err(IntakeError::other_server());
-    }
-    match to.append_after(after, &batch)? {
-        Appended::NotNext => {
+    match to.append_of(member, after, &batch)? {
+        MemberAppended::Added => Ok(true),
+        MemberAppended::AlreadyThere => Ok(false),
+        MemberAppended::OtherServer => Err(IntakeError::other_server()),
+        MemberAppended::NotNext => {
             Err(IntakeError::refused(code::NOT_NEXT, "the centre has another last batch of this source"))
         }
-        appended => Ok(appended),
+        MemberAppended::MayNot(state) => {
+            let may_not = of_state(state).map(|(code, reason)| IntakeError::refused(code, reason));
+            Err(may_not.unwrap_or_else(IntakeError::other_server))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The servers that have joined the fleet of a repository: codes, keys, and what each may write.
 
+mod batches;
 #[cfg(test)]
 mod tests;
 
@@ -11,10 +12,10 @@ use tokio_postgres::Row;
 use super::PostgresHistory;
 use super::columns::{UtcMicros, storable};
 use super::database::Database;
-use super::session::Values;
+use super::session::{OwnValues, Values};
 use super::statements;
 use crate::fleet_secret::SecretHash;
-use crate::history::{Source, SourceId, from_utc_ns};
+use crate::history::{SourceId, from_utc_ns};
 use crate::member::{Contact, Joined, Joining, KnownServer, Member, MemberState, Membership};
 use crate::repository_error::RepositoryError;
 
@@ -101,9 +102,13 @@ impl PostgresHistory {
         let session = &self.database.session;
         let transaction = session.begin()?;
         let (host, version) = (storable(contact.host), storable(contact.version));
-        let values: Values<'_> =
-            &[&member.number, &host.as_ref(), &version.as_ref(), &contact.clock_ahead_ms];
-        session.execute(statements::PUT_CONTACT, values)?;
+        let values: OwnValues = vec![
+            Box::new(member.number),
+            Box::new(host.into_owned()),
+            Box::new(version.into_owned()),
+            Box::new(contact.clock_ahead_ms),
+        ];
+        session.execute_later(statements::PUT_CONTACT, values)?;
         let is_copied = self.database.is_of_two_machines(member, contact.instance)?;
         let state = if is_copied { MemberState::Copied } else { member.state };
         if state != member.state {
@@ -111,25 +116,6 @@ impl PostgresHistory {
         }
         transaction.commit()?;
         Ok(state)
-    }
-
-    /// Whether `source` is one of this server. One that is not there yet becomes so: whose it is never changes.
-    pub fn owns(&self, member: &Member, source: &Source) -> Result<bool, RepositoryError> {
-        if source.store != member.store {
-            return Ok(false);
-        }
-        if let Some(owner) = self.database.owner(source.id)? {
-            return Ok(owner == member.number);
-        }
-        let (id, name) = (source.id.to_string(), storable(&source.name));
-        let values: Values<'_> = &[&id, &member.number, &name.as_ref(), &SOURCES_MAX];
-        self.database.session.execute(statements::CLAIM_SOURCE, values)?;
-        self.is_of(member, source.id)
-    }
-
-    /// Whether the source with this id is one of this server.
-    pub fn is_of(&self, member: &Member, source: SourceId) -> Result<bool, RepositoryError> {
-        Ok(self.database.owner(source)? == Some(member.number))
     }
 
     /// Every server with its history, by name.
@@ -149,15 +135,16 @@ impl PostgresHistory {
         let state = MemberState::Revoked.name();
         self.database.session.execute(statements::PUT_MEMBER_STATE, &[&member.number, &state]).map(drop)
     }
+
+    /// Whether the source with this id is one of this server.
+    pub fn is_of(&self, member: &Member, source: SourceId) -> Result<bool, RepositoryError> {
+        let rows = self.database.session.rows(statements::FIND_OWNER, &[&source.to_string()])?;
+        let owner: Option<i32> = rows.first().map(|row| self.database.column(row, 0)).transpose()?;
+        Ok(owner == Some(member.number))
+    }
 }
 
 impl Database {
-    /// The number of the server whose source this is.
-    fn owner(&self, source: SourceId) -> Result<Option<i32>, RepositoryError> {
-        let rows = self.session.rows(statements::FIND_OWNER, &[&source.to_string()])?;
-        rows.first().map(|row| self.column(row, 0)).transpose()
-    }
-
     fn member_in(&self, row: &Row) -> Result<Member, RepositoryError> {
         Ok(Member {
             number: self.column(row, 0)?,

@@ -54,7 +54,7 @@ use chain::Chain;
 use columns::SourceNumber;
 use database::Database;
 use partitions::Partitions;
-use session::Session;
+use session::{Session, Transaction};
 use sources::Locked;
 
 /// The history of a fleet in a database of PostgreSQL. A lost connection is replaced at the next call.
@@ -107,7 +107,19 @@ impl PostgresHistory {
     ) -> Result<T, StoreError> {
         let Self { database, chains } = self;
         let transaction = database.session.begin()?;
-        let done = lock(database).and_then(|locked| {
+        let locked = lock(database);
+        Self::completed(database, chains, transaction, locked, work)
+    }
+
+    /// The same in a transaction that has locked the source.
+    fn completed<T>(
+        database: &Database,
+        chains: &mut HashMap<SourceNumber, Chain>,
+        transaction: Transaction<'_>,
+        locked: Result<Locked, StoreError>,
+        work: impl FnOnce(&Database, &Locked, &mut Chain) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let done = locked.and_then(|locked| {
             let chain = chains.remove(&locked.number);
             let mut chain = database.caught_up(&locked, chain)?;
             Ok((work(database, &locked, &mut chain)?, chain))

@@ -72,14 +72,18 @@ impl Database {
     fn lock_if_there(&self, source: SourceId) -> Result<Option<(Locked, String)>, RepositoryError> {
         let rows = self.session.rows(statements::LOCK_SOURCE, &[&source.to_string()])?;
         let Some(row) = rows.first() else { return Ok(None) };
-        let locked = Locked {
+        Ok(Some((self.locked_in(row, source)?, self.column(row, 1)?)))
+    }
+
+    /// A source in a row as `lock_source.sql` returns it.
+    pub(super) fn locked_in(&self, row: &Row, id: SourceId) -> Result<Locked, RepositoryError> {
+        Ok(Locked {
             number: SourceNumber(self.column(row, 0)?),
-            id: source,
+            id,
             last: self.column(row, 2)?,
             rolled_up: RolledUp { to: self.column(row, 3)?, utc_ns: self.column(row, 4)? },
             appended: self.column(row, 5)?,
-        };
-        Ok(Some((locked, self.column(row, 1)?)))
+        })
     }
 
     /// The number of the server of `store`, which is added if it is not there.

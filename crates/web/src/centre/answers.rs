@@ -1,6 +1,6 @@
 //! What servers send of their history, and what they ask about it.
 
-use iostall_store::{Appended, BODY_BYTES_MAX, Member};
+use iostall_store::{BODY_BYTES_MAX, Member};
 use iostall_watch::centre_protocol::{
     AFTER, AppendAnswer, KnownAnswer, KnownRequest, PlaceAnswer, PlaceRequest, RunsAnswer, RunsRequest,
 };
@@ -14,7 +14,7 @@ use crate::tls_server::{Answer, Connection, Head, Refusal};
 impl Shared {
     pub(super) fn known(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
         let KnownRequest { source } = json_of(connection)??;
-        let known = intake::known(&mut *self.writer(member)?, member, source)?;
+        let known = intake::known(&*self.writer(member)?, member, source)?;
         Ok(refusals::json(&KnownAnswer { appended: known.appended, newest: known.newest }))
     }
 
@@ -30,7 +30,7 @@ impl Shared {
         let body = connection.whole_body(BODY_BYTES_MAX)?.ok_or_else(refusals::too_long)?;
         // Only so many batches are unpacked at a time as are written: they may be many times as long.
         let mut writer = self.writer(member)?;
-        let is_added = intake::append(&mut writer, member, after, &body)? == Appended::Added;
+        let is_added = intake::append(&mut writer, member, after, &body)?;
         Ok(refusals::json(&AppendAnswer { is_added }))
     }
 

@@ -12,6 +12,7 @@ mod checks;
 mod limits;
 mod refusals;
 mod requests;
+mod seen;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

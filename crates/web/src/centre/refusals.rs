@@ -3,6 +3,7 @@
 use iostall_remote::receiver::REFUSAL;
 use iostall_store::{Joined, MemberState};
 use iostall_watch::centre_protocol::{VERSION, code};
+use iostall_watch::intake;
 use serde::Serialize;
 
 use crate::tls_server::{Answer, Body, Refusal};
@@ -47,13 +48,7 @@ pub(super) fn too_long() -> Refusal {
 
 /// Why a server in this state may not send; `None` if it may.
 pub(super) fn of_state(state: MemberState) -> Option<Refusal> {
-    match state {
-        MemberState::Joined => None,
-        MemberState::Revoked => Some(Refusal::new(403, code::REVOKED, "this server was revoked")),
-        MemberState::Copied => {
-            Some(Refusal::new(403, code::COPIED, "two machines send in turn with the key of this server"))
-        }
-    }
+    intake::of_state(state).map(|(code, reason)| of_code(code, reason))
 }
 
 /// The name of who has joined, or why not.
@@ -74,7 +69,7 @@ pub(super) fn of_join(joined: Joined) -> Result<String, Refusal> {
 pub(super) fn of_code(code: &'static str, reason: &str) -> Refusal {
     let status = match code {
         code::TOO_LONG => 413,
-        code::OTHER_SERVER => 403,
+        code::OTHER_SERVER | code::REVOKED | code::COPIED => 403,
         code::NOT_NEXT => 409,
         code::UNAVAILABLE => return unavailable(),
         _ => 400,

@@ -21,6 +21,7 @@ use jiff::SignedDuration;
 use super::checks::{REQUEST_BYTES_MAX, check_texts, json_of, lock};
 use super::limits::{Limit, Limits};
 use super::refusals;
+use super::seen::Seen;
 use crate::tls_server::{Answer, Connection, Head, Method, Refusal};
 
 /// Of one server: a batch has an hour of samples, so that a month is sent within two minutes.
@@ -174,9 +175,10 @@ impl Shared {
 
     /// Answers the requests of one connection until its end.
     pub(super) fn serve(&self, connection: &mut Connection, peer: SocketAddr) -> io::Result<()> {
+        let mut seen = Seen::default();
         connection.answer_each(|connection, next| match next {
             Err(refusal) => Ok((self.refuse(peer, None, &refusal), 0)),
-            Ok(head) => self.answer(connection, &head, peer),
+            Ok(head) => self.answer(connection, &head, peer, &mut seen),
         })
     }
 
@@ -186,9 +188,10 @@ impl Shared {
         connection: &mut Connection,
         head: &Head,
         peer: SocketAddr,
+        seen: &mut Seen,
     ) -> io::Result<(Answer, u64)> {
         let mut member = None;
-        let done = self.carry_out(connection, head, peer, &mut member);
+        let done = self.carry_out(connection, head, peer, (&mut member, seen));
         let skipped = if member.is_some() { BODY_BYTES_MAX } else { REQUEST_BYTES_MAX };
         let answer = match done {
             Ok(answer) => answer,
@@ -207,7 +210,7 @@ impl Shared {
         connection: &mut Connection,
         head: &Head,
         peer: SocketAddr,
-        found: &mut Option<Member>,
+        (found, seen): (&mut Option<Member>, &mut Seen),
     ) -> Result<Answer, Failed> {
         let verb = match Verb::of_path(&head.path) {
             Ok(verb) if head.method == Method::Post => verb,
@@ -228,8 +231,15 @@ impl Shared {
             refusals::unknown_key()
         };
         let hash = hash.ok_or_else(unknown)?;
-        let member = self.members()?.member(&hash)?.ok_or_else(unknown)?;
-        self.remember(hash);
+        let known = seen.with_key(hash, self.clock.now_ns()).filter(|_| verb.sends()).cloned();
+        let member = if let Some(member) = known {
+            member
+        } else {
+            let member = self.members()?.member(&hash)?.ok_or_else(unknown)?;
+            self.remember(hash);
+            seen.put(hash, &member, self.clock.now_ns());
+            member
+        };
         let member = &*found.insert(member);
         if let Some(refusal) = refusals::of_state(member.state) {
             return Err(refusal.into());

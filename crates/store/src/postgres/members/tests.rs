@@ -6,7 +6,8 @@ use iostall_measure::clock::utc_now;
 
 use super::*;
 use crate::fleet_secret::FleetSecret;
-use crate::history::{Batch, History as _, StoreId};
+use crate::history::{Batch, History as _, Source, SourceId, StoreId};
+use crate::member::MemberAppended;
 use crate::postgres::schema::{self, Initialised};
 use crate::postgres::server::{Server, no_password};
 use crate::postgres::session::Session;
@@ -143,16 +144,28 @@ fn a_source_belongs_to_the_server_that_sent_it_first() {
     let mut repository = repository(&server, "owners");
     let ((one, _), (other, _)) = (member(&repository, "db1"), member(&repository, "db2"));
     let source = |store| Source { id: SourceId::new(utc_now()), store, name: "linux:".into() };
+    let mut append = |member: &Member, after, number, source: &Source| {
+        repository.append_of(member, after, &Batch::of(source.clone(), number, &[])).unwrap()
+    };
     let of_one = source(one.store);
-    assert!(repository.owns(&one, &of_one).unwrap() && repository.is_of(&one, of_one.id).unwrap());
-    assert!(!repository.owns(&other, &of_one).unwrap(), "another's store");
+    assert_eq!(append(&other, 0, 1, &of_one), MemberAppended::OtherServer, "another's store");
+    assert_eq!(append(&one, 0, 3, &of_one), MemberAppended::Added);
     let stolen = Source { store: other.store, ..of_one.clone() };
-    assert!(!repository.owns(&other, &stolen).unwrap(), "another's source");
-    repository.append(&Batch::of(of_one.clone(), 1, &[])).unwrap();
-    assert!(repository.owns(&one, &of_one).unwrap());
+    assert_eq!(append(&other, 3, 4, &stolen), MemberAppended::OtherServer, "another's source");
+    assert_eq!(append(&one, 0, 3, &of_one), MemberAppended::AlreadyThere);
+    assert_eq!(append(&one, 2, 4, &of_one), MemberAppended::NotNext);
+    let renamed = Source { name: "linux:/srv".into(), ..of_one.clone() };
+    assert_eq!(append(&one, 3, 4, &renamed), MemberAppended::Added);
     for _ in 1..SOURCES_MAX {
-        assert!(repository.owns(&one, &source(one.store)).unwrap());
+        assert_eq!(append(&one, 0, 1, &source(one.store)), MemberAppended::Added);
     }
-    assert!(!repository.owns(&one, &source(one.store)).unwrap(), "so many and no more");
-    assert!(repository.owns(&other, &source(other.store)).unwrap());
+    assert_eq!(append(&one, 0, 1, &source(one.store)), MemberAppended::OtherServer, "so many and no more");
+    assert_eq!(append(&other, 0, 1, &source(other.store)), MemberAppended::Added);
+    assert_eq!(repository.known_of(&one, of_one.id).unwrap(), Some((4, None)));
+    assert_eq!(repository.known_of(&other, of_one.id).unwrap(), None);
+    assert_eq!(repository.known_of(&one, source(one.store).id).unwrap(), Some((0, None)));
+    assert!(repository.sources().unwrap().iter().any(|watched| watched.source == renamed));
+    repository.revoke(&one).unwrap();
+    let refused = repository.append_of(&one, 4, &Batch::of(of_one, 5, &[])).unwrap();
+    assert_eq!(refused, MemberAppended::MayNot(MemberState::Revoked), "whatever the caller remembers of it");
 }
