@@ -34,6 +34,7 @@ mod fleet_follow;
 mod fleet_hostile;
 mod fleet_kills;
 mod fleet_many;
+mod fleet_pull;
 mod foreign_text;
 mod fsync;
 mod full_store;

@@ -25,6 +25,7 @@ mod jobs;
 mod metrics;
 mod named;
 mod once;
+pub mod pull;
 mod push;
 mod ratings_error;
 mod reports;
