@@ -1,12 +1,14 @@
 //! iostall: load-test, watch, move and judge the storage under database servers.
 
 mod cli;
+mod collected;
 mod command_line;
 mod commands;
 mod events;
 mod failure;
 mod frame;
 mod interrupt;
+mod metrics;
 mod output;
 mod printer;
 mod screen;

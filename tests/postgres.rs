@@ -19,6 +19,7 @@ const SETTINGS: [&str; 2] = ["fsync=off", "autovacuum=off"];
 pub(crate) struct Postgres {
     directory: tempfile::TempDir,
     port: u16,
+    settings: Vec<String>,
     process: Child,
 }
 
@@ -150,20 +151,41 @@ impl Postgres {
         settings: &[&str],
     ) -> Result<Self, tempfile::TempDir> {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let log = std::fs::File::create(directory.path().join("log")).unwrap();
+        match Self::process(directory.path(), data, port, settings) {
+            Some(process) => Ok(Self {
+                directory,
+                port,
+                settings: settings.iter().map(|one| (*one).to_owned()).collect(),
+                process,
+            }),
+            None => Err(directory),
+        }
+    }
+
+    /// Starts the server; `None` if it exited.
+    fn process(directory: &Path, data: &Path, port: u16, settings: &[&str]) -> Option<Child> {
+        let log = std::fs::File::create(directory.join("log")).unwrap();
         let mut postgres = program("postgres");
-        postgres.arg("-D").arg(data).arg("-k").arg(directory.path()).args(["-p", &port.to_string()]);
+        postgres.arg("-D").arg(data).arg("-k").arg(directory).args(["-p", &port.to_string()]);
         postgres.args(["-c", "listen_addresses=127.0.0.1"]);
         postgres.args(settings.iter().flat_map(|setting| ["-c", setting]));
         let mut process = postgres.stderr(log).spawn().unwrap();
-        let path = directory.path().join("log");
+        let path = directory.join("log");
         let is_ready = until("PostgreSQL", || {
             let has_ended = process.try_wait().unwrap().is_some();
             let log = std::fs::read_to_string(&path).unwrap_or_default();
             let is_ready = log.contains("ready to accept connections");
             (is_ready || has_ended).then_some(is_ready)
         });
-        if is_ready { Ok(Self { directory, port, process }) } else { Err(directory) }
+        is_ready.then_some(process)
+    }
+
+    /// Starts it again at the same port after [`Postgres::stop`], as soon as its processes have noticed that.
+    pub(crate) fn resume(&mut self) {
+        let data = self.data();
+        let settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();
+        self.process =
+            until("PostgreSQL", || Self::process(self.directory.path(), &data, self.port, &settings));
     }
 
     pub(crate) fn log(&self) -> String {

@@ -37,6 +37,7 @@ mod fleet_hostile;
 mod fleet_kills;
 mod fleet_made_up;
 mod fleet_many;
+mod fleet_pull;
 mod fleet_runs;
 mod foreign_text;
 mod fsync;

@@ -1,6 +1,7 @@
 //! `iostall fleet`.
 
 mod members;
+mod pull;
 mod runs;
 mod serve;
 
@@ -12,6 +13,7 @@ use clap::{Args, Subcommand};
 use super::collect::length;
 
 pub(crate) use members::{FleetCodeArgs, FleetJoinArgs, FleetRevokeArgs, FleetServersArgs};
+pub(crate) use pull::FleetPullArgs;
 pub(crate) use runs::{FleetRunArgs, FleetRunsArgs, FleetRunsCommand};
 pub(crate) use serve::FleetServeArgs;
 
@@ -24,6 +26,7 @@ pub(crate) use serve::FleetServeArgs;
     iostall fleet code 'postgres://iostall@localhost/iostall' --for db1 > code   for a server that joins\n  \
     iostall fleet join https://central:7444 --code-file code --certificate sha256:…   on that server, once\n  \
     iostall fleet send https://central:7444   and then as often as is useful\n  \
+    iostall fleet pull 'postgres://iostall@localhost/iostall' --sources fleet.toml   databases without an agent\n  \
     iostall fleet report 'postgres://iostall@central/iostall?password-file=/etc/iostall/central' --since 7d --html fleet.html\n  \
     iostall fleet tag 'postgres://iostall@central/iostall?password-file=/etc/iostall/central' sqlserver://db1 'E:\\' san-lun-7\n\n\
     docs/fleet.md explains the repository.")]
@@ -41,6 +44,8 @@ pub(crate) enum FleetCommand {
     Send(FleetSendArgs),
     /// Take the history of servers that have joined, and write it to a repository
     Serve(FleetServeArgs),
+    /// Sample databases whose hosts have no iostall, and write their history to a repository
+    Pull(Box<FleetPullArgs>),
     /// Make a code with which one server may join once
     Code(FleetCodeArgs),
     /// Join a centre: from then on this store's history can be sent there

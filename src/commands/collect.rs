@@ -1,9 +1,7 @@
 //! `iostall collect`: one sample, or samples at regular ticks of the clock.
 
-mod events;
 mod import;
 mod jobs;
-mod metrics;
 mod note;
 mod once;
 
@@ -13,8 +11,10 @@ use iostall_measure::number::counted;
 use iostall_watch::{CollectorService, CollectorSetup, Metrics, TypedSetup, WatchError, named_sources};
 
 use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, RunArgs};
+use crate::collected;
 use crate::failure::Status;
 use crate::interrupt::on_signal;
+use crate::metrics;
 use crate::printer::Printer;
 use crate::store::open_watch;
 
@@ -50,7 +50,7 @@ fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Res
     let _server = address.as_ref().zip(service.metrics()).map(serve).transpose()?;
     let stopper = service.stopper();
     on_signal(Some(printer), move || stopper.stop())?;
-    let count = service.run(&mut |event| events::show(event, &path, printer))?;
+    let count = service.run(&mut |event| collected::show(event, &path, printer))?;
     printer.note(&format!("stored {} in {}", counted(count, "sample"), path.display()));
     // Interrupting is the normal way to end a run without a duration.
     Ok(Status::Done)

@@ -1,6 +1,7 @@
 //! `iostall fleet`.
 
 mod members;
+mod pull;
 mod report;
 mod runs;
 mod send;
@@ -20,6 +21,7 @@ pub(crate) fn run(args: &FleetArgs, global: &GlobalArgs, printer: &Printer) -> a
         FleetCommand::Init(args) => init(args, printer),
         FleetCommand::Send(args) => send::run(args, global, printer),
         FleetCommand::Serve(args) => serve::run(args, printer),
+        FleetCommand::Pull(args) => pull::run(args, global, printer),
         FleetCommand::Code(args) => members::code(args, printer),
         FleetCommand::Join(args) => members::join(args, global, printer),
         FleetCommand::Servers(args) => members::servers(args, printer),

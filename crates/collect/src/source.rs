@@ -13,6 +13,9 @@ pub trait Source: Send {
 
     /// Sets what will be kept, so that a source need not read the rest. It may still return more.
     fn narrow(&mut self, _filter: &Filter) {}
+
+    /// Ends its connection, if it has one: the next reading makes a new one.
+    fn disconnect(&mut self) {}
 }
 
 /// Which rows to keep. Empty lists keep everything.

@@ -19,6 +19,7 @@ pub mod exposition;
 pub mod fact;
 pub mod facts;
 pub mod fleet;
+pub mod fleet_pull;
 pub mod fleet_sent;
 pub mod fleet_servers;
 pub mod format;

@@ -28,12 +28,22 @@ impl StoreId {
     pub(crate) fn new(at: Timestamp) -> Self {
         Self(at_time(at))
     }
+
+    /// The id of a server without a store of its own, by the name under which `repository` has its sources sampled.
+    pub(crate) fn of_pulled(repository: Self, server: &str) -> Self {
+        Self(derived(repository.0, &["pulled server", server]))
+    }
 }
 
 impl SourceId {
     /// A new id, with the time `at`.
     pub fn new(at: Timestamp) -> Self {
         Self(at_time(at))
+    }
+
+    /// The id of the source `name` of a server without a store of its own.
+    pub(crate) fn of_pulled(server: StoreId, name: &str) -> Self {
+        Self(derived(server.0, &["pulled source", name]))
     }
 }
 
@@ -52,13 +62,17 @@ impl SeriesId {
 
 /// The id of what is known by `parts` in a source, such as an epoch by its document and its clock.
 pub(crate) fn derived_id(source: SourceId, parts: &[&str]) -> Uuid {
+    derived(source.0, parts)
+}
+
+fn derived(space: Uuid, parts: &[&str]) -> Uuid {
     let mut text = Vec::new();
     for part in parts {
         // Preceded by its length, so that the end of one part cannot be confused with the start of the next.
         text.extend((part.len() as u64).to_le_bytes());
         text.extend(part.as_bytes());
     }
-    Uuid::new_v5(&source.0, &text)
+    Uuid::new_v5(&space, &text)
 }
 
 fn at_time(at: Timestamp) -> Uuid {

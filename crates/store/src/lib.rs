@@ -45,8 +45,8 @@ pub use history::{
 pub use location::{default_path, default_path_in};
 pub use member::{Contact, Joined, Joining, KnownServer, Member, MemberAppended, MemberState, Membership};
 pub use postgres::{
-    CloneNoticed, FleetServer, FleetSizes, FleetUse, Initialised, InitialisedRepository, PostgresHistory,
-    SharedDevice, StallDay,
+    CloneNoticed, FleetServer, FleetSizes, FleetUse, Holder, Holding, Initialised, InitialisedRepository,
+    PostgresHistory, PulledAppend, SharedDevice, StallDay,
 };
 pub use repository_error::RepositoryError;
 pub use selector::{FRAGMENT_DIGITS_MIN, Selector, SelectorError};

@@ -35,6 +35,11 @@ impl Confirmed {
     pub(crate) fn add(&mut self, source: SourceId, number: u64) {
         self.0.insert(source.to_string(), number);
     }
+
+    /// The number of the last batch of `source`; 0 if there is none.
+    pub(crate) fn number(&self, source: SourceId) -> u64 {
+        self.0.get(&source.to_string()).copied().unwrap_or(0)
+    }
 }
 
 /// By the address of each centre that was joined.
@@ -55,7 +60,23 @@ pub fn put_confirmed(
     to: &impl Destination,
     confirmed: &Confirmed,
 ) -> Result<(), WatchError> {
-    let Some(name) = to.remembered_as() else { return Ok(()) };
+    match to.remembered_as() {
+        Some(name) => put_confirmed_as(store, name, confirmed),
+        None => Ok(()),
+    }
+}
+
+/// What the destination that is remembered as `name` has confirmed.
+pub(crate) fn confirmed_by(store: &impl CollectorState, name: &str) -> Result<Confirmed, StoreError> {
+    Ok(read(store)?.remove(name).unwrap_or_default())
+}
+
+/// Remembers what the destination that is remembered as `name` has confirmed.
+pub(crate) fn put_confirmed_as(
+    store: &mut impl CollectorState,
+    name: &str,
+    confirmed: &Confirmed,
+) -> Result<(), WatchError> {
     let mut all = read(store)?;
     if all.get(name) == Some(confirmed) {
         return Ok(());
@@ -100,7 +121,7 @@ fn oldest_unconfirmed<S: History + CollectorState>(store: &S) -> Result<Option<T
     for confirmed in all.values() {
         for watched in store.sources()?.into_iter().filter(|watched| watched.source.store == store.id()) {
             let id = watched.source.id;
-            let number = confirmed.0.get(&id.to_string()).copied().unwrap_or(0);
+            let number = confirmed.number(id);
             let next = store.batch_after(id, number, 1)?;
             let taken = next.and_then(|batch| batch.samples.taken_utc.first().copied());
             oldest = [oldest, taken].into_iter().flatten().min();

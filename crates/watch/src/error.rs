@@ -65,6 +65,8 @@ pub enum WatchError {
     /// Ratings of drives.
     #[error(transparent)]
     Ratings(#[from] RatingsError),
+    #[error("{} has a history of its own: what is pulled is deleted there soon after it was sent", path.display())]
+    NotSpool { path: PathBuf },
     #[error("the repository has samples of {name} that this store never had")]
     Diverged { name: String },
     #[error(transparent)]
@@ -139,6 +141,7 @@ impl WatchError {
                  here, and sample it again: it gets an id of its own"
             }
             Self::NotNext { .. } => "let one `iostall fleet send` of this store run at a time",
+            Self::NotSpool { .. } => "nothing was changed; name another file with --spool, which is created",
             Self::Push { .. } => "docs/watch.md explains receivers of samples",
             Self::Terminal(_)
             | Self::Output(_)

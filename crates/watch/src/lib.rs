@@ -28,6 +28,7 @@ mod named;
 mod note;
 mod once;
 mod placed;
+pub mod pull;
 mod push;
 mod ratings_error;
 mod reports;

@@ -1,13 +1,13 @@
 //! A collector as a whole: its sources opened, its alerts and its jobs started, and its file looked at while it runs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use iostall_collect::{Engine, Secret, Source, SourceError, open};
 use iostall_host::io_settings;
-use iostall_store::{CollectorState, History, Retention, StoreError};
-use jiff::{SignedDuration, Timestamp};
+use iostall_store::{CollectorState, History, StoreError};
+use jiff::Timestamp;
 
 use crate::alerting::Alerting;
 use crate::clock::{MachineClock, WatchClock};
@@ -17,8 +17,8 @@ use crate::file_watch::FileWatch;
 use crate::jobs::{Jobs, ProcessRunner};
 use crate::metrics::Metrics;
 use crate::push::{Push, PushSource};
-use crate::sampling::{SamplerOptions, SourceThreads, Stopper};
-use crate::setup::{CollectorSetup, WatchedSource};
+use crate::sampling::{SamplerOptions, SetSource, SourceSet, SourceThreads, Stopper};
+use crate::setup::{CollectorSetup, Purpose, WatchedSource};
 
 /// A source that is sampled from now on, and the number of the one that it replaces.
 type Change = (Option<usize>, WatchedSource, Box<dyn Source>);
@@ -29,11 +29,14 @@ const SETTINGS_EVERY_NS: u64 = 600 * 1_000_000_000;
 /// A collector that is ready to run.
 pub struct CollectorService<H> {
     collector: Collector<H, MachineClock>,
-    threads: SourceThreads,
+    sampling: Box<dyn SourceSet>,
+    purpose: Purpose,
     metrics: Option<Metrics<MachineClock>>,
     pushes: Vec<Push>,
     /// By the number that the collector knows each by.
     sources: HashMap<usize, WatchedSource>,
+    /// The names of those that are not sampled for now.
+    paused: HashSet<String>,
     file: Option<(PathBuf, FileWatch)>,
     until: Option<Timestamp>,
     settings_due_ns: u64,
@@ -49,6 +52,19 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
         until: Option<Timestamp>,
         environment: Vec<(OsString, OsString)>,
     ) -> Result<Self, WatchError> {
+        let sampling = Box::new(SourceThreads::new(until));
+        Self::sampled_by((sampling, Purpose::Collect), HashSet::new(), open, setup, until, environment)
+    }
+
+    /// The same, where `sampling` samples the sources. Those in `paused` are not sampled until they are resumed.
+    pub(crate) fn sampled_by(
+        (sampling, purpose): (Box<dyn SourceSet>, Purpose),
+        paused: HashSet<String>,
+        open: &dyn Fn() -> Result<H, StoreError>,
+        setup: CollectorSetup,
+        until: Option<Timestamp>,
+        environment: Vec<(OsString, OsString)>,
+    ) -> Result<Self, WatchError> {
         let clock = MachineClock::default();
         let metrics = setup.metrics.is_some().then(|| Metrics::new(clock.clone()));
         // A file may name alerts and jobs later.
@@ -57,17 +73,29 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
         let jobs =
             setup.path.is_some().then(|| (Jobs::new(ProcessRunner { environment }), setup.jobs.clone()));
         let observers = Observers { metrics: metrics.clone(), alerting, jobs };
-        let mut collector = Collector::new(open()?, retention(&setup), observers, clock.clone());
+        let mut collector =
+            Collector::new(open()?, purpose.retention(setup.keep_raw), observers, clock.clone());
         if let Some(path) = setup.path.as_deref().or(setup.alerts_path.as_deref()) {
             collector.keep_memory(memory_name(path));
         }
         let file = setup.path.clone().map(|path| (path, FileWatch::new(setup.files())));
-        let threads = SourceThreads::new(until);
         let pushes = setup.pushes.iter().map(|target| Push::start(open()?, target.clone()));
         let pushes = pushes.collect::<Result<Vec<_>, _>>()?;
         let sources = HashMap::new();
-        let mut new =
-            Self { collector, threads, metrics, pushes, sources, file, until, settings_due_ns: 0, clock };
+        let settings_due_ns = 0;
+        let mut new = Self {
+            collector,
+            sampling,
+            purpose,
+            metrics,
+            pushes,
+            sources,
+            paused,
+            file,
+            until,
+            settings_due_ns,
+            clock,
+        };
         for source in setup.sources {
             let opened = opened(&source)?;
             new.add(source, opened)?;
@@ -82,18 +110,37 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
 
     /// A handle to end it from any thread, such as a signal handler's.
     pub fn stopper(&self) -> Stopper {
-        self.threads.stopper()
+        self.sampling.stopper()
     }
 
     /// Samples until stopped. Returns the number of samples stored.
     pub fn run(mut self, observer: CollectObserver<'_>) -> Result<u64, WatchError> {
-        self.collector.begin(observer)?;
-        while self.collector.turn(&mut self.threads, observer)? {
-            self.look_at_file(observer)?;
-            self.look_at_settings(observer)?;
-            let events = self.pushes.iter().flat_map(Push::events);
-            events.for_each(|event| observer(CollectEvent::Push(&event)));
+        self.begin(observer)?;
+        while self.turn(observer)? {}
+        self.end(observer)
+    }
+
+    /// Takes up what the collector before this one left.
+    pub(crate) fn begin(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {
+        self.collector.begin(observer)
+    }
+
+    /// Waits for the next event, and does what is due. Whether there is more to come.
+    pub(crate) fn turn(&mut self, observer: CollectObserver<'_>) -> Result<bool, WatchError> {
+        if !self.collector.turn(&mut self.sampling, observer)? {
+            return Ok(false);
         }
+        self.look_at_file(observer)?;
+        self.look_at_settings(observer)?;
+        let events = self.pushes.iter().flat_map(Push::events);
+        events.for_each(|event| observer(CollectEvent::Push(&event)));
+        Ok(true)
+    }
+
+    /// Writes what is still to be written. Returns the number of samples stored.
+    pub(crate) fn end(self, observer: CollectObserver<'_>) -> Result<u64, WatchError> {
+        // Its threads end first: nobody takes their samples any more.
+        drop(self.sampling);
         let count = self.collector.end(observer)?;
         for push in self.pushes {
             push.close().iter().for_each(|event| observer(CollectEvent::Push(event)));
@@ -116,6 +163,36 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
         Ok(())
     }
 
+    /// What is sampled now, or paused.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &WatchedSource> {
+        self.sources.values()
+    }
+
+    /// Stops sampling the source of that name for now.
+    pub(crate) fn pause(&mut self, name: &str) {
+        self.paused.insert(name.to_owned());
+        let numbers: Vec<usize> = self.numbers_of(name).collect();
+        for number in numbers {
+            self.sampling.remove(number);
+        }
+    }
+
+    /// Samples it again.
+    pub(crate) fn resume(&mut self, name: &str) -> Result<(), WatchError> {
+        self.paused.remove(name);
+        let numbers: Vec<usize> = self.numbers_of(name).collect();
+        for number in numbers {
+            let source = self.sources[&number].clone();
+            let opened = opened(&source)?;
+            self.put(number, source, opened);
+        }
+        Ok(())
+    }
+
+    fn numbers_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+        self.sources.iter().filter(move |(_, source)| source.name == name).map(|(number, _)| *number)
+    }
+
     fn add(&mut self, source: WatchedSource, opened: Box<dyn Source>) -> Result<(), WatchError> {
         let number = self.collector.add(source.for_rules())?;
         self.pushes.iter().for_each(|push| push.add(PushSource::of(&source.name, &source.address)));
@@ -124,8 +201,12 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
     }
 
     fn put(&mut self, number: usize, source: WatchedSource, opened: Box<dyn Source>) {
-        let (interval, filter) = (source.interval, source.filter.clone());
-        self.threads.put(number, opened, SamplerOptions { interval, until: self.until, filter });
+        if !self.paused.contains(&source.name) {
+            let (interval, filter) = (source.interval, source.filter.clone());
+            let (name, server) = (source.name.clone(), source.endpoint());
+            let options = SamplerOptions { interval, until: self.until, filter };
+            self.sampling.put(number, SetSource { source: opened, name, server, options });
+        }
         self.sources.insert(number, source);
     }
 
@@ -137,7 +218,7 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
             return Ok(());
         }
         let path = path.clone();
-        let read = CollectorSetup::read(&path).map_err(WatchError::from);
+        let read = CollectorSetup::read_for(&path, self.purpose).map_err(WatchError::from);
         let read = read.and_then(|setup| {
             let changes = self.changes(&setup)?;
             Ok((setup, changes))
@@ -177,7 +258,7 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
         let gone: Vec<usize> =
             self.sources.iter().filter(|(_, source)| is_gone(source)).map(|(number, _)| *number).collect();
         for number in gone {
-            self.threads.remove(number);
+            self.sampling.remove(number);
             self.sources.remove(&number);
             self.collector.retire(number, observer);
         }
@@ -190,14 +271,9 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
                 None => self.add(source, opened)?,
             }
         }
-        let retention = retention(&setup);
+        let retention = self.purpose.retention(setup.keep_raw);
         self.collector.replace(setup.alerts, setup.jobs, retention, observer)
     }
-}
-
-fn retention(setup: &CollectorSetup) -> Retention {
-    let raw = SignedDuration::try_from(setup.keep_raw).unwrap_or(SignedDuration::MAX);
-    Retention { raw, ..Retention::default() }
 }
 
 /// The name under which the state of the alerts in the file at `path` is kept. Another file has its own.
@@ -267,6 +343,7 @@ mod tests {
     fn raw_samples_are_kept_as_long_as_the_file_says() {
         let mut three_days = setup(&source("host"));
         three_days.keep_raw = Duration::from_secs(3 * 86_400);
-        assert_eq!(retention(&three_days).raw, SignedDuration::from_hours(72));
+        let kept = Purpose::Collect.retention(three_days.keep_raw);
+        assert_eq!(kept.raw, jiff::SignedDuration::from_hours(72));
     }
 }

@@ -3,8 +3,8 @@
 use iostall_measure::foreign::shown;
 use iostall_watch::{OnceEvent, WatchError, named_sources, sample_once};
 
-use super::events;
 use crate::cli::{GlobalArgs, OnceArgs};
+use crate::collected;
 use crate::failure::Status;
 use crate::printer::Printer;
 use crate::store::open_watch;
@@ -26,7 +26,7 @@ pub(super) fn run(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> an
             outcome = std::mem::replace(&mut outcome, Ok(())).and(line);
         }
         OnceEvent::Failed(error) => printer.error(&WatchError::from(error).into()),
-        OnceEvent::Writer(event) => events::show_writer(event, &path, printer),
+        OnceEvent::Writer(event) => collected::show_writer(event, &path, printer),
     };
     let all_answered = sample_once(&mut store, sources, &args.filter(), &mut observer)?;
     outcome?;

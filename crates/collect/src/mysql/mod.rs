@@ -23,6 +23,9 @@ const INSTANCE: &str = include_str!("sql/instance.sql");
 const FILES: &str = include_str!("sql/files.sql");
 const STATUS: &str = include_str!("sql/status.sql");
 
+/// How long the server may take to end the session.
+const ENDING: Duration = Duration::from_secs(1);
+
 /// Server error: missing privilege on a table.
 const TABLE_ACCESS_DENIED: u16 = 1142;
 /// Server error: no such table.
@@ -74,6 +77,14 @@ impl Source for MysqlSource {
             place(&mut sample.rows, &mut self.volumes);
         }
         Ok(sample)
+    }
+
+    fn disconnect(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            // A server that does not answer is left alone.
+            let _ =
+                self.runtime.block_on(async { tokio::time::timeout(ENDING, connection.disconnect()).await });
+        }
     }
 }
 

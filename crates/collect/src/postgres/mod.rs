@@ -14,6 +14,7 @@ use iostall_connect::{Address, Secret, SourceError};
 use iostall_host::{System, Volumes};
 use iostall_model::{Epoch, Row, Sample, Warning, WarningCode};
 use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 use self::databases::Databases;
@@ -23,6 +24,8 @@ use crate::source::{Filter, Source};
 
 /// The oldest supported version.
 const OLDEST: u32 = 12;
+/// How long the server may take to end the session.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// A PostgreSQL server.
 pub(crate) struct PostgresSource {
@@ -37,6 +40,8 @@ pub(crate) struct PostgresSource {
 struct Server {
     login: Login,
     client: Option<Client>,
+    /// Drives the connection of the client.
+    connection: Option<JoinHandle<()>>,
     databases: Databases,
     wanted: Filter,
 }
@@ -45,8 +50,13 @@ impl PostgresSource {
     pub(crate) fn new(address: Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
         let runtime = iostall_connect::runtime(&address)?;
         let login = Login::new(&address, password, limit)?;
-        let server =
-            Server { login, client: None, databases: Databases::default(), wanted: Filter::default() };
+        let server = Server {
+            login,
+            client: None,
+            connection: None,
+            databases: Databases::default(),
+            wanted: Filter::default(),
+        };
         Ok(Self { address, limit, runtime, server, volumes: Volumes::of_system(System::here()) })
     }
 }
@@ -65,6 +75,14 @@ impl Source for PostgresSource {
         self.server.databases.narrow(&filter.databases);
         self.server.wanted = filter.clone();
     }
+
+    fn disconnect(&mut self) {
+        self.server.client = None;
+        if let Some(connection) = self.server.connection.take() {
+            // It ends while somebody waits for it, and not before.
+            let _ = self.runtime.block_on(async { tokio::time::timeout(ENDING, connection).await });
+        }
+    }
 }
 
 impl Server {
@@ -77,9 +95,13 @@ impl Server {
     }
 
     async fn read_all(&mut self) -> Result<(Sample, i32), SourceError> {
-        let client = match self.client.take().filter(|client| !client.is_closed()) {
-            Some(client) => client,
-            None => self.login.connect(None).await?.0,
+        let kept = self.client.take().filter(|client| !client.is_closed());
+        let client = if let Some(client) = kept {
+            client
+        } else {
+            let (client, connection) = self.login.connect(None).await?;
+            self.connection = Some(connection);
+            client
         };
         let answer = self.ask(&client).await?;
         self.client = Some(client);

@@ -93,6 +93,10 @@ impl Source for SqlServerSource {
     fn narrow(&mut self, filter: &Filter) {
         self.wants_backups = filter.has_kind(Kind::SqlServerBackup);
     }
+
+    fn disconnect(&mut self) {
+        self.connection = None;
+    }
 }
 
 /// The counters, and what else is needed of the server.

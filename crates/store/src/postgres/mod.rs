@@ -11,6 +11,7 @@ mod fleet;
 mod members;
 mod partitions;
 mod placements;
+mod pulled;
 mod reader;
 mod retention;
 mod rollups;
@@ -48,6 +49,7 @@ use crate::repository_error::RepositoryError;
 
 pub use fleet::{FleetServer, FleetSizes, FleetUse, SharedDevice, StallDay};
 pub use placements::CloneNoticed;
+pub use pulled::{Holder, Holding, PulledAppend};
 pub use schema::{Initialised, InitialisedRepository};
 
 use chain::Chain;
@@ -252,6 +254,48 @@ impl PostgresHistory {
         kinds: &[&str],
     ) -> Result<Vec<FleetSizes>, StoreError> {
         Ok(self.database.sizes_of(window, kinds)?)
+    }
+}
+
+/// Sources that are sampled from the centre: their servers have no store of their own. Everything fails if the repository cannot be used.
+impl PostgresHistory {
+    /// The source `name` of the server called `server`; both are added if they are not there.
+    pub fn pulled_source(&mut self, server: &str, name: &str) -> Result<Source, StoreError> {
+        let transaction = self.database.session.begin()?;
+        let source = self.database.put_pulled(server, name)?;
+        transaction.commit()?;
+        Ok(source)
+    }
+
+    /// Who holds `source`, and how far it is. A free one is taken if it `takes`: then it is held until this connection ends.
+    pub fn hold(&mut self, source: SourceId, takes: bool) -> Result<Holding, StoreError> {
+        self.database.hold(source, takes)
+    }
+
+    /// Gives `source` back, so that another one may hold it.
+    pub fn release(&mut self, source: SourceId) -> Result<(), StoreError> {
+        Ok(self.database.release(source)?)
+    }
+
+    /// Stores `batch`, which follows the one numbered `after`, completely or not at all. Nothing of a source that another one holds.
+    pub fn append_pulled(&mut self, batch: &Batch, after: u64) -> Result<PulledAppend, StoreError> {
+        let number = batch.number().map_err(|source| StoreError::Batch { source })?;
+        self.in_one_transaction(
+            |database| database.lock_or_add(&batch.source),
+            |database, locked, chain| {
+                if !database.is_ours_to_write(batch.source.id)? {
+                    return Ok(PulledAppend::NotHeld);
+                }
+                if locked.appended == number {
+                    return Ok(PulledAppend::AlreadyThere);
+                }
+                if locked.appended.cast_unsigned() != after {
+                    return Ok(PulledAppend::NotNext);
+                }
+                database.write(chain, batch, None)?;
+                Ok(PulledAppend::Added)
+            },
+        )
     }
 }
 

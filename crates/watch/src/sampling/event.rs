@@ -66,6 +66,12 @@ pub trait Sampling {
     fn next(&mut self, limit: Duration) -> Next;
 }
 
+impl<T: Sampling + ?Sized> Sampling for Box<T> {
+    fn next(&mut self, limit: Duration) -> Next {
+        (**self).next(limit)
+    }
+}
+
 impl Sampling for Receiver<Event> {
     fn next(&mut self, limit: Duration) -> Next {
         match receive(self, limit) {

@@ -1,13 +1,17 @@
 //! The sampling loop: when each source is read, and the results.
 
 mod event;
+mod pool;
 mod sampler;
 mod schedule;
+mod source_set;
 mod source_threads;
 mod ticker;
 
 pub use event::{Event, Missed, Next, Retry, SamplerOptions, Sampling};
+pub(crate) use pool::{PoolLimits, SourcePool};
 pub use sampler::{Sampler, Stopper};
+pub(crate) use source_set::{SetSource, SourceSet};
 pub(crate) use source_threads::SourceThreads;
 #[cfg(test)]
 pub(crate) use ticker::Ticker;

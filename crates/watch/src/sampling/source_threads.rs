@@ -5,12 +5,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use iostall_collect::Source;
 use iostall_measure::clock::{receive, utc_now};
 use jiff::Timestamp;
 
-use super::event::{Event, Next, SamplerOptions, Sampling};
+use super::event::{Event, Next, Sampling};
 use super::sampler::{EVENTS_WAITING_MAX, Stop, Stopper, thread_of};
+use super::source_set::{SetSource, SourceSet};
 
 /// One thread per source.
 pub(crate) struct SourceThreads {
@@ -34,34 +34,33 @@ impl SourceThreads {
         Self { sender, events, stopper: Stopper::default(), until, threads: Vec::new() }
     }
 
-    /// A handle to end all threads, from any thread.
-    pub(crate) fn stopper(&self) -> Stopper {
+    fn is_over(&self) -> bool {
+        let is_past = || self.until.is_some_and(|until| utc_now() > until);
+        let all_ended = self.threads.iter().all(|thread| thread.handle.is_finished());
+        all_ended && (!self.threads.is_empty() || self.stopper.is_set() || is_past())
+    }
+}
+
+impl SourceSet for SourceThreads {
+    fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// Samples `source` as number `index`, replacing the previous one.
-    pub(crate) fn put(&mut self, index: usize, source: Box<dyn Source>, options: SamplerOptions) {
+    fn put(&mut self, index: usize, source: SetSource) {
         self.remove(index);
         let stop = Arc::new(Stop::default());
         self.stopper.watch(&stop);
-        let handle = thread_of(index, source, options, &self.sender, &stop);
+        let handle = thread_of(index, source.source, source.options, &self.sender, &stop);
         self.threads.push(SourceThread { index, stop, handle });
     }
 
-    /// Stops sampling source number `index`. A reading in progress is not awaited, and still sends its event.
-    pub(crate) fn remove(&mut self, index: usize) {
+    fn remove(&mut self, index: usize) {
         self.threads.retain(|thread| {
             if thread.index == index {
                 thread.stop.set();
             }
             thread.index != index
         });
-    }
-
-    fn is_over(&self) -> bool {
-        let is_past = || self.until.is_some_and(|until| utc_now() > until);
-        let all_ended = self.threads.iter().all(|thread| thread.handle.is_finished());
-        all_ended && (!self.threads.is_empty() || self.stopper.is_set() || is_past())
     }
 }
 

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use iostall_collect::{Source, SourceError};
+use iostall_engine::random_bytes;
 use iostall_model::alert::Now;
 use iostall_model::{Gap, Sample, Step, with_unread_of};
 use jiff::Timestamp;
@@ -39,6 +40,7 @@ pub(crate) struct Due {
 }
 
 struct Last {
+    /// Without the phase.
     due_ns: u64,
     began_ns: u64,
     /// Whether reading took an interval or longer.
@@ -50,6 +52,8 @@ pub(crate) struct Ticker {
     index: usize,
     source: Box<dyn Source>,
     options: SamplerOptions,
+    /// How long after whole intervals it is read, and pauses differ at random; `None`: at whole intervals, and they do not.
+    phase_ns: Option<u64>,
     last: Option<Last>,
     /// Consecutive failures, except those after which the next tick tries again.
     failures: u32,
@@ -61,10 +65,56 @@ pub(crate) struct Ticker {
 }
 
 impl Ticker {
+    /// The first tick may be so far away, nanoseconds.
+    pub(super) const FIRST_WAIT_NS: u64 = FIRST_WAIT_NS_MAX;
+
     /// For `source` with this index.
     pub(crate) fn new(index: usize, mut source: Box<dyn Source>, options: SamplerOptions) -> Self {
         source.narrow(&options.filter);
-        Self { index, source, options, last: None, failures: 0, rest: None, before: None, gaps: Vec::new() }
+        Self {
+            index,
+            source,
+            options,
+            phase_ns: None,
+            last: None,
+            failures: 0,
+            rest: None,
+            before: None,
+            gaps: Vec::new(),
+        }
+    }
+
+    /// Reads when `phase` parts of 2³² of each interval are over, and leaves a failing source alone for a time that is not the same
+    /// for all.
+    pub(crate) fn spread(self, phase: u32) -> Self {
+        let phase_ns = (u128::from(self.interval_ns()) * u128::from(phase)) >> u32::BITS;
+        Self { phase_ns: Some(u64::try_from(phase_ns).unwrap_or(0)), ..self }
+    }
+
+    /// Ends the connection of the source until it is read again.
+    pub(crate) fn disconnect(&mut self) {
+        self.source.disconnect();
+    }
+
+    /// Whether the source is left alone at the next tick.
+    pub(crate) fn is_resting(&self) -> bool {
+        self.rest.as_ref().is_some_and(|(ticks, _)| *ticks > 0)
+    }
+
+    /// A tick at once.
+    pub(crate) fn due_now(now: Now) -> Due {
+        Due { at_ns: utc_ns(now.utc), awake_ns: 0 }
+    }
+
+    /// The newest tick up to `now`, where `due` has passed longer than an interval ago.
+    pub(crate) fn catch_up(&self, due: Due, now: Now) -> Due {
+        let late = utc_ns(now.utc).saturating_sub(due.at_ns) / self.interval_ns();
+        let awake_ns = self.last.as_ref().map_or(0, |last| now.clock_ns.saturating_sub(last.began_ns));
+        if late == 0 { due } else { Due { at_ns: due.at_ns + late * self.interval_ns(), awake_ns } }
+    }
+
+    fn phase_ns(&self) -> u64 {
+        self.phase_ns.unwrap_or(0)
     }
 
     pub(crate) fn interval_ns(&self) -> u64 {
@@ -74,9 +124,12 @@ impl Ticker {
     /// The next tick; `None` after the last one.
     pub(crate) fn next(&self, now: Now) -> Option<Due> {
         let (last, now_ns) = (self.last.as_ref(), utc_ns(now.utc));
-        let tick_ns = next_tick_ns(now_ns, self.interval_ns(), last.map(|last| last.due_ns));
+        let phase_ns = self.phase_ns();
+        let base_ns = now_ns.saturating_sub(phase_ns);
+        let tick_ns =
+            next_tick_ns(base_ns, self.interval_ns(), last.map(|last| last.due_ns)).saturating_add(phase_ns);
         let is_at_once = last.is_none() && tick_ns - now_ns > FIRST_WAIT_NS_MAX;
-        let at_ns = if is_at_once { now_ns } else { tick_ns };
+        let at_ns = if is_at_once { now_ns + phase_ns % FIRST_WAIT_NS_MAX } else { tick_ns };
         let awake_ns = last.map_or(0, |last| now.clock_ns.saturating_sub(last.began_ns));
         let is_over = self.options.until.is_some_and(|until| timestamp(at_ns) > until);
         (!is_over).then_some(Due { at_ns, awake_ns })
@@ -88,7 +141,8 @@ impl Ticker {
         let began_ns = clock.now().clock_ns;
         let event = self.read(timestamp(due.at_ns), clock);
         let was_slow = clock.now().clock_ns.saturating_sub(began_ns) >= self.interval_ns();
-        let due_ns = due.at_ns - due.at_ns % self.interval_ns();
+        let base_ns = due.at_ns.saturating_sub(self.phase_ns());
+        let due_ns = base_ns - base_ns % self.interval_ns();
         self.last = Some(Last { due_ns, began_ns, was_slow });
         event
     }
@@ -97,14 +151,16 @@ impl Ticker {
     pub(crate) fn missed_before(&mut self, due: Due) -> Option<Event> {
         let interval_ns = self.interval_ns();
         let last = self.last.as_ref()?;
-        let missed = ticks_missed(last.due_ns, due.at_ns, interval_ns);
+        let phase_ns = self.phase_ns();
+        let missed = ticks_missed(last.due_ns, due.at_ns.saturating_sub(phase_ns), interval_ns);
         let (reason, hint) = match () {
             () if missed == 0 => return None,
             () if last.was_slow => READ_TOO_LONG,
             () if due.awake_ns >= interval_ns => HELD_UP,
             () => SLEPT,
         };
-        let gap = Gap { at: timestamp(last.due_ns + interval_ns), missed, reason: reason.into() };
+        let at = timestamp(last.due_ns + interval_ns + phase_ns);
+        let gap = Gap { at, missed, reason: reason.into() };
         Some(self.report(Missed { source: self.index, gap, hint: hint.into(), retry: None }))
     }
 
@@ -159,10 +215,12 @@ impl Ticker {
         let longest = error.longest_pause().map(|pause| u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX));
         let ticks = longest.map_or(1, |longest_ns| {
             self.failures = self.failures.saturating_add(1);
-            ticks_until_retry(self.failures, interval_ns, longest_ns)
+            self.jittered(ticks_until_retry(self.failures, interval_ns, longest_ns))
         });
-        let next_ns =
-            next_tick_ns(utc_ns(now.utc), interval_ns, None).saturating_add((ticks - 1) * interval_ns);
+        let phase_ns = self.phase_ns();
+        let next_ns = next_tick_ns(utc_ns(now.utc).saturating_sub(phase_ns), interval_ns, None)
+            .saturating_add(phase_ns)
+            .saturating_add((ticks - 1) * interval_ns);
         let missed = Missed {
             source: self.index,
             gap: Gap { at, missed: 1, reason: error.to_string() },
@@ -171,6 +229,12 @@ impl Ticker {
         };
         self.rest = Some((ticks - 1, missed.clone()));
         missed
+    }
+
+    /// Up to a quarter more ticks, at random, where sources are spread.
+    fn jittered(&self, ticks: u64) -> u64 {
+        let part = self.phase_ns.and_then(|_| random_bytes::<1>().ok()).map_or(0, |[part]| part);
+        ticks.saturating_add((ticks / 4).saturating_mul(u64::from(part)) / 255)
     }
 }
 
@@ -192,6 +256,40 @@ mod tests {
             let (source_name, user) = ("x".to_owned(), "mon".to_owned());
             Err(SourceError::Login { source_name, user, reason: "wrong password".into() })
         }
+    }
+
+    /// Hundreds of sources would be read in the same second, and again after the same pauses.
+    #[test]
+    fn spread_sources_are_read_at_their_part_of_each_interval_and_pauses_differ() {
+        let interval = Duration::from_secs(40);
+        let options = || SamplerOptions { interval, until: None, filter: Filter::default() };
+        let start: Timestamp = "2026-11-22T10:00:00Z".parse().unwrap();
+        let clock = At(Now { utc: start, clock_ns: 0 });
+        let due =
+            |phase| Ticker::new(0, Box::new(Refusing), options()).spread(phase).next(clock.now()).unwrap();
+        let seconds = |due: Due| timestamp(due.at_ns).duration_since(start).as_secs();
+        assert_eq!(
+            [0, 1 << 30, 3 << 30].map(|phase| seconds(due(phase))),
+            [0, 10, 30].map(|s| if s == 0 { 40 } else { s })
+        );
+        let mut ticker = Ticker::new(0, Box::new(Refusing), options()).spread(1 << 30);
+        let mut clock = clock;
+        let mut tries = Vec::new();
+        for _ in 0..40 {
+            let due = ticker.next(clock.now()).unwrap();
+            assert_eq!(seconds(due) % 40, 10);
+            clock = At(Now { utc: timestamp(due.at_ns), clock_ns: clock.0.clock_ns + 40 * SECOND_NS });
+            assert!(ticker.missed_before(due).is_none());
+            let is_resting = ticker.is_resting();
+            let Event::Missed(Missed { retry: Some(retry), .. }) = ticker.tick(due, &clock) else { panic!() };
+            assert_eq!(retry.at.duration_since(start).as_secs() % 40, 10);
+            if !is_resting {
+                tries.push(retry.ticks);
+            }
+        }
+        // 300 seconds are seven ticks of 40, and a quarter of those is one more at most.
+        assert!(tries.starts_with(&[1, 2, 4]) || tries.starts_with(&[1, 2, 5]), "{tries:?}");
+        assert!(tries.iter().skip(3).all(|ticks| (7..=8).contains(ticks)), "{tries:?}");
     }
 
     /// A drive that is asked every hour: `collect run --duration 3s` of a wrong place ended without a word.

@@ -2,6 +2,7 @@
 
 mod jobs;
 mod place;
+mod purpose;
 mod sources;
 
 #[cfg(test)]
@@ -24,6 +25,7 @@ use crate::push::{PushTarget, WrittenPush};
 use crate::setup_error::SetupError;
 
 use place::length;
+pub(crate) use purpose::Purpose;
 pub use sources::WatchedSource;
 
 /// Enough for thousands of sources.
@@ -110,11 +112,24 @@ fn pushes(written: Vec<WrittenPush>, directory: &Path) -> Result<Vec<PushTarget>
 impl CollectorSetup {
     /// Reads the file at `path`, and the alert file it names, if any.
     pub fn read(path: &Path) -> Result<Self, SetupError> {
-        Self::parse(&FILE.text(path)?, path)
+        Self::read_for(path, Purpose::Collect)
+    }
+
+    /// The same of a file whose sources are pulled into a repository.
+    pub fn read_pulled(path: &Path) -> Result<Self, SetupError> {
+        Self::read_for(path, Purpose::Pull)
+    }
+
+    pub(crate) fn read_for(path: &Path, purpose: Purpose) -> Result<Self, SetupError> {
+        Self::parse_for(&FILE.text(path)?, path, purpose)
     }
 
     /// Parses the text. The path of an alert file is relative to `path`.
     pub fn parse(text: &str, path: &Path) -> Result<Self, SetupError> {
+        Self::parse_for(text, path, Purpose::Collect)
+    }
+
+    fn parse_for(text: &str, path: &Path, purpose: Purpose) -> Result<Self, SetupError> {
         let written: Written = toml::from_str(text).map_err(|error| SetupError::Form {
             path: path.to_owned(),
             reason: error.to_string().trim_end().to_owned(),
@@ -143,9 +158,9 @@ impl CollectorSetup {
             return Err(wrong(("[[source]]".into(), reason.into())));
         }
         let channels = alerts.notified();
-        let sources = sources::checked(written.source, &defaults).map_err(wrong)?;
+        let sources = sources::checked(written.source, &defaults, purpose).map_err(wrong)?;
         let jobs = jobs::checked(written.job, &channels).map_err(wrong)?;
-        let keep_raw = length("keep-raw", written.keep_raw, KEEP_RAW).map_err(wrong)?;
+        let keep_raw = length("keep-raw", written.keep_raw, purpose.keep_raw(KEEP_RAW)).map_err(wrong)?;
         let pushes = pushes(written.push, path.parent().unwrap_or(Path::new(""))).map_err(wrong)?;
         let path = Some(path.to_owned());
         Ok(Self { sources, jobs, alerts, path, alerts_path, metrics: written.metrics, pushes, keep_raw })
@@ -162,6 +177,7 @@ impl CollectorSetup {
             timeout,
             filter: filter.clone(),
             address: source.address,
+            server: None,
         };
         let alerts = alerts_path.map(AlertFile::read).transpose()?.unwrap_or_default();
         let push = push.map(|push| PushTarget::checked(push, Path::new("")));

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use iostall_collect::address::PasswordFrom;
 use iostall_collect::{Address, Engine, Filter, Secret};
+use iostall_host::machine_name;
 use iostall_measure::Nanos;
 use iostall_model::alert::RuleSource;
 use serde::Deserialize;
 
 use super::place::{Wrong, length};
+use super::purpose::Purpose;
 
 /// Drives count their percentages once an hour at most.
 const DRIVE_INTERVAL: Duration = Duration::from_secs(3600);
@@ -29,9 +31,23 @@ pub struct WatchedSource {
     /// Longest time for a reading.
     pub timeout: Duration,
     pub filter: Filter,
+    /// The server that it counts for in a repository, where that is not its host.
+    pub server: Option<String>,
 }
 
 impl WatchedSource {
+    /// The server that it counts for in a repository.
+    pub fn server(&self) -> String {
+        let host = || if self.address.is_socket() { machine_name() } else { self.address.host.clone() };
+        self.server.clone().unwrap_or_else(host)
+    }
+
+    /// What answers for it: several sources may have the same.
+    pub(crate) fn endpoint(&self) -> String {
+        let Address { engine, host, port, instance, .. } = &self.address;
+        format!("{}://{host}:{port}/{}", engine.scheme(), instance.as_deref().unwrap_or_default())
+    }
+
     /// The properties that rules can match.
     pub(crate) fn for_rules(&self) -> RuleSource {
         let interval_ns = u64::try_from(self.interval.as_nanos()).unwrap_or(u64::MAX);
@@ -54,6 +70,7 @@ pub(super) struct Written {
     files: Vec<String>,
     #[serde(default)]
     without_catalogs: bool,
+    server: Option<String>,
 }
 
 /// Values for sources without their own.
@@ -67,19 +84,40 @@ pub(super) fn usual_interval(engine: Engine, interval: Duration) -> Duration {
     if engine == Engine::Smart { interval.max(DRIVE_INTERVAL) } else { interval }
 }
 
-pub(super) fn checked(written: Vec<Written>, defaults: &Defaults) -> Result<Vec<WatchedSource>, Wrong> {
+pub(super) fn checked(
+    written: Vec<Written>,
+    defaults: &Defaults,
+    purpose: Purpose,
+) -> Result<Vec<WatchedSource>, Wrong> {
     let (mut sources, mut names) = (Vec::new(), BTreeSet::new());
     for (place, one) in written.into_iter().enumerate() {
         // An invalid address may contain a password, so the label does not show it.
         let label =
             one.name.clone().map_or(format!("source {}", place + 1), |name| format!("source {name:?}"));
-        let source = source(one, defaults).map_err(|reason| (label.clone(), reason))?;
+        let source = source(one, defaults).and_then(|source| fit_for(purpose, source));
+        let source = source.map_err(|reason| (label.clone(), reason))?;
         if !names.insert(source.name.clone()) {
             return Err((label, format!("{:?} is there twice: its samples would mix", source.name)));
         }
         sources.push(source);
     }
     Ok(sources)
+}
+
+/// Whether a source can be sampled for that.
+fn fit_for(purpose: Purpose, source: WatchedSource) -> Result<WatchedSource, String> {
+    let is_of_host = matches!(source.address.engine, Engine::Linux | Engine::Smart);
+    match purpose {
+        Purpose::Collect if source.server.is_some() => {
+            Err("server is for `iostall fleet pull`: a collector samples for its own host".into())
+        }
+        Purpose::Pull if is_of_host => {
+            Err("it can only be read on its own host: let `iostall collect run` and \
+             `iostall fleet send` run there"
+                .into())
+        }
+        _ => Ok(source),
+    }
 }
 
 fn source(written: Written, defaults: &Defaults) -> Result<WatchedSource, String> {
@@ -93,6 +131,9 @@ fn source(written: Written, defaults: &Defaults) -> Result<WatchedSource, String
     let name = written.name.unwrap_or_else(|| address.to_string());
     if name.trim().is_empty() || name.contains(['\n', '\r']) {
         return Err("the name must be a line with something in it".into());
+    }
+    if written.server.as_ref().is_some_and(|name| name.trim().is_empty() || name.contains(['\n', '\r'])) {
+        return Err("the server must be a line with something in it".into());
     }
     if written.tags.iter().any(|tag| tag.trim().is_empty()) {
         return Err("a tag must have a letter in it".into());
@@ -116,5 +157,6 @@ fn source(written: Written, defaults: &Defaults) -> Result<WatchedSource, String
             is_without_catalogs: written.without_catalogs,
             kinds: Vec::new(),
         },
+        server: written.server,
     })
 }

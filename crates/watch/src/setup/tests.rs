@@ -44,6 +44,7 @@ fn what_cannot_be_is_refused_with_its_place_and_what_to_write() {
         (with(SOURCE, "sales\"", "sales?password=prompt\""), "nobody can be asked"),
         (format!("{SOURCE}interval = \"10ms\"\n"), "the shortest interval is 1s"),
         (format!("{SOURCE}colour = 1\n"), "unknown field `colour`"),
+        (format!("{SOURCE}server = \"db1\"\n"), "server is for `iostall fleet pull`"),
         (format!("{JOB}{JOB}"), "is there twice"),
         (format!("{JOB}notify = [\"pager\"]\n"), "there is no channel \"pager\""),
         (format!("{JOB}deadline = \"0s\"\n"), "the shortest deadline is 1s"),
@@ -73,4 +74,17 @@ fn a_rule_that_is_about_no_source_is_named() {
     };
     let setup = read(&format!("{CHANNEL}{SOURCE}{}{}", rule("right", "db1"), rule("wrong", "db2"))).unwrap();
     assert_eq!(setup.rules_about_nothing(), ["wrong"]);
+}
+
+#[test]
+fn what_is_pulled_counts_for_its_host_or_a_server_by_name_and_is_kept_shortly() {
+    let read = |text: &str| CollectorSetup::parse_for(text, Path::new("fleet.toml"), Purpose::Pull);
+    let setup = read(&format!("{SOURCE}{}server = \"sales\"\n", SOURCE.replace("db1", "db2"))).unwrap();
+    let servers: Vec<String> = setup.sources.iter().map(WatchedSource::server).collect();
+    assert_eq!((servers, setup.keep_raw), (vec!["db1".into(), "sales".into()], Duration::from_secs(3_600)));
+    let kept = Purpose::Pull.retention(setup.keep_raw);
+    assert_eq!((kept.raw.as_secs(), kept.days), (3_600, Some(kept.hours)));
+    let said = read("[[source]]\nurl = \"linux:\"\n").unwrap_err().to_string();
+    assert!(said.contains("on its own host"), "{said}");
+    assert!(read(&format!("{SOURCE}server = \" \"\n")).unwrap_err().to_string().contains("the server must"));
 }

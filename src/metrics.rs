@@ -8,7 +8,7 @@ use crate::failure::hinted;
 use crate::printer::Printer;
 
 /// Serves `metrics` on `address` until the returned value is dropped.
-pub(super) fn serve(
+pub(crate) fn serve(
     address: &str,
     metrics: Metrics<MachineClock>,
     printer: &Printer,

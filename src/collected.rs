@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 use crate::printer::Printer;
 
 /// Prints an event of a collector that writes to `store`.
-pub(super) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
+pub(crate) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
     match event {
         CollectEvent::AnswersAgain { source, at } => {
             printer.note(&format!("{source}: answers again at {at:.0}"));
@@ -48,7 +48,7 @@ pub(super) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
 }
 
 /// Prints an event of the writer of `store`.
-pub(super) fn show_writer(event: WriterEvent<'_>, store: &Path, printer: &Printer) {
+pub(crate) fn show_writer(event: WriterEvent<'_>, store: &Path, printer: &Printer) {
     match event {
         WriterEvent::Warning(Warning { message, hint, .. }) => match hint {
             Some(hint) => printer.advise(&format!("warning: {message}"), hint),

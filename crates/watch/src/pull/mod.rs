@@ -1,0 +1,140 @@
+//! Samples sources that have no iostall on their host, and sends the samples to the repository of a fleet.
+//!
+//! What is sampled goes into a store of its own, the spool, and from there into the repository: while that cannot be reached, nothing is
+//! lost.
+
+mod claim;
+mod event;
+mod forwarder;
+mod outcome;
+mod sender;
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::Path;
+
+use iostall_engine::files::raise_open_file_limit;
+use iostall_store::SqliteHistory;
+use jiff::Timestamp;
+
+use crate::clock::{MachineClock, WatchClock as _};
+use crate::error::WatchError;
+use crate::metrics::Metrics;
+use crate::named::{AskPassword, NamedSource};
+use crate::sampling::{PoolLimits, SourcePool, Stopper};
+use crate::service::CollectorService;
+use crate::setup::{CollectorSetup, Purpose, WatchedSource};
+
+use forwarder::{ForwardEvent, Forwarder, PulledSource};
+use outcome::Outcomes;
+use sender::{Sender, SenderEvent};
+
+pub use event::{PullEvent, PullObserver, PullProgress, PulledOutcome, PulledState};
+
+/// What is to be pulled, and how.
+pub struct PullRequest<'a> {
+    /// The repository: `postgres://USER@HOST/DATABASE`.
+    pub url: &'a str,
+    /// From [`CollectorSetup::read_pulled`].
+    pub setup: CollectorSetup,
+    /// Where samples are until the repository has them; created if it is not there.
+    pub spool: &'a Path,
+    /// How many sources are read at the same time.
+    pub threads: usize,
+    /// How many connections stay open between readings.
+    pub connections: usize,
+    /// Whether each source is read once, at once.
+    pub once: bool,
+    /// The last tick; `None` samples until stopped.
+    pub until: Option<Timestamp>,
+    /// The version of iostall, for the repository.
+    pub version: &'a str,
+    /// For jobs.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// Sources that are ready to be pulled.
+pub struct PullService {
+    service: CollectorService<SqliteHistory>,
+    sender: Sender,
+    outcomes: Outcomes,
+    /// What the sender sends.
+    sources: Vec<PulledSource>,
+    /// From the time before sampling.
+    events: Vec<ForwardEvent>,
+    cut: Option<WatchError>,
+}
+
+impl PullService {
+    /// Opens the spool and the repository, and finds out which sources nobody else samples.
+    ///
+    /// # Errors
+    /// If one of the two cannot be used. A repository that cannot be reached now is waited for.
+    pub fn open(request: PullRequest<'_>, ask: AskPassword<'_>) -> Result<Self, WatchError> {
+        let PullRequest { url, setup, spool, threads, connections, once, until, version, environment } =
+            request;
+        // A source needs a few, and there may be hundreds.
+        raise_open_file_limit();
+        let open = || SqliteHistory::open(spool);
+        let place = NamedSource::at(url.parse()?, ask)?;
+        let mut forwarder = Forwarder::new(open()?, place, version)?;
+        let sources: Vec<PulledSource> = setup.sources.iter().map(pulled).collect();
+        forwarder.replace(sources.clone());
+        let cut = match forwarder.round(MachineClock::default().now().clock_ns, &|| false) {
+            Err(error) if error.may_pass() => Some(error),
+            done => done.map(|()| None)?,
+        };
+        let (paused, events): (HashSet<String>, _) =
+            (forwarder.elsewhere().cloned().collect(), forwarder.events());
+        let pool = Box::new(SourcePool::new(PoolLimits { threads, connections }, until, once));
+        let outcomes = Outcomes::of(&sources);
+        let service =
+            CollectorService::sampled_by((pool, Purpose::Pull), paused, &open, setup, until, environment)?;
+        let sender = Sender::start(forwarder, cut.is_some())?;
+        Ok(Self { service, sender, outcomes, sources, events, cut })
+    }
+
+    /// A handle to end it from any thread, such as a signal handler's.
+    pub fn stopper(&self) -> Stopper {
+        self.service.stopper()
+    }
+
+    /// Current values, if a metrics address is set.
+    pub fn metrics(&self) -> Option<&Metrics<MachineClock>> {
+        self.service.metrics()
+    }
+
+    /// Pulls until stopped, and sends what is left. What became of each source.
+    ///
+    /// # Errors
+    /// If the spool cannot be used.
+    pub fn run(mut self, observer: PullObserver<'_>) -> Result<Vec<PulledOutcome>, WatchError> {
+        if let Some(error) = self.cut.take() {
+            let cut = SenderEvent::Cut { reason: error.to_string(), hint: error.hint() };
+            self.outcomes.hear(vec![cut], observer);
+        }
+        let begun = vec![SenderEvent::Forward(std::mem::take(&mut self.events))];
+        self.outcomes.hear(begun, observer);
+        let Self { mut service, sender, mut outcomes, mut sources, .. } = self;
+        service.begin(&mut |event| outcomes.collected(event, observer))?;
+        while service.turn(&mut |event| outcomes.collected(event, observer))? {
+            let change = outcomes.hear(sender.events(), observer);
+            change.elsewhere.iter().for_each(|name| service.pause(name));
+            change.ours.iter().try_for_each(|name| service.resume(name))?;
+            let mut now: Vec<PulledSource> = service.sources().map(pulled).collect();
+            now.sort_by(|one, other| one.name.cmp(&other.name));
+            if now != sources {
+                outcomes.replace(&now);
+                sender.replace(now.clone());
+                sources = now;
+            }
+        }
+        service.end(&mut |event| outcomes.collected(event, observer))?;
+        outcomes.hear(sender.close(), observer);
+        Ok(outcomes.finish())
+    }
+}
+
+fn pulled(source: &WatchedSource) -> PulledSource {
+    PulledSource { name: source.name.clone(), server: source.server() }
+}
