@@ -18,10 +18,10 @@ pub fn sentences(history: &SourceHistory) -> Vec<String> {
     let hours = history
         .hours_until
         .map(|until| format!("hour by hour up to {}: maxima are those of whole hours", timestamp(until)));
-    let (noted, left_out) = notes_with_room(&history.notes, NOTES_SHOWN);
+    let (with_room, left_out) = notes_with_room(&history.notes, NOTES_SHOWN);
     let left_out =
         (left_out > 0).then(|| format!("{left_out} more notes: the page of --html has more of them"));
-    let notes = noted.into_iter().map(note_sentence).chain(left_out);
+    let notes = with_room.into_iter().map(note_sentence).chain(left_out);
     let gaps = history.gap_runs().into_iter().map(|run| of_gaps(&run));
     let unread = history.unread.iter().map(|unread| of_unread(unread, history.why_unread(unread)));
     // The reason why a database was not read is shown together with the times.
