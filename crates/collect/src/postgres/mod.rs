@@ -6,13 +6,14 @@
 
 mod databases;
 mod queries;
+mod settings;
 
 use std::time::Duration;
 
 use iostall_connect::postgres::Login;
 use iostall_connect::{Address, Secret, SourceError};
 use iostall_host::{System, Volumes};
-use iostall_model::{Epoch, Row, Sample, Warning, WarningCode};
+use iostall_model::{Epoch, Row, Sample, Setting, Warning, WarningCode};
 use tokio::runtime::Runtime;
 use tokio_postgres::Client;
 
@@ -61,6 +62,10 @@ impl Source for PostgresSource {
         Ok(sample)
     }
 
+    fn settings(&mut self) -> Result<Vec<Setting>, SourceError> {
+        iostall_connect::bounded(&self.runtime, &self.address, self.limit, self.server.settings())
+    }
+
     fn narrow(&mut self, filter: &Filter) {
         self.server.databases.narrow(&filter.databases);
         self.server.wanted = filter.clone();
@@ -76,11 +81,26 @@ impl Server {
         answer
     }
 
+    async fn settings(&mut self) -> Result<Vec<Setting>, SourceError> {
+        self.login.allowance.renew();
+        let client = self.client().await?;
+        let version = version(&self.login, &client).await?;
+        let settings = settings::read(&self.login, &client, version).await;
+        self.login.allowance.check(&self.login.name)?;
+        self.client = Some(client);
+        settings
+    }
+
+    /// The connection that was kept, or a new one.
+    async fn client(&mut self) -> Result<Client, SourceError> {
+        match self.client.take().filter(|client| !client.is_closed()) {
+            Some(client) => Ok(client),
+            None => Ok(self.login.connect(None).await?.0),
+        }
+    }
+
     async fn read_all(&mut self) -> Result<(Sample, i32), SourceError> {
-        let client = match self.client.take().filter(|client| !client.is_closed()) {
-            Some(client) => client,
-            None => self.login.connect(None).await?.0,
-        };
+        let client = self.client().await?;
         let answer = self.ask(&client).await?;
         self.client = Some(client);
         Ok(answer)
