@@ -3,8 +3,8 @@
 use iostall_measure::clock::utc_now;
 use iostall_model::job::JobRun;
 use iostall_model::{
-    Counter, Counters, Epoch, Gap, Kind, Note, Row, RunId, Sample, SampleTime, Scope, Step, Subject, Tier,
-    Warning,
+    Counter, Counters, Epoch, Gap, Kind, Note, Row, RunId, Sample, SampleTime, Scope, Setting, Step, Subject,
+    Tier, Warning,
 };
 use iostall_store::{
     Appended, Batch, CollectorState, History, ImportMark, Retention, RollupRow, RunMark, RunNumber,
@@ -224,6 +224,10 @@ impl CollectorState for MadeUpStore {
     }
 
     fn runs_after(&self, _: &str, _: Option<RunNumber>) -> Result<Vec<Stored>, StoreError> {
+        unreachable!("{ONLY_SENT}")
+    }
+
+    fn put_settings(&mut self, _: SourceId, _: Timestamp, _: &[Setting]) -> Result<(), StoreError> {
         unreachable!("{ONLY_SENT}")
     }
 

@@ -87,23 +87,3 @@ fn a_note_that_nobody_could_find_again_is_refused() {
         assert!(ran.stderr.contains("a note is one line") && !ran.stderr.contains('\x1b'), "{}", ran.stderr);
     }
 }
-
-/// A restart with other settings, such as after an update of the kernel, is when most of them change.
-#[test]
-fn a_changed_setting_of_the_host_is_noted_and_an_unchanged_one_is_not() {
-    let here = Workspace::new();
-    let sample =
-        || here.run(&["collect", "run", "--interval", "1s", "--duration", "2s", "linux:"]).expect_status(0);
-    sample();
-    sample();
-    let report = || {
-        here.run(&["report", "server", "--json", "report.json"]).expect_status(0);
-        here.json("report.json")["sources"][0]["notes"].clone()
-    };
-    assert_eq!(report(), Value::Null, "nothing has changed");
-    let store = rusqlite::Connection::open(here.path("store.db")).unwrap();
-    assert_eq!(store.execute(include_str!("sql/older_settings.sql"), []).unwrap(), 1);
-    sample();
-    let text = report()[0]["text"].as_str().unwrap().to_owned();
-    assert!(text.starts_with("vm.swappiness: 7 → "), "{text}");
-}

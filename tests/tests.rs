@@ -70,6 +70,7 @@ mod refusals;
 mod requirements;
 mod running;
 mod runs;
+mod settings;
 mod sharing;
 mod slow_disk;
 mod sqlserver;

@@ -9,6 +9,7 @@ use iostall_watch::WrittenPush;
 use jiff::SignedDuration;
 
 use super::notes::{NoteArgs, NotesArgs};
+use super::settings::{AdviseArgs, SettingsArgs};
 
 /// Sampling.
 #[derive(Debug, Args)]
@@ -46,6 +47,10 @@ pub(crate) enum CollectCommand {
     Note(NoteArgs),
     /// List what was noted, or remove some of it
     Notes(NotesArgs),
+    /// Show how servers and hosts are set, how they were, and what changed
+    Settings(SettingsArgs),
+    /// Say what could be set better, by named rules, each with its evidence and its source
+    Advise(AdviseArgs),
     /// Print the statements that grant a login exactly the privileges it needs
     Grants(GrantsArgs),
 }

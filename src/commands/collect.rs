@@ -1,9 +1,11 @@
 //! `iostall collect`: one sample, or samples at regular ticks of the clock.
 
+mod advise;
 mod import;
 mod jobs;
 mod note;
 mod once;
+mod settings;
 
 use iostall_collect::grants;
 use iostall_measure::clock::utc_now;
@@ -28,6 +30,8 @@ pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) ->
         CollectCommand::Import(import_args) => import::run(import_args, global, printer),
         CollectCommand::Note(args) => note::run(args, global, printer),
         CollectCommand::Notes(args) => note::list(args, global, printer),
+        CollectCommand::Settings(args) => settings::run(args, global, printer),
+        CollectCommand::Advise(args) => advise::run(args, global, printer),
         CollectCommand::Grants(grants_args) => {
             printer.result(grants::text(grants_args.engine.into()))?;
             Ok(Status::Done)

@@ -11,6 +11,7 @@ mod open;
 mod postgres;
 mod remote;
 mod sample_time;
+mod settings;
 pub mod smart;
 pub mod source;
 mod sqlserver;

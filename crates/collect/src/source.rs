@@ -3,13 +3,19 @@
 use std::collections::{BTreeSet, HashSet};
 
 use iostall_connect::SourceError;
-use iostall_model::{Kind, Sample, Subject, Warning, WarningCode};
+use iostall_model::{Kind, Sample, Setting, Subject, Warning, WarningCode};
 
 /// A server or host whose counters can be read.
 pub trait Source: Send {
     /// Reads every counter once, connecting first if necessary. Takes at most as long as the limit given at
     /// opening; after an error the next call reconnects.
     fn read(&mut self) -> Result<Sample, SourceError>;
+
+    /// Reads the settings that decide how its storage behaves, over the connection that is there or a new one. Takes at most as long
+    /// as the limit given at opening. Empty for a source that has none.
+    fn settings(&mut self) -> Result<Vec<Setting>, SourceError> {
+        Ok(Vec::new())
+    }
 
     /// Sets what will be kept, so that a source need not read the rest. It may still return more.
     fn narrow(&mut self, _filter: &Filter) {}

@@ -4,6 +4,7 @@
 //! Each run kind builds one [`Report`], and every output format renders that, so that they always agree. Only
 //! the module of a kind knows the kind.
 
+pub mod advice;
 pub mod alerts;
 pub mod answer;
 pub mod backups;
@@ -39,6 +40,7 @@ pub mod point;
 pub mod report;
 pub mod runs;
 pub mod section;
+pub mod settings;
 pub mod svg;
 pub mod table;
 pub mod text;

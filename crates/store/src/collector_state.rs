@@ -1,7 +1,7 @@
 //! State of a collector besides samples: the runs of its jobs, and what must survive a restart.
 
-use iostall_model::Note;
 use iostall_model::job::JobRun;
+use iostall_model::{Note, Setting};
 use jiff::Timestamp;
 
 use crate::entry::RunNumber;
@@ -17,6 +17,15 @@ pub struct StoredNote {
     /// The name of the source that it is about; `None` for all of them.
     pub source: Option<String>,
     pub note: Note,
+}
+
+/// When the settings of a source were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SettingsRead {
+    /// The first time.
+    pub first: Timestamp,
+    /// The last time.
+    pub last: Timestamp,
 }
 
 /// Stores the state of collectors. Each call is one transaction.
@@ -41,6 +50,15 @@ pub trait CollectorState {
 
     /// Removes a note. Whether there was one of that number.
     fn remove_note(&mut self, number: u32) -> Result<bool, StoreError>;
+
+    /// Stores what was read of the settings of `source` at `at`: all of them. A value that is as it was adds nothing; one that is
+    /// another, came, or is gone ends a version or begins one. What an unread one hides stays as it was.
+    fn put_settings(
+        &mut self,
+        source: SourceId,
+        at: Timestamp,
+        settings: &[Setting],
+    ) -> Result<(), StoreError>;
 
     /// Stores a JSON document under `name`, replacing the previous one.
     fn put_state(&mut self, name: &str, document: &str) -> Result<(), StoreError>;

@@ -15,9 +15,10 @@ pub(crate) mod contract;
 
 use std::sync::Arc;
 
-use iostall_model::{Gap, Note, Sample, Step, Tier, Warning};
+use iostall_model::{Gap, Note, Sample, SettingVersion, Step, Tier, Warning};
 use jiff::Timestamp;
 
+use crate::collector_state::SettingsRead;
 use crate::error::StoreError;
 
 pub use crate::batch_error::BatchError;
@@ -120,10 +121,26 @@ pub trait History {
     /// Warnings about `source` that applied at some time in the window.
     fn warnings(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Warning>, StoreError>;
 
-    /// What was done in the window about `source`, and about all of them: what was noted, and the runs and jobs of iostall's own that
-    /// are in the same store. A repository has none: they stay where they were made.
+    /// What was done in the window about `source`, and about all of them: what was noted, changes of settings, and the runs and jobs
+    /// of iostall's own that are in the same store. A repository has none: they stay where they were made.
     fn notes(&self, _source: SourceId, _from: Timestamp, _to: Timestamp) -> Result<Vec<Note>, StoreError> {
         Ok(Vec::new())
+    }
+
+    /// The settings of `source` that held at some time between the two, both included, by subject and name, in order of time. A
+    /// repository has none.
+    fn settings(
+        &self,
+        _source: SourceId,
+        _from: Timestamp,
+        _to: Timestamp,
+    ) -> Result<Vec<SettingVersion>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// When the settings of `source` were read; `None` if they never were.
+    fn settings_read(&self, _source: SourceId) -> Result<Option<SettingsRead>, StoreError> {
+        Ok(None)
     }
 
     /// Where days, hours and raw samples meet; `None` if raw samples cover everything.

@@ -32,7 +32,7 @@ mod contract;
 #[cfg(test)]
 mod sample;
 
-pub use collector_state::{CollectorState, StoredNote};
+pub use collector_state::{CollectorState, SettingsRead, StoredNote};
 pub use document::DocumentError;
 pub use entry::{Entry, Filter, RunNumber};
 pub use error::StoreError;

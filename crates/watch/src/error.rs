@@ -81,6 +81,11 @@ pub enum WatchError {
     Thread(io::Error),
     #[error("there is no source {name:?} in the store")]
     NoSourceNamed { name: String, known: Vec<String> },
+    #[error("no settings of such a source are in the store")]
+    NoSettings {
+        /// The sources of which there are some.
+        known: Vec<String>,
+    },
     #[error("a note is one line with something in it, of at most {max} characters")]
     NoteText { max: usize },
     #[error("the note ends at {end}, before it begins at {at}")]
@@ -123,6 +128,12 @@ impl WatchError {
             }
             Self::NoSourceNamed { known, .. } => {
                 return Some(format!("`iostall store sources` lists them: {}", known.join(", ")));
+            }
+            Self::NoSettings { known } if known.is_empty() => {
+                "`iostall collect once SOURCE` reads them, and `iostall collect run` every hour"
+            }
+            Self::NoSettings { known } => {
+                return Some(format!("there are some of {}", known.join(", ")));
             }
             Self::NoteText { .. } => "put the rest where you keep such records, and note where that is",
             Self::NoteEnds { .. } => "write the earlier time with --at, and the later one with --end",

@@ -3,6 +3,7 @@
 //! Requests and dependencies (sources, a clock, a store) go in, typed events and plain values come out.
 //! Nothing here knows about command lines or terminals.
 
+mod advice;
 mod alerting;
 pub mod centre;
 mod centre_error;
@@ -36,6 +37,7 @@ mod sampling;
 mod sent_runs;
 mod service;
 mod settings;
+mod settings_history;
 mod setup;
 mod setup_error;
 #[cfg(test)]
@@ -47,6 +49,7 @@ mod tiers;
 pub mod windows;
 mod writer;
 
+pub use advice::{Evidence, Outcome, Rule, RuleAdvice, SourceAdvice, Weight, advise, rules as advice_rules};
 pub use alerting::{AlertEvent, Alerting};
 pub use channels::test_channels;
 pub use clock::{MachineClock, WatchClock};
@@ -79,6 +82,7 @@ pub use ratings_error::RatingsError;
 pub use reports::{ReportRequest, TimeRange, compare, report};
 pub use sampling::{Event, Missed, Next, Retry, Sampler, SamplerOptions, Sampling, Stopper};
 pub use service::CollectorService;
+pub use settings_history::{SourceChanges, SourceSettings, setting_changes, setting_difference, settings_at};
 pub use setup::{CollectorSetup, INTERVAL, KEEP_RAW, TIMEOUT, TypedSetup, WatchedSource};
 pub use setup_error::SetupError;
 pub use slots::{EachSlot, Slot, slots};

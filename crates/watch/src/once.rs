@@ -5,10 +5,14 @@ use std::sync::Arc;
 use iostall_collect::{Filter, Source, SourceError};
 use iostall_measure::clock::utc_now;
 use iostall_model::{Gap, Step};
-use iostall_store::History;
+use iostall_store::{CollectorState, History, SettingsRead, SourceId};
+use jiff::SignedDuration;
 
 use crate::error::WatchError;
 use crate::writer::WriterEvent;
+
+/// How often settings are read at most.
+const SETTINGS_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
 /// The result for a source.
 #[derive(Debug)]
@@ -20,7 +24,7 @@ pub enum OnceEvent<'a> {
 
 /// Reads every source once and stores the samples. Returns whether all of them answered.
 pub fn sample_once(
-    store: &mut impl History,
+    store: &mut (impl History + CollectorState),
     sources: Vec<(String, Box<dyn Source>)>,
     filter: &Filter,
     observer: &mut dyn FnMut(OnceEvent<'_>),
@@ -38,6 +42,7 @@ pub fn sample_once(
                     observer(OnceEvent::Writer(WriterEvent::Warning(warning)));
                 }
                 store.add_step(id, &step)?;
+                read_settings(store, id, source.as_mut())?;
             }
             Err(error) => {
                 store.add_gap(id, &Gap { at: utc_now(), missed: 1, reason: error.to_string() })?;
@@ -48,4 +53,21 @@ pub fn sample_once(
     }
     store.finish()?;
     Ok(all_answered)
+}
+
+/// Reads the settings of `source`, unless that was done within the hour. A source that does not answer to that is as it was.
+fn read_settings(
+    store: &mut (impl History + CollectorState),
+    id: SourceId,
+    source: &mut dyn Source,
+) -> Result<(), WatchError> {
+    let now = utc_now();
+    let is_fresh = |read: SettingsRead| read.last <= now && now.duration_since(read.last) < SETTINGS_EVERY;
+    if store.settings_read(id)?.is_some_and(is_fresh) {
+        return Ok(());
+    }
+    match source.settings() {
+        Ok(settings) if !settings.is_empty() => Ok(store.put_settings(id, now, &settings)?),
+        _ => Ok(()),
+    }
 }

@@ -4,8 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use iostall_collect::{Engine, Secret, Source, SourceError, open};
-use iostall_host::io_settings;
+use iostall_collect::{Secret, Source, SourceError, open};
 use iostall_store::{CollectorState, History, StoreError};
 use jiff::Timestamp;
 
@@ -18,13 +17,11 @@ use crate::jobs::{Jobs, ProcessRunner};
 use crate::metrics::Metrics;
 use crate::push::{Push, PushSource};
 use crate::sampling::{SamplerOptions, SetSource, SourceSet, SourceThreads, Stopper};
+use crate::settings::SettingsReader;
 use crate::setup::{CollectorSetup, Purpose, WatchedSource};
 
 /// A source that is sampled from now on, and the number of the one that it replaces.
 type Change = (Option<usize>, WatchedSource, Box<dyn Source>);
-
-/// How often settings are read.
-const SETTINGS_EVERY_NS: u64 = 600 * 1_000_000_000;
 
 /// A collector that is ready to run.
 pub struct CollectorService<H> {
@@ -39,7 +36,7 @@ pub struct CollectorService<H> {
     paused: HashSet<String>,
     file: Option<(PathBuf, FileWatch)>,
     until: Option<Timestamp>,
-    settings_due_ns: u64,
+    settings: SettingsReader,
     clock: MachineClock,
 }
 
@@ -82,7 +79,7 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
         let pushes = setup.pushes.iter().map(|target| Push::start(open()?, target.clone()));
         let pushes = pushes.collect::<Result<Vec<_>, _>>()?;
         let sources = HashMap::new();
-        let settings_due_ns = 0;
+        let settings = SettingsReader::start()?;
         let mut new = Self {
             collector,
             sampling,
@@ -93,7 +90,7 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
             paused,
             file,
             until,
-            settings_due_ns,
+            settings,
             clock,
         };
         for source in setup.sources {
@@ -148,19 +145,21 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
         Ok(count)
     }
 
-    /// Reads the settings of this host, if it is watched. That takes a millisecond, on a thread that samples nothing.
+    /// Stores the settings that were read since, and has the next ones read.
     fn look_at_settings(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {
-        let now_ns = self.clock.now().clock_ns;
-        if now_ns < self.settings_due_ns {
+        // Nobody reports on the file of a puller, and settings are not sent.
+        if self.purpose == Purpose::Pull {
             return Ok(());
         }
-        self.settings_due_ns = now_ns.saturating_add(SETTINGS_EVERY_NS);
-        let here = self.sources.iter().filter(|(_, source)| source.address.engine == Engine::Linux);
-        let here: Vec<usize> = here.map(|(number, _)| *number).collect();
-        for number in here {
-            self.collector.note_settings(number, io_settings(), observer)?;
+        let now_ns = self.clock.now().clock_ns;
+        let Self { settings, sources, collector, .. } = self;
+        match settings.turn(sources.keys().copied(), now_ns, |number| opened(&sources[&number])) {
+            // One that is gone meanwhile has nothing to be stored.
+            Some((number, read)) if sources.contains_key(&number) => {
+                collector.put_settings(number, &read, observer)
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// What is sampled now, or paused.
@@ -201,6 +200,7 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
     }
 
     fn put(&mut self, number: usize, source: WatchedSource, opened: Box<dyn Source>) {
+        self.settings.forget(number);
         if !self.paused.contains(&source.name) {
             let (interval, filter) = (source.interval, source.filter.clone());
             let (name, server) = (source.name.clone(), source.endpoint());
@@ -259,6 +259,7 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
             self.sources.iter().filter(|(_, source)| is_gone(source)).map(|(number, _)| *number).collect();
         for number in gone {
             self.sampling.remove(number);
+            self.settings.forget(number);
             self.sources.remove(&number);
             self.collector.retire(number, observer);
         }

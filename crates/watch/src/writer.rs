@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use iostall_model::job::JobRun;
-use iostall_model::{Gap, Note, Step, Warning};
+use iostall_model::{Gap, Setting, Step, Warning};
 use iostall_store::{CollectorState, History, Retention, RunNumber, SourceId, StoreError, Stored};
 use jiff::Timestamp;
 
@@ -122,14 +122,15 @@ impl<H: History + CollectorState> SampleWriter<H> {
         Ok(())
     }
 
-    /// Stores a note about a source. Where that cannot be done now, it is lost.
-    pub(crate) fn note(
+    /// Stores the settings of a source. Where that cannot be done now, the next reading does it.
+    pub(crate) fn settings(
         &mut self,
         source: SourceId,
-        note: &Note,
+        at: Timestamp,
+        settings: &[Setting],
         observer: Observer<'_>,
     ) -> Result<(), WatchError> {
-        match self.store.add_note(Some(source), note) {
+        match self.store.put_settings(source, at, settings) {
             Err(error) if error.may_pass() => self.say(error, observer),
             done => done?,
         }

@@ -6,9 +6,10 @@ mod pressure;
 
 use iostall_connect::SourceError;
 use iostall_host::{System, Topology};
-use iostall_model::{Epoch, Kind, Row, Sample, Warning};
+use iostall_model::{Epoch, Kind, Row, Sample, Setting, Warning};
 
 use crate::sample_time;
+use crate::settings::checked;
 use crate::source::{Filter, Source};
 
 /// The host that iostall runs on.
@@ -56,6 +57,12 @@ impl Source for LinuxSource {
             uptime_s: None,
         };
         Ok(Sample { taken, epoch, rows, warnings })
+    }
+
+    fn settings(&mut self) -> Result<Vec<Setting>, SourceError> {
+        let mut all = vec![Setting::set("", "engine", "linux")];
+        all.extend(self.system.io_settings());
+        Ok(checked(all))
     }
 
     fn narrow(&mut self, filter: &Filter) {

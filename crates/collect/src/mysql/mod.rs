@@ -10,18 +10,22 @@ use iostall_connect::mysql::Login;
 use iostall_connect::{Address, Allowance, Secret, SourceError, bounded, runtime};
 use iostall_host::{System, Volumes};
 use iostall_measure::foreign;
-use iostall_model::{Counter, Counters, Epoch, Kind, Row, Sample, Scope, Subject, Warning, WarningCode};
+use iostall_model::{
+    Counter, Counters, Epoch, Kind, Row, Sample, Scope, Setting, SettingClass, Subject, Warning, WarningCode,
+};
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 use tokio::runtime::Runtime;
 
 use crate::remote::{Columns, Plan};
 use crate::sample_time;
+use crate::settings::{checked, of_row};
 use crate::source::Source;
 
 const INSTANCE: &str = include_str!("sql/instance.sql");
 const FILES: &str = include_str!("sql/files.sql");
 const STATUS: &str = include_str!("sql/status.sql");
+const SETTINGS: &str = include_str!("sql/settings.sql");
 
 /// How long the server may take to end the session.
 const ENDING: Duration = Duration::from_secs(1);
@@ -86,6 +90,36 @@ impl Source for MysqlSource {
                 self.runtime.block_on(async { tokio::time::timeout(ENDING, connection.disconnect()).await });
         }
     }
+
+    fn settings(&mut self) -> Result<Vec<Setting>, SourceError> {
+        let kept = self.connection.take();
+        self.allowance.renew();
+        let work = async {
+            let mut connection = match kept {
+                Some(connection) => connection,
+                None => self.login.connect().await?,
+            };
+            let found = rows(&mut connection, SETTINGS, &self.allowance).await;
+            self.allowance.check(&self.address.to_string())?;
+            Ok((connection, found.map_err(failed(&self.address, "iostall:settings"))?))
+        };
+        let (connection, found) = bounded(&self.runtime, &self.address, self.limit, work)?;
+        self.connection = Some(connection);
+        let mut all = vec![Setting::set("", "engine", "mysql")];
+        let setting = |row: &mysql_async::Row| of_row(SettingClass::Setting, None, row.text(0), row.text(1));
+        all.extend(found.iter().filter_map(setting));
+        Ok(checked(all))
+    }
+}
+
+/// The error for a statement of that tag.
+fn failed(address: &Address, query: &'static str) -> impl Fn(mysql_async::Error) -> SourceError {
+    let source_name = address.to_string();
+    move |error| SourceError::Query {
+        source_name: source_name.clone(),
+        query,
+        reason: foreign::said(&error.to_string()),
+    }
 }
 
 /// The sample, and the name of the host that the server runs on.
@@ -94,13 +128,7 @@ async fn read(
     connection: &mut Conn,
     allowance: &Allowance,
 ) -> Result<(Sample, String), SourceError> {
-    let fail = |query: &'static str| {
-        move |error: mysql_async::Error| SourceError::Query {
-            source_name: address.to_string(),
-            query,
-            reason: foreign::said(&error.to_string()),
-        }
-    };
+    let fail = |query: &'static str| failed(address, query);
     let taken = sample_time::now();
     let instance = rows(connection, INSTANCE, allowance).await.map_err(fail("iostall:instance"))?;
     let instance = instance.into_iter().next().and_then(|row| mysql_async::from_row_opt(row).ok());

@@ -6,13 +6,14 @@
 
 mod databases;
 mod queries;
+mod settings;
 
 use std::time::Duration;
 
 use iostall_connect::postgres::Login;
 use iostall_connect::{Address, Secret, SourceError};
 use iostall_host::{System, Volumes};
-use iostall_model::{Epoch, Row, Sample, Warning, WarningCode};
+use iostall_model::{Epoch, Row, Sample, Setting, Warning, WarningCode};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
@@ -71,6 +72,10 @@ impl Source for PostgresSource {
         Ok(sample)
     }
 
+    fn settings(&mut self) -> Result<Vec<Setting>, SourceError> {
+        iostall_connect::bounded(&self.runtime, &self.address, self.limit, self.server.settings())
+    }
+
     fn narrow(&mut self, filter: &Filter) {
         self.server.databases.narrow(&filter.databases);
         self.server.wanted = filter.clone();
@@ -94,15 +99,28 @@ impl Server {
         answer
     }
 
+    async fn settings(&mut self) -> Result<Vec<Setting>, SourceError> {
+        self.login.allowance.renew();
+        let client = self.client().await?;
+        let version = version(&self.login, &client).await?;
+        let settings = settings::read(&self.login, &client, version).await;
+        self.login.allowance.check(&self.login.name)?;
+        self.client = Some(client);
+        settings
+    }
+
+    /// The connection that was kept, or a new one.
+    async fn client(&mut self) -> Result<Client, SourceError> {
+        if let Some(client) = self.client.take().filter(|client| !client.is_closed()) {
+            return Ok(client);
+        }
+        let (client, connection) = self.login.connect(None).await?;
+        self.connection = Some(connection);
+        Ok(client)
+    }
+
     async fn read_all(&mut self) -> Result<(Sample, i32), SourceError> {
-        let kept = self.client.take().filter(|client| !client.is_closed());
-        let client = if let Some(client) = kept {
-            client
-        } else {
-            let (client, connection) = self.login.connect(None).await?;
-            self.connection = Some(connection);
-            client
-        };
+        let client = self.client().await?;
         let answer = self.ask(&client).await?;
         self.client = Some(client);
         Ok(answer)

@@ -11,7 +11,7 @@ use iostall_model::{Kind, Row, Warning, WarningCode};
 
 use crate::remote;
 
-const BACKUPS: &str = include_str!("sql/backups.sql");
+pub(super) const BACKUPS: &str = include_str!("sql/backups.sql");
 /// Ages of backups are hours and days; a log backup every five minutes is seen late by this at most.
 const ASK_EVERY_NS: u64 = 300_000_000_000;
 /// Longer than a history takes that is cleaned up now and then.

@@ -5,6 +5,7 @@
 
 mod backups;
 mod history;
+mod settings;
 mod volumes;
 
 use std::time::Duration;
@@ -12,13 +13,14 @@ use std::time::Duration;
 use iostall_connect::sqlserver::{Access, Columns, Connection, query, with_connection};
 use iostall_connect::{Address, Secret, SourceError, Value, bounded, runtime};
 use iostall_host::System;
-use iostall_model::{Epoch, Kind, Sample, SampleTime, Warning, WarningCode};
+use iostall_model::{Epoch, Kind, Sample, SampleTime, Setting, Warning, WarningCode};
 use tokio::runtime::Runtime;
 
 pub use history::{Batch, History, Position};
 
 use crate::remote::{self, for_version};
 use crate::sample_time;
+use crate::settings::checked;
 use crate::source::{Filter, Source};
 use backups::Backups;
 use volumes::Volumes;
@@ -30,6 +32,9 @@ const FILES_AZURE: &str = include_str!("sql/files_azure.sql");
 
 /// `SERVERPROPERTY('EngineEdition')` of Azure SQL Database.
 const EDITION_AZURE_DATABASE: u64 = 5;
+
+/// Of the time for a reading, one statement about settings has this part: nine of them, and the login.
+const SETTINGS_SHARE: u32 = 10;
 
 /// The first version with volume statistics in every build.
 const VERSION_WITH_VOLUMES: u32 = 11;
@@ -88,6 +93,20 @@ impl Source for SqlServerSource {
         let (usable, sample) = bounded(runtime, address, *limit, work)?;
         *connection = usable;
         Ok(sample)
+    }
+
+    fn settings(&mut self) -> Result<Vec<Setting>, SourceError> {
+        let Self { address, access, limit, runtime, connection, .. } = self;
+        let (kept, each) = (connection.take(), *limit / SETTINGS_SHARE);
+        let work = async {
+            let ask = async |address: &Address, connection: &mut Connection| {
+                Ok(settings::read(address, connection, each).await)
+            };
+            with_connection(address, access, kept, ask).await
+        };
+        let (usable, (all, is_usable)) = bounded(runtime, address, *limit, work)?;
+        *connection = is_usable.then_some(usable);
+        Ok(checked(all))
     }
 
     fn narrow(&mut self, filter: &Filter) {

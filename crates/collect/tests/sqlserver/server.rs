@@ -65,7 +65,9 @@ pub(crate) enum Cell {
 }
 
 /// Columns that hold text; all others are numbers.
-const TEXTS: [&str; 28] = [
+const TEXTS: [&str; 30] = [
+    "subject",
+    "value",
     "BackupSetGUID",
     "DifferentialBaseGUID",
     "since",

@@ -1,7 +1,7 @@
 //! Runs of jobs and collector state in SQLite.
 
-use iostall_model::Note;
 use iostall_model::job::JobRun;
+use iostall_model::{Note, Setting};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, named_params};
 
@@ -79,6 +79,15 @@ impl CollectorState for SqliteHistory {
 
     fn remove_note(&mut self, number: u32) -> Result<bool, StoreError> {
         self.remove_note_of(number)
+    }
+
+    fn put_settings(
+        &mut self,
+        source: SourceId,
+        at: Timestamp,
+        settings: &[Setting],
+    ) -> Result<(), StoreError> {
+        self.put_settings_of(self.number(source)?, at, settings)
     }
 
     fn put_state(&mut self, name: &str, document: &str) -> Result<(), StoreError> {

@@ -21,6 +21,7 @@ mod rollups;
 mod runs;
 mod seams;
 mod send;
+mod settings;
 mod sources;
 mod statements;
 mod writer;
@@ -28,9 +29,10 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use iostall_model::{Gap, Note, Sample, Step, Tier, Warning};
+use iostall_model::{Gap, Note, Sample, SettingVersion, Step, Tier, Warning};
 use jiff::Timestamp;
 
+use crate::collector_state::SettingsRead;
 use crate::error::StoreError;
 use crate::history::{
     Appended, Batch, History, ImportMark, Retention, RollupRow, Seams, Source, SourceId, StoreId, Watched,
@@ -129,6 +131,19 @@ impl History for SqliteHistory {
 
     fn notes(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Note>, StoreError> {
         self.notes_of(self.number(source)?, from, to)
+    }
+
+    fn settings(
+        &self,
+        source: SourceId,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<SettingVersion>, StoreError> {
+        self.settings_of(self.number(source)?, from, to)
+    }
+
+    fn settings_read(&self, source: SourceId) -> Result<Option<SettingsRead>, StoreError> {
+        self.settings_read_of(self.number(source)?)
     }
 
     fn seams(&self, source: SourceId) -> Result<Option<Seams>, StoreError> {

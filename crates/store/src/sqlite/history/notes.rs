@@ -72,6 +72,7 @@ impl SqliteHistory {
         })?;
         let is_inside = |note: &Note| note.at < to && note.end.is_none_or(|end| end >= from);
         all.extend(jobs.iter().filter_map(of_job).filter(is_inside));
+        all.extend(self.setting_notes(source, from, to)?);
         all.sort_by_key(|note| note.at);
         Ok(all)
     }

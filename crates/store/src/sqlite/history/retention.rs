@@ -32,6 +32,8 @@ impl SqliteHistory {
                 }
                 if let Some(days) = retention.days {
                     delete(&transaction, *source, Tier::Day, None, before(now, days))?;
+                    let old = named_params! {":source": source.0, ":utc_ns": utc_ns(before(now, days))};
+                    transaction.execute(statements::DELETE_SETTINGS, old)?;
                 }
             }
             transaction.commit()

@@ -1,0 +1,2 @@
+/* iostall:reload */
+SELECT pg_reload_conf();

@@ -1,0 +1,2 @@
+/* iostall:time_reads */
+ALTER SYSTEM SET track_io_timing = on;
