@@ -35,6 +35,7 @@ mod fleet_follow;
 mod fleet_hostile;
 mod fleet_kills;
 mod fleet_many;
+mod fleet_relay;
 mod fleet_runs;
 mod foreign_text;
 mod fsync;

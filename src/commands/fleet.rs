@@ -1,6 +1,7 @@
 //! `iostall fleet`.
 
 mod members;
+mod relay;
 mod report;
 mod runs;
 mod send;
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &FleetArgs, global: &GlobalArgs, printer: &Printer) -> a
         FleetCommand::Serve(args) => serve::run(args, printer),
         FleetCommand::Code(args) => members::code(args, printer),
         FleetCommand::Join(args) => members::join(args, global, printer),
+        FleetCommand::Receive(args) => relay::receive(args, printer),
         FleetCommand::Servers(args) => members::servers(args, printer),
         FleetCommand::Revoke(args) => members::revoke(args, printer),
         FleetCommand::Report(args) => report::run(args, global, printer),

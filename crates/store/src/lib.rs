@@ -43,7 +43,7 @@ pub use history::{
     SampleColumns, Seams, SeenWarning, SeriesId, Source, SourceId, StoreId, Watched, WireError,
 };
 pub use location::{default_path, default_path_in};
-pub use member::{Contact, Joined, Joining, KnownServer, Member, MemberState, Membership};
+pub use member::{Contact, Joined, Joining, KnownServer, Member, MemberState, Membership, RelayMember};
 pub use postgres::{
     CloneNoticed, FleetServer, FleetSizes, FleetUse, Initialised, InitialisedRepository, PostgresHistory,
     SharedDevice, StallDay,

@@ -68,7 +68,7 @@ pub fn follow_history<C: Clock>(
         }
         let mut on_send = |event: SendEvent<'_>| observer(FollowEvent::Send(event));
         let sent = send_with(from, to, &mut placed, stop, &mut on_send);
-        let pause_ns = match sent.and_then(|confirmed| put_confirmed(from, to, &confirmed)) {
+        let pause_ns = match sent.and_then(|confirmed| put_confirmed(from, to.remembered_as(), &confirmed)) {
             Ok(()) => {
                 if failures > 0 {
                     observer(FollowEvent::Continues);

@@ -29,6 +29,8 @@ mod once;
 mod placed;
 mod push;
 mod ratings_error;
+pub mod relay;
+mod relay_error;
 mod reports;
 mod sampling;
 mod sent_runs;

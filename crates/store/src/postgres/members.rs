@@ -158,7 +158,7 @@ impl Database {
         rows.first().map(|row| self.column(row, 0)).transpose()
     }
 
-    fn member_in(&self, row: &Row) -> Result<Member, RepositoryError> {
+    pub(super) fn member_in(&self, row: &Row) -> Result<Member, RepositoryError> {
         Ok(Member {
             number: self.column(row, 0)?,
             store: self.parsed(row, 1)?,

@@ -12,6 +12,7 @@ mod members;
 mod partitions;
 mod placements;
 mod reader;
+mod relays;
 mod retention;
 mod rollups;
 mod runs;
