@@ -14,7 +14,7 @@ use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::RunId;
 use iostall_model::device::Placement;
-use iostall_store::{Appended, Batch, RunMark, RunPut, SentRun, SourceId, StoreError, StoreId};
+use iostall_store::{Appended, Batch, RunMark, RunPut, SentRun, SourceId, StoreId};
 use iostall_watch::centre::Centre;
 use iostall_watch::{Destination, FollowEvent, Follower, Known, WatchError};
 use jiff::{SignedDuration, Timestamp};
@@ -269,7 +269,7 @@ impl Destination for Watched<'_> {
         self.counted(done)
     }
 
-    fn finish(&mut self) -> Result<(), StoreError> {
+    fn finish(&mut self) -> Result<(), WatchError> {
         self.centre.finish()
     }
 }

@@ -16,7 +16,7 @@ use crate::support::Workspace;
 /// How many of each are killed; more with `IOSTALL_TEST_KILLS`, as `./check --long` sets it.
 const KILLS: u64 = 6;
 
-fn kills() -> u64 {
+pub(crate) fn kills() -> u64 {
     std::env::var("IOSTALL_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS)
 }
 
@@ -27,7 +27,7 @@ fn content(centre: &Centre, database: &str) -> String {
 
 /// The repository has what the store has: the same as another repository, which got all of it at once and without a centre.
 #[track_caller]
-fn assert_same(centre: &Centre, server: &Workspace, word: &Path, number: u64) {
+pub(crate) fn assert_same(centre: &Centre, server: &Workspace, word: &Path, number: u64) {
     let database = format!("reference_{number}");
     centre.server.sql(&format!("CREATE DATABASE {database}"));
     let url = centre.server.url(&database, word);

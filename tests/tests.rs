@@ -38,6 +38,7 @@ mod fleet_kills;
 mod fleet_made_up;
 mod fleet_many;
 mod fleet_pull;
+mod fleet_relay;
 mod fleet_runs;
 mod foreign_text;
 mod fsync;

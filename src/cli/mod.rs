@@ -51,9 +51,9 @@ pub(crate) use copy::{CopyArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use drive::{DriveArgs, DriveCommand, EnduranceArgs, FlashArgs, QualifyArgs};
 pub(crate) use fleet::{
-    FleetArgs, FleetCodeArgs, FleetCommand, FleetInitArgs, FleetJoinArgs, FleetPullArgs, FleetReportArgs,
-    FleetRevokeArgs, FleetRunArgs, FleetRunsArgs, FleetRunsCommand, FleetSendArgs, FleetServeArgs,
-    FleetServersArgs, FleetTagArgs,
+    FleetArgs, FleetCodeArgs, FleetCommand, FleetInitArgs, FleetJoinArgs, FleetPullArgs, FleetReceiveArgs,
+    FleetReportArgs, FleetRevokeArgs, FleetRunArgs, FleetRunsArgs, FleetRunsCommand, FleetSendArgs,
+    FleetServeArgs, FleetServersArgs, FleetTagArgs,
 };
 pub(crate) use fsync::FsyncArgs;
 pub(crate) use give_way::GiveWayArgs;

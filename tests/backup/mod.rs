@@ -21,7 +21,7 @@ mod keep;
 mod keys;
 mod killed;
 mod mariadb;
-mod moto;
+pub(crate) mod moto;
 mod object_lock;
 mod objects;
 mod plan;

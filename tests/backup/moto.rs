@@ -36,7 +36,7 @@ fn moto() -> Option<PathBuf> {
 }
 
 /// A store with the bucket `backups`.
-pub(super) struct Store {
+pub(crate) struct Store {
     server: Child,
     pub(super) port: u16,
 }
@@ -49,7 +49,7 @@ impl Drop for Store {
 }
 
 impl Store {
-    pub(super) fn start(here: &Workspace) -> Option<Self> {
+    pub(crate) fn start(here: &Workspace) -> Option<Self> {
         let Some(moto) = moto() else {
             skip("backup::objects", "moto cannot be installed");
             return None;
@@ -116,7 +116,7 @@ impl Store {
     }
 
     /// The names in the bucket.
-    pub(super) fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let (_, body) = self.request("GET", "/backups?list-type=2", b"");
         let text = String::from_utf8_lossy(&body).into_owned();
         let names = text.split("<Key>").skip(1).filter_map(|part| part.split("</Key>").next());
@@ -144,7 +144,7 @@ impl Store {
             .env("AWS_SECRET_ACCESS_KEY", "verysecretkey");
     }
 
-    pub(super) fn run(&self, here: &Workspace, arguments: &[&str]) -> Ran {
+    pub(crate) fn run(&self, here: &Workspace, arguments: &[&str]) -> Ran {
         self.command(here, arguments).output().unwrap().into()
     }
 }

@@ -43,7 +43,9 @@ pub use history::{
     SampleColumns, Seams, SeenWarning, SeriesId, Source, SourceId, StoreId, Watched, WireError,
 };
 pub use location::{default_path, default_path_in};
-pub use member::{Contact, Joined, Joining, KnownServer, Member, MemberAppended, MemberState, Membership};
+pub use member::{
+    Contact, Joined, Joining, KnownServer, Member, MemberAppended, MemberState, Membership, RelayMember,
+};
 pub use postgres::{
     CloneNoticed, FleetServer, FleetSizes, FleetUse, Holder, Holding, Initialised, InitialisedRepository,
     PostgresHistory, PulledAppend, SharedDevice, StallDay,

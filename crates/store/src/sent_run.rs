@@ -33,6 +33,13 @@ pub struct RunMark {
     pub interrupted: bool,
 }
 
+impl RunMark {
+    /// Whether the run has changed since it was as in `there`: a complete one does not.
+    pub fn is_newer_than(&self, there: &Self) -> bool {
+        there.interrupted && (!self.interrupted || self.ended_utc > there.ended_utc)
+    }
+}
+
 /// A run as a store sends it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SentRun {

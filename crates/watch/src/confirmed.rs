@@ -7,7 +7,6 @@ use iostall_store::{CollectorState, History, Retention, SourceId, StoreError};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::destination::Destination;
 use crate::error::WatchError;
 
 /// The document in the store.
@@ -32,6 +31,15 @@ pub struct Unconfirmed {
 }
 
 impl Confirmed {
+    /// The same with other numbers, by source.
+    pub(crate) fn limited(self, number: &dyn Fn(&str) -> u64) -> Self {
+        let limited = |source: String| {
+            let number = number(&source);
+            (source, number)
+        };
+        Self(self.0.into_keys().map(limited).collect())
+    }
+
     pub(crate) fn add(&mut self, source: SourceId, number: u64) {
         self.0.insert(source.to_string(), number);
     }
@@ -51,16 +59,16 @@ fn read(store: &impl CollectorState) -> Result<Document, StoreError> {
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }
 
-/// Remembers what `to` has confirmed, if that is a centre that was joined.
+/// Remembers what the destination that is remembered as `name` has confirmed, if that is a centre that was joined.
 ///
 /// # Errors
 /// If the store cannot be written.
 pub fn put_confirmed(
     store: &mut impl CollectorState,
-    to: &impl Destination,
+    name: Option<&str>,
     confirmed: &Confirmed,
 ) -> Result<(), WatchError> {
-    match to.remembered_as() {
+    match name {
         Some(name) => put_confirmed_as(store, name, confirmed),
         None => Ok(()),
     }
@@ -134,45 +142,12 @@ fn oldest_unconfirmed<S: History + CollectorState>(store: &S) -> Result<Option<T
 mod tests {
     use std::sync::Arc;
 
-    use iostall_model::device::Placement;
-    use iostall_model::{Epoch, RunId, Sample, SampleTime, Step};
-    use iostall_store::{Appended, Batch, RunMark, RunPut, SentRun, SqliteHistory, StoreId};
+    use iostall_model::{Epoch, Sample, SampleTime, Step};
+    use iostall_store::SqliteHistory;
 
     use super::*;
-    use crate::destination::Known;
 
-    /// A centre of which only the name matters.
-    struct Named;
-
-    impl Destination for Named {
-        fn remembered_as(&self) -> Option<&str> {
-            Some("https://central:7444")
-        }
-
-        fn known(&mut self, _: SourceId) -> Result<Known, WatchError> {
-            Ok(Known::default())
-        }
-
-        fn append(&mut self, _: u64, _: &Batch) -> Result<Appended, WatchError> {
-            Ok(Appended::Added)
-        }
-
-        fn place(&mut self, _: SourceId, _: &[Placement]) -> Result<(), WatchError> {
-            Ok(())
-        }
-
-        fn lacking_runs(&mut self, _: StoreId, _: &[RunMark]) -> Result<Option<Vec<RunId>>, WatchError> {
-            Ok(None)
-        }
-
-        fn put_run(&mut self, _: StoreId, _: &SentRun) -> Result<RunPut, WatchError> {
-            Ok(RunPut::AlreadyThere)
-        }
-
-        fn finish(&mut self) -> Result<(), StoreError> {
-            Ok(())
-        }
-    }
+    const CENTRE: Option<&str> = Some("https://central:7444");
 
     fn day(number: i64) -> Timestamp {
         let start: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
@@ -199,13 +174,13 @@ mod tests {
         let plain = Retention::default();
         assert_eq!(held_back(&store, &plain, day(60)).unwrap(), (plain, None), "no centre was joined");
         let mut confirmed = Confirmed::default();
-        put_confirmed(&mut store, &Named, &confirmed).unwrap();
+        put_confirmed(&mut store, CENTRE, &confirmed).unwrap();
         let (held, said) = held_back(&store, &plain, day(60)).unwrap();
         assert_eq!(said, Some(Unconfirmed { oldest: day(0), deleted_before: None }));
         store.forget(&held, day(60)).unwrap();
         assert_eq!(store.batch_after(source, 0, 1).unwrap().unwrap().samples.taken_utc, [day(0)]);
         confirmed.add(source, 10);
-        put_confirmed(&mut store, &Named, &confirmed).unwrap();
+        put_confirmed(&mut store, CENTRE, &confirmed).unwrap();
         let (held, said) = held_back(&store, &plain, day(60)).unwrap();
         assert_eq!(said, Some(Unconfirmed { oldest: day(10), deleted_before: None }));
         store.forget(&held, day(60)).unwrap();
@@ -214,7 +189,7 @@ mod tests {
         assert_eq!(said, Some(Unconfirmed { oldest: day(10), deleted_before: Some(day(15)) }));
         assert_eq!(held.raw, SPOOL_AGE_MAX);
         confirmed.add(source, 20);
-        put_confirmed(&mut store, &Named, &confirmed).unwrap();
+        put_confirmed(&mut store, CENTRE, &confirmed).unwrap();
         assert_eq!(held_back(&store, &plain, day(105)).unwrap(), (plain, None));
     }
 }

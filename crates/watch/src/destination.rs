@@ -7,6 +7,7 @@ use iostall_store::{
 };
 use jiff::Timestamp;
 
+use crate::confirmed::Confirmed;
 use crate::error::WatchError;
 
 /// How much of a source a destination has.
@@ -47,7 +48,12 @@ pub trait Destination {
     fn put_run(&mut self, store: StoreId, run: &SentRun) -> Result<RunPut, WatchError>;
 
     /// Has it write what it holds back.
-    fn finish(&mut self) -> Result<(), StoreError>;
+    fn finish(&mut self) -> Result<(), WatchError>;
+
+    /// What of `sent` is there for certain: where it is on its way, that is less.
+    fn confirmed(&self, sent: Confirmed) -> Confirmed {
+        sent
+    }
 }
 
 impl Destination for PostgresHistory {
@@ -76,8 +82,8 @@ impl Destination for PostgresHistory {
         Ok(Self::put_run(self, store, run).map_err(StoreError::from)?)
     }
 
-    fn finish(&mut self) -> Result<(), StoreError> {
-        History::finish(self)
+    fn finish(&mut self) -> Result<(), WatchError> {
+        Ok(History::finish(self)?)
     }
 }
 
@@ -115,7 +121,7 @@ impl Destination for iostall_store::SqliteHistory {
         Ok(RunPut::AlreadyThere)
     }
 
-    fn finish(&mut self) -> Result<(), StoreError> {
-        History::finish(self)
+    fn finish(&mut self) -> Result<(), WatchError> {
+        Ok(History::finish(self)?)
     }
 }

@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::centre_error::CentreError;
 use crate::ratings_error::RatingsError;
+use crate::relay_error::RelayError;
 use crate::setup_error::SetupError;
 use crate::windows::SourceHistory;
 
@@ -71,6 +72,8 @@ pub enum WatchError {
     Diverged { name: String },
     #[error(transparent)]
     Centre(#[from] CentreError),
+    #[error(transparent)]
+    Relay(#[from] RelayError),
     #[error("another sender changes what is there of {name} all the time")]
     NotNext { name: String },
     #[error("one sample is too long for a batch")]
@@ -100,6 +103,7 @@ impl WatchError {
         match self {
             Self::Store(error) => error.may_pass(),
             Self::Centre(error) => error.may_pass(),
+            Self::Relay(error) => error.may_pass(),
             Self::NotNext { .. } => true,
             _ => false,
         }
@@ -113,6 +117,7 @@ impl WatchError {
             Self::Address(error) => return Some(error.hint()),
             Self::Drive(error) => return error.hint(),
             Self::Centre(error) => return error.hint(),
+            Self::Relay(error) => return error.hint(),
             Self::NoDrives => {
                 "name files, a directory or a device, or let `iostall collect run smart:/dev/nvme0` sample some"
             }

@@ -107,7 +107,7 @@ pub(crate) fn send_with(
         observer(SendEvent::Runs(runs.count));
     }
     to.finish()?;
-    Ok(confirmed)
+    Ok(to.confirmed(confirmed))
 }
 
 fn send_source(

@@ -106,7 +106,7 @@ impl Follower {
         }
         let mut on_send = |event: SendEvent<'_>| observer(FollowEvent::Send(event));
         let sent = send_with(from, to, &mut self.placed, stop, &mut on_send);
-        match sent.and_then(|confirmed| put_confirmed(from, to, &confirmed)) {
+        match sent.and_then(|confirmed| put_confirmed(from, to.remembered_as(), &confirmed)) {
             Ok(()) => {
                 if self.failures > 0 {
                     observer(FollowEvent::Continues);

@@ -140,19 +140,34 @@ pub fn lacking_runs(
 /// # Errors
 /// If it is none, or cannot be stored, or is from a wrong time.
 pub fn put_run(to: &PostgresHistory, member: &Member, body: &[u8]) -> Result<bool, IntakeError> {
-    let unfit = |reason: String| IntakeError::refused(code::RUN, reason);
-    let run = SentRun::from_wire(body).map_err(|error| match error {
+    put_sent_run(to, member, &sent_run(body)?)
+}
+
+fn sent_run(body: &[u8]) -> Result<SentRun, IntakeError> {
+    SentRun::from_wire(body).map_err(|error| match error {
         SentRunError::TooLong { .. } => IntakeError::too_long(),
-        error => unfit(error.to_string()),
-    })?;
-    check_run_clock(&run)?;
+        error => IntakeError::refused(code::RUN, error.to_string()),
+    })
+}
+
+fn put_sent_run(to: &PostgresHistory, member: &Member, run: &SentRun) -> Result<bool, IntakeError> {
+    let unfit = |reason: String| IntakeError::refused(code::RUN, reason);
+    check_run_clock(run)?;
     if !to.takes_runs_of(member)? {
         return Err(unfit("this server has too many runs at the centre".to_owned()));
     }
-    match to.put_run(member.store, &run)? {
+    match to.put_run(member.store, run)? {
         RunPut::Unfit { reason } => Err(unfit(reason)),
         put => Ok(put == RunPut::Added),
     }
+}
+
+/// Stores what listings show of the run of `member` in `body`, where its document cannot be stored.
+///
+/// # Errors
+/// If it is none, or cannot be stored, or is from a wrong time.
+pub fn put_run_entry(to: &PostgresHistory, member: &Member, body: &[u8]) -> Result<bool, IntakeError> {
+    put_sent_run(to, member, &SentRun { document: None, ..sent_run(body)? })
 }
 
 /// The names of volumes and devices are in indexes, which take no longer ones. A name that is given by hand is none that a server gives:

@@ -32,6 +32,8 @@ mod placed;
 pub mod pull;
 mod push;
 mod ratings_error;
+pub mod relay;
+mod relay_error;
 mod reports;
 mod sampling;
 mod sent_runs;

@@ -149,7 +149,7 @@ mod tests {
             Ok(RunPut::Added)
         }
 
-        fn finish(&mut self) -> Result<(), StoreError> {
+        fn finish(&mut self) -> Result<(), WatchError> {
             Ok(())
         }
     }

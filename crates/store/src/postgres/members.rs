@@ -145,7 +145,7 @@ impl PostgresHistory {
 }
 
 impl Database {
-    fn member_in(&self, row: &Row) -> Result<Member, RepositoryError> {
+    pub(super) fn member_in(&self, row: &Row) -> Result<Member, RepositoryError> {
         Ok(Member {
             number: self.column(row, 0)?,
             store: self.parsed(row, 1)?,

@@ -13,6 +13,7 @@ mod partitions;
 mod placements;
 mod pulled;
 mod reader;
+mod relays;
 mod retention;
 mod rollups;
 mod runs;

@@ -7,9 +7,7 @@ use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::RunId;
 use iostall_model::device::Placement;
 use iostall_remote::centre::{CentreClient, centre_address};
-use iostall_store::{
-    Appended, Batch, FleetSecret, RunMark, RunPut, SentRun, SourceId, StoreError, StoreId, WireError,
-};
+use iostall_store::{Appended, Batch, FleetSecret, RunMark, RunPut, SentRun, SourceId, StoreId, WireError};
 use jiff::SignedDuration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -274,7 +272,7 @@ impl Destination for Centre {
         }
     }
 
-    fn finish(&mut self) -> Result<(), StoreError> {
+    fn finish(&mut self) -> Result<(), WatchError> {
         // The centre writes its roll-ups by itself.
         Ok(())
     }

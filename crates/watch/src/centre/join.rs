@@ -77,7 +77,13 @@ fn candidate(file: &MembershipFile, address: &str) -> Result<(Membership, FleetS
     {
         return Ok((known.clone(), secret));
     }
-    let none = Membership { address: address.to_owned(), certificate: None, name: None, keys: Vec::new() };
+    let none = Membership {
+        address: address.to_owned(),
+        certificate: None,
+        name: None,
+        keys: Vec::new(),
+        confirm_key: None,
+    };
     let mut membership = Membership { name: None, ..known.unwrap_or(none) };
     let secret = FleetSecret::new_key().map_err(CentreError::Random)?;
     membership.add_key(Key::new(&secret, utc_now()));

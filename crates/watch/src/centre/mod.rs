@@ -1,9 +1,9 @@
 //! The centre of a fleet, which servers send their history to: how they join it, what they say to it, and what they keep of it.
 
 mod client;
-mod instance;
+pub(crate) mod instance;
 mod join;
-mod membership;
+pub(crate) mod membership;
 
 pub use client::{Centre, Greeting};
 pub use join::{JoinCentre, join_centre};
