@@ -2,23 +2,8 @@
 
 use iostall_model::{Setting, SettingClass, SettingVersion};
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
 
-use super::rule::Outcome;
-
-/// A value that a rule speaks about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Evidence {
-    /// What it is of; empty for the source itself.
-    pub subject: String,
-    pub name: String,
-    pub value: String,
-    /// When it was seen first.
-    pub since: Timestamp,
-    /// What it is compared with, if that is not said by the rule.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub beside: Option<String>,
-}
+use super::outcome::{Evidence, Outcome};
 
 /// The settings of one source, and the time.
 #[derive(Clone, Copy)]

@@ -2,8 +2,9 @@
 
 use iostall_model::SettingVersion;
 
-use super::facts::{Evidence, Facts, evidence, evidence_beside};
-use super::rule::{Outcome, Rule, Weight};
+use super::facts::{Facts, evidence, evidence_beside};
+use super::outcome::{Evidence, Outcome};
+use super::rule::{Rule, Weight};
 
 /// Read-ahead beyond this, in KiB, reads much that nobody asked for; below the other, a scan reads block by block.
 const READ_AHEAD_KIB_MAX: u64 = 4_096;

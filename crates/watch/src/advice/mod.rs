@@ -3,6 +3,7 @@
 mod facts;
 mod linux;
 mod mysql;
+mod outcome;
 mod postgres;
 mod rule;
 mod sqlserver;
@@ -15,8 +16,8 @@ use serde::Serialize;
 use crate::error::WatchError;
 use crate::settings_history::{SourceSettings, settings_at};
 
-pub use facts::Evidence;
-pub use rule::{Outcome, Rule, Weight};
+pub use outcome::{Evidence, Outcome};
+pub use rule::{Rule, Weight};
 
 use facts::Facts;
 
@@ -56,14 +57,14 @@ pub fn advise(
 ) -> Result<Vec<SourceAdvice>, WatchError> {
     let all = settings_at(history, part, now)?;
     let of = |SourceSettings { source, last_read, settings, .. }: SourceSettings| {
-        let rules = judge(&settings, now);
+        let rules = check_all(&settings, now);
         SourceAdvice { source, read: last_read, rules }
     };
     Ok(all.into_iter().map(of).collect())
 }
 
 /// The rules for the engine that `settings` are of; what matters most comes first.
-fn judge(settings: &[SettingVersion], now: Timestamp) -> Vec<RuleAdvice> {
+fn check_all(settings: &[SettingVersion], now: Timestamp) -> Vec<RuleAdvice> {
     let facts = Facts { settings, now };
     let engine = facts.value("", "engine").unwrap_or_default();
     let about = rules().filter(|(of, _)| *of == engine);

@@ -1,7 +1,8 @@
 //! Rules about MySQL and MariaDB.
 
 use super::facts::{Facts, evidence, is_off};
-use super::rule::{Outcome, Rule, Weight};
+use super::outcome::Outcome;
+use super::rule::{Rule, Weight};
 
 pub(super) static RULES: [Rule; 6] = [
     Rule {

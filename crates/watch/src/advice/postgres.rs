@@ -1,7 +1,8 @@
 //! Rules about PostgreSQL.
 
 use super::facts::{Facts, evidence, evidence_beside, is_off};
-use super::rule::{Outcome, Rule, Weight};
+use super::outcome::Outcome;
+use super::rule::{Rule, Weight};
 
 pub(super) static RULES: [Rule; 10] = [
     Rule {

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::facts::{Evidence, Facts};
+use super::facts::Facts;
+use super::outcome::Outcome;
 
 /// What is at stake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -44,40 +45,4 @@ pub struct Rule {
     pub reference: &'static str,
     #[serde(skip)]
     pub(super) check: fn(&Facts<'_>) -> Outcome,
-}
-
-/// What became of a rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "outcome", rename_all = "kebab-case")]
-pub enum Outcome {
-    /// It speaks.
-    Found { evidence: Vec<Evidence> },
-    /// What it needs is not known.
-    Unknown { reason: String },
-    /// It looked and has nothing to say.
-    Fine,
-    /// There is nothing here that it is about.
-    NotAbout,
-}
-
-impl Outcome {
-    /// What was found; without evidence it is fine.
-    pub(super) fn found(evidence: impl IntoIterator<Item = Evidence>) -> Self {
-        let evidence: Vec<Evidence> = evidence.into_iter().collect();
-        if evidence.is_empty() { Self::Fine } else { Self::Found { evidence } }
-    }
-
-    pub(super) fn unknown(reason: impl Into<String>) -> Self {
-        Self::Unknown { reason: reason.into() }
-    }
-
-    /// What speaks comes first.
-    pub(super) fn order(&self) -> u8 {
-        match self {
-            Self::Found { .. } => 0,
-            Self::Unknown { .. } => 1,
-            Self::Fine => 2,
-            Self::NotAbout => 3,
-        }
-    }
 }

@@ -3,9 +3,10 @@
 use iostall_model::SettingVersion;
 use jiff::SignedDuration;
 
-use super::facts::{Evidence, Facts, evidence, evidence_beside};
+use super::facts::{Facts, evidence, evidence_beside};
 use super::linux::is_short;
-use super::rule::{Outcome, Rule, Weight};
+use super::outcome::{Evidence, Outcome};
+use super::rule::{Rule, Weight};
 
 /// The server itself says so in its log from here on, when it starts a database.
 const FRAGMENTS_MAX: u64 = 1_000;
