@@ -8,12 +8,15 @@ use iostall_host::System;
 use iostall_measure::clock::utc_now;
 use iostall_model::Level;
 use iostall_model::device::{Greeting, Placement};
-use iostall_store::{CloneNoticed, History, InitialisedRepository, PostgresHistory, Source, StoreError};
+use iostall_store::{
+    CloneNoticed, CollectorState, History, InitialisedRepository, PostgresHistory, Source, StoreError,
+};
 
 use crate::confirmed::Confirmed;
 use crate::destination::{Destination, Known};
 use crate::error::WatchError;
 use crate::named::{AskPassword, NamedSource};
+use crate::reported_volumes::reported;
 
 /// Samples in a batch: an hour of minutes, or a minute of seconds.
 const BATCH_SAMPLES: u32 = 60;
@@ -137,7 +140,10 @@ pub fn introduce(
 ///
 /// # Errors
 /// If one of the two cannot be used.
-pub fn place_volumes(from: &impl History, to: &mut PostgresHistory) -> Result<(), WatchError> {
+pub fn place_volumes(
+    from: &(impl History + CollectorState),
+    to: &mut PostgresHistory,
+) -> Result<(), WatchError> {
     let system = System::here();
     for watched in from.sources()? {
         let source = watched.source;
@@ -147,8 +153,13 @@ pub fn place_volumes(from: &impl History, to: &mut PostgresHistory) -> Result<()
         let Some(newest) = from.last_sample(source.id)? else { continue };
         let volumes: BTreeSet<String> =
             newest.rows.iter().filter_map(|row| Level::Volumes.group(&row.subject)).collect();
-        let placements: Vec<Placement> =
+        let mut placements: Vec<Placement> =
             volumes.iter().filter_map(|volume| system.placement(volume)).collect();
+        // What this host does not know, the source may.
+        let said = reported(from, &source.name)?;
+        let is_known = |one: &Placement| placements.iter().any(|known| known.volume == one.volume);
+        let rest: Vec<Placement> = said.into_iter().filter(|one| !is_known(one)).collect();
+        placements.extend(rest);
         match to.place(source.id, &placements) {
             // Nothing of it has been sent yet.
             Err(StoreError::NoSource { .. }) => {}

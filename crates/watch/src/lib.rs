@@ -28,6 +28,7 @@ mod once;
 pub mod pull;
 mod push;
 mod ratings_error;
+mod reported_volumes;
 mod reports;
 mod sampling;
 mod service;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use iostall_collect::{Filter, Source, SourceError};
 use iostall_measure::clock::utc_now;
 use iostall_model::{Gap, Step};
-use iostall_store::History;
+use iostall_store::{CollectorState, History};
 
 use crate::error::WatchError;
+use crate::reported_volumes::put_reported;
 use crate::writer::WriterEvent;
 
 /// The result for a source.
@@ -20,7 +21,7 @@ pub enum OnceEvent<'a> {
 
 /// Reads every source once and stores the samples. Returns whether all of them answered.
 pub fn sample_once(
-    store: &mut impl History,
+    store: &mut (impl History + CollectorState),
     sources: Vec<(String, Box<dyn Source>)>,
     filter: &Filter,
     observer: &mut dyn FnMut(OnceEvent<'_>),
@@ -32,6 +33,7 @@ pub fn sample_once(
         match source.read() {
             Ok(mut sample) => {
                 filter.apply(&mut sample);
+                put_reported(store, &name, &source.placements())?;
                 let step = Step::first(Arc::new(sample));
                 observer(OnceEvent::Sampled { source: &name, step: &step });
                 for warning in &step.sample.warnings {

@@ -65,7 +65,7 @@ pub(crate) enum Cell {
 }
 
 /// Columns that hold text; all others are numbers.
-const TEXTS: [&str; 28] = [
+const TEXTS: [&str; 30] = [
     "BackupSetGUID",
     "DifferentialBaseGUID",
     "since",
@@ -84,6 +84,8 @@ const TEXTS: [&str; 28] = [
     "name",
     "identity",
     "volume",
+    "volume_id",
+    "machine",
     "instance",
     "message",
     "filter",
