@@ -65,7 +65,7 @@ fn a_source_that_cannot_be_opened_is_told_with_what_to_do_next() {
 #[test]
 fn drives_that_are_not_there_are_told_at_the_start_and_others_are_sampled() {
     let workspace = Workspace::new();
-    let run = |place: &str| workspace.run(&["collect", "run", place, "--duration", "1s", "--store", "s.db"]);
+    let run = |place: &str| workspace.run(&["collect", "run", place, "--duration", "3s", "--store", "s.db"]);
     let said = run("smart:/nonexistent").expect_status(0);
     assert!(said.stderr.contains("/nonexistent"), "{}{}", said.stdout, said.stderr);
     let document = r#"{"avail_spare":100,"spare_thresh":10,"percent_used":1,"data_units_written":"7"}"#;

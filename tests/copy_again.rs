@@ -31,7 +31,7 @@ fn make_source(here: &Workspace) -> PathBuf {
 
 /// Starts copying `from` to `to` so slowly that it does not finish, and waits until its journal has entries.
 fn begun(here: &Workspace) -> Running {
-    let mut copy = here.start(&[&COPY[..], &["--limit", "2MB/s", "from", "to"]].concat());
+    let mut copy = here.start(&[&COPY[..], &["--limit", "5MB/s", "from", "to"]].concat());
     let journal = journal_path(&here.path("to"));
     copy.wait_until("a journal with pieces", |_| {
         fs::read_to_string(&journal).is_ok_and(|text| text.lines().count() > 3)

@@ -1,7 +1,7 @@
 //! The central repository of a fleet, on a real PostgreSQL.
 
 use crate::postgres::Postgres;
-use crate::support::{Workspace, skip};
+use crate::support::{Workspace, skip, until};
 
 /// A server, and a file with the password of its administrator.
 fn server(here: &Workspace) -> Option<(Postgres, std::path::PathBuf)> {
@@ -72,6 +72,29 @@ fn what_a_server_has_sampled_is_sent_once_and_stays_there() {
     assert_eq!(counts(), sent);
     let kept = here.run(&["store", "sources"]).expect_status(0).stdout;
     assert!(kept.contains("linux:"), "{kept}");
+}
+
+/// Two that sent at once read the same samples twice; what one had sent in between was there twice.
+#[test]
+fn of_two_that_send_one_store_at_once_one_is_refused_and_nothing_is_there_twice() {
+    let here = Workspace::new();
+    let Some((server, word)) = server(&here) else { return };
+    let url = server.url("postgres", &word);
+    here.run(&["fleet", "init", &url]).expect_status(0);
+    here.run(&["collect", "once", "linux:"]).expect_status(0);
+    let mut sending = here.start(&["fleet", "send", "--follow", "--every", "50ms", &url]);
+    let counts = || server.value(include_str!("sql/count_samples.sql"));
+    until("the sample comes", || counts().starts_with("1|1|1|").then_some(()));
+    let ran = here.run(&["fleet", "send", &url]).expect_status(2);
+    for words in ["another `iostall fleet send` sends what this store has", "hint: nothing was sent twice"] {
+        assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+    }
+    sending.signal("KILL");
+    sending.wait_until_ended();
+    here.run(&["collect", "once", "linux:"]).expect_status(0);
+    let ran = here.run(&["fleet", "send", &url]).expect_status(0);
+    assert_eq!(ran.stdout, "linux:: 1 sample\n");
+    assert!(counts().starts_with("1|1|2|"), "{}", counts());
 }
 
 #[test]

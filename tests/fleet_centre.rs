@@ -21,8 +21,13 @@ pub(crate) struct Centre {
 impl Centre {
     /// `None`, with a word about it, without PostgreSQL.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_on(Postgres::made_with(&["-E", "UTF8"]))
+    }
+
+    /// The same on a server, if there is one.
+    pub(crate) fn start_on(server: Option<Postgres>) -> Option<Self> {
         let here = Workspace::new();
-        let Some(server) = Postgres::made_with(&["-E", "UTF8"]) else {
+        let Some(server) = server else {
             skip("the centre of a fleet", "PostgreSQL 15 is not installed");
             return None;
         };
@@ -40,8 +45,18 @@ impl Centre {
 
     /// The same with options for the other one.
     pub(crate) fn restart_with(&mut self, signal: &str, options: &[&str]) {
+        self.end(signal);
+        self.serve_with(options);
+    }
+
+    /// Ends the service with a signal.
+    pub(crate) fn end(&mut self, signal: &str) {
         self.running.signal(signal);
         self.running.wait_until_ended();
+    }
+
+    /// Starts another service at the same port.
+    pub(crate) fn serve_with(&mut self, options: &[&str]) {
         self.running = serve(&self.here, &self.url, self.port, options).0;
     }
 
@@ -124,7 +139,7 @@ fn a_server_joins_with_a_code_and_sends_through_the_centre() {
         ran.stdout
     );
     let ran = centre.send(&server).expect_status(0);
-    assert!(ran.stdout.contains("linux:: 1 samples"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("linux:: 1 sample\n"), "{}", ran.stdout);
     let sent = centre.counts();
     assert!(sent.starts_with("1|1|1|"), "servers, sources, samples, rows: {sent}");
     let ran = centre.send(&server).expect_status(0);

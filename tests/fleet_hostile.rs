@@ -51,12 +51,18 @@ impl Client {
         Ok(StreamOwned::new(connection, TcpStream::connect(("127.0.0.1", self.port))?))
     }
 
-    /// Sends bytes as they are; status 0 if there is no answer.
-    pub(crate) fn raw(&self, request: &[u8]) -> Answer {
-        let Ok(mut stream) = self.connect() else { return (0, String::new(), String::new()) };
+    /// Sends bytes as they are; the whole answer, nothing if there is none.
+    pub(crate) fn bytes(&self, request: &[u8]) -> Vec<u8> {
+        let Ok(mut stream) = self.connect() else { return Vec::new() };
         let mut answer = Vec::new();
         let sent = stream.write_all(request).and_then(|()| stream.flush());
         let _ = sent.and_then(|()| stream.read_to_end(&mut answer));
+        answer
+    }
+
+    /// Sends bytes as they are; status 0 if there is no answer.
+    pub(crate) fn raw(&self, request: &[u8]) -> Answer {
+        let answer = self.bytes(request);
         let text = String::from_utf8_lossy(&answer).into_owned();
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
         let refusal = head.lines().find_map(|line| line.strip_prefix("x-iostall-refusal: ")).unwrap_or("");

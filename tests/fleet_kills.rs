@@ -10,6 +10,7 @@ use iostall_measure::{Clock as _, MonotonicClock};
 
 use crate::copy_crash::draw;
 use crate::fleet_centre::Centre;
+use crate::fleet_runs::{measure, runs_in};
 use crate::support::Workspace;
 
 /// How many of each are killed; more with `IOSTALL_TEST_KILLS`, as `./check --long` sets it.
@@ -35,6 +36,7 @@ fn assert_same(centre: &Centre, server: &Workspace, word: &Path, number: u64) {
     let (found, wanted) = (content(centre, "postgres"), content(centre, &database));
     assert!(wanted.starts_with(|c: char| ('1'..='9').contains(&c)), "{wanted}");
     assert_eq!(found, wanted);
+    assert_eq!(runs_in(centre, "postgres"), runs_in(centre, &database));
 }
 
 fn pause(ns: u64) {
@@ -54,6 +56,7 @@ fn kills_of_servers_and_centres_lose_nothing_and_store_nothing_twice() {
     let mut sampling = server.start(&["collect", "run", "--interval", "1s", "linux:"]);
     let mut state = 15;
     for kill in 0..2 * kills() {
+        measure(&server, &format!("run {kill}"));
         let address = centre.address();
         let mut sending = server.start(&["fleet", "send", &address]);
         pause(draw(&mut state, whole_ns + whole_ns / 4));
@@ -128,6 +131,7 @@ fn a_network_that_is_cut_at_any_byte_loses_nothing_and_stores_nothing_twice() {
     centre.send(&server).expect_status(0);
     let all = (1 << 40) - cutter.left.load(Ordering::SeqCst);
     for cut in 0..kills() * 2 {
+        measure(&server, &format!("run {cut}"));
         server.run(&["collect", "once", "linux:"]).expect_status(0);
         cutter.left.store(all * cut / (kills() * 2), Ordering::SeqCst);
         let ran = centre.send(&server).expect_status(2);
@@ -146,8 +150,11 @@ fn a_centre_that_is_restored_from_an_older_backup_gets_again_what_it_lacks() {
     centre.send(&server).expect_status(0);
     let (dump, word) = (centre.server.data().with_file_name("dump"), centre.here.path("word"));
     let dump = dump.to_str().unwrap();
+    measure(&server, "before the dump");
+    centre.send(&server).expect_status(0);
     centre.server.passes("pg_dump", &["-Fc", "-n", "iostall", "-f", dump]);
     server.run(&["collect", "once", "linux:"]).expect_status(0);
+    measure(&server, "after the dump");
     make_key_old(&server);
     centre.send(&server).expect_status(0);
     centre.send(&server).expect_status(0);

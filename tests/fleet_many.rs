@@ -1,134 +1,249 @@
-//! Many simulated servers in one process, over loopback into a real PostgreSQL.
+//! Many simulated servers in one process, over loopback through the real service into a real PostgreSQL.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
-use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock as _, MonotonicClock};
-use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
+use jiff::SignedDuration;
 
-use crate::copy_crash::draw;
+use crate::fleet_agents::{Agents, Fleet, Told};
 use crate::fleet_centre::Centre;
-use crate::fleet_hostile::{Client, batch};
-use crate::support::until;
+use crate::fleet_made_up::{FILES, reads_up_to};
+use crate::postgres::Postgres;
+use crate::support::{at_length, pause, until};
 
-/// How many servers, and for how long before and after all connections are cut; more with `IOSTALL_TEST_SERVERS` and
-/// `IOSTALL_TEST_SECONDS`.
-const SERVERS: u64 = 40;
-const SECONDS: u64 = 3;
-const FILES: u64 = 40;
-
-fn setting(name: &str, usual: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+/// How many servers there are, and for how long.
+struct Extent {
+    servers: u64,
+    interval_s: u64,
+    /// From the first sample to when the service is killed.
+    before_s: u64,
+    /// Until another one is started: longer than an interval, so that all notice.
+    away_s: u64,
+    /// From then to the end, if all are back by then.
+    after_s: u64,
 }
 
-/// What all have to know, and what they report.
-struct Fleet {
-    is_over: AtomicBool,
-    confirmed: AtomicU64,
-    failures: AtomicU64,
-    slowest_ms: AtomicU64,
-}
+/// As many requests and connections a second as 5,000 servers make that sample once a minute.
+const SHORT: Extent = Extent { servers: 500, interval_s: 6, before_s: 14, away_s: 7, after_s: 5 };
+/// Ten minutes, and until all are back.
+const LONG: Extent = Extent { servers: 5_000, interval_s: 60, before_s: 360, away_s: 70, after_s: 170 };
 
-/// An id like that of a store or a source.
-fn id(kind: u64, number: u64) -> String {
-    format!("01890a5d-ac96-774b-bcc{kind}-{number:012x}")
-}
-
-fn key(number: u64) -> [u8; 32] {
-    Sha256::digest(format!("key {number}")).into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
-}
-
-/// A minute of a server with some files.
-fn minute(number: u64, sequence: u64) -> Value {
-    let mut document = batch(&id(0, number), &id(1, number), sequence, &utc_now().to_string());
-    let file = |file: u64| {
-        json!({"kind": "linux-device", "scope": 2, "scope_name": "disk", "name": format!("sd{file}"),
-               "identity": format!("8:{file}"), "volume": null})
-    };
-    document["series"] = (0..FILES).map(file).collect();
-    document["samples"]["row_count"] = json!([FILES]);
-    let column = |value: &dyn Fn(u64) -> Value| -> Value { (0..FILES).map(value).collect() };
-    document["rows"] = json!({
-        "series": column(&|file| file.into()),
-        "age_ms": column(&|_| Value::Null),
-        "counters": {"reads": column(&|file| (sequence * (file + 1)).into()),
-                     "writes": column(&|file| (sequence * 3 + file).into())},
-    });
-    document
-}
-
-/// Sends a batch after the other until it is over; the number of the last one that was confirmed.
-fn agent(client: &Client, number: u64, fleet: &Fleet) -> u64 {
-    let clock = MonotonicClock::new();
-    let (mut confirmed, mut seed) = (0, number + 1);
-    while !fleet.is_over.load(Ordering::Relaxed) {
-        let begun_ns = clock.now_ns();
-        let known = client.post("fleet/v1/known", json!({"source": id(1, number)}).to_string().as_bytes());
-        let known: Option<Value> = (known.0 == 200).then(|| serde_json::from_str(&known.2).unwrap());
-        let appended = known.as_ref().map(|known| known["appended"].as_u64().unwrap());
-        let sent = appended.map(|after| {
-            assert!(after >= confirmed, "server {number}: {after} after {confirmed} were confirmed");
-            (after + 1, client.append(after, &minute(number, after + 1)).0)
-        });
-        let pause_ms = if let Some((sequence, 200)) = sent {
-            confirmed = sequence;
-            fleet.confirmed.fetch_add(1, Ordering::Relaxed);
-            fleet.slowest_ms.fetch_max((clock.now_ns() - begun_ns) / 1_000_000, Ordering::Relaxed);
-            200 + draw(&mut seed, 200)
-        } else {
-            fleet.failures.fetch_add(1, Ordering::Relaxed);
-            draw(&mut seed, 500)
+impl Extent {
+    /// Other numbers can be set, for who looks for the limit of a machine.
+    fn here() -> Self {
+        let usual = if at_length() { LONG } else { SHORT };
+        let number = |name: &str, usual: u64| {
+            let text = std::env::var(format!("IOSTALL_TEST_FLEET_{name}"));
+            text.map_or(usual, |text| text.parse().unwrap())
         };
-        clock.sleep_until(clock.now_ns() + pause_ms * 1_000_000);
+        Self {
+            servers: number("SERVERS", usual.servers),
+            interval_s: number("INTERVAL", usual.interval_s),
+            before_s: number("BEFORE", usual.before_s),
+            away_s: number("AWAY", usual.away_s),
+            after_s: number("AFTER", usual.after_s),
+        }
     }
-    confirmed
+}
+
+/// What a process takes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    memory_kib: u64,
+    threads: u64,
+    files: u64,
+    cpu_ms: u64,
+}
+
+impl Taken {
+    fn by(process: u32) -> Self {
+        let read =
+            |name: &str| std::fs::read_to_string(format!("/proc/{process}/{name}")).unwrap_or_default();
+        let status = read("status");
+        let number = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+            line.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0)
+        };
+        let files = std::fs::read_dir(format!("/proc/{process}/fd")).map_or(0, Iterator::count);
+        let stat = read("stat");
+        let times = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+        let ticks: u64 = times.filter_map(|word| word.parse::<u64>().ok()).sum();
+        Self {
+            memory_kib: number("VmRSS:"),
+            threads: number("Threads:"),
+            files: files as u64,
+            cpu_ms: ticks * 10,
+        }
+    }
+
+    fn max(self, other: Self) -> Self {
+        Self {
+            memory_kib: self.memory_kib.max(other.memory_kib),
+            threads: self.threads.max(other.threads),
+            files: self.files.max(other.files),
+            cpu_ms: self.cpu_ms.max(other.cpu_ms),
+        }
+    }
+}
+
+/// Looks how much a process takes at most, until it is asked.
+struct Monitor {
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<Taken>,
+}
+
+impl Monitor {
+    fn of(process: u32) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&is_over);
+        let thread = std::thread::spawn(move || {
+            let mut most = Taken::by(process);
+            while !ends.load(Ordering::Relaxed) {
+                pause(200);
+                most = most.max(Taken::by(process));
+            }
+            most
+        });
+        Self { is_over, thread }
+    }
+
+    fn most(self) -> Taken {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap()
+    }
+}
+
+/// Processor time of the processes that a server of PostgreSQL has now, milliseconds.
+fn sessions_cpu_ms(server: &Postgres) -> u64 {
+    let id = server.id();
+    let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+    let ids = children.split_whitespace().filter_map(|word| word.parse().ok());
+    ids.map(|id| Taken::by(id).cpu_ms).sum()
+}
+
+/// The value that so many of a hundred do not exceed.
+fn of_hundred(sorted: &[u64], hundredths: usize) -> u64 {
+    let place = (sorted.len() * hundredths).div_ceil(100).saturating_sub(1);
+    sorted.get(place).copied().unwrap_or(0)
+}
+
+fn sorted(numbers: &std::sync::Mutex<Vec<u64>>) -> Vec<u64> {
+    let mut numbers = numbers.lock().unwrap().clone();
+    numbers.sort_unstable();
+    numbers
+}
+
+fn line(text: &mut String, name: &str, sorted: &[u64]) {
+    let at = |hundredths| of_hundred(sorted, hundredths) as f64 / 1_000.0;
+    let (half, most, all) = (at(50), at(99), at(100));
+    writeln!(text, "| {name} | {} | {half:.2} | {:.2} | {most:.2} | {all:.2} |", sorted.len(), at(90))
+        .unwrap();
+}
+
+/// The figures as a part of a document.
+fn figures(extent: &Extent, told: &Told, before: Taken, after: Taken, sessions: &str) -> String {
+    let Extent { servers, interval_s, before_s, away_s, .. } = extent;
+    let mut text = format!(
+        "{servers} servers with {FILES} files each, a sample every {interval_s} s from each, spread over that time; the service killed after \
+         {before_s} s and away for {away_s} s.\n\n| seconds | count | half | 90 of 100 | 99 of 100 | all |\n|---|---:|---:|---:|---:|---:|\n"
+    );
+    line(&mut text, "from sample to confirmation, before", &sorted(&told.lags_ms));
+    line(&mut text, "the same, from the kill on", &sorted(&told.late_lags_ms));
+    let back = sorted(&told.back_ms);
+    line(&mut text, "from the return of the service to the first answer, of each server that was cut", &back);
+    let mut in_second = vec![0_u64; 1 + usize::try_from(of_hundred(&back, 100) / 1_000).unwrap()];
+    for ms in &back {
+        in_second[usize::try_from(ms / 1_000).unwrap()] += 1;
+    }
+    let (most, cut) = (in_second.iter().max().unwrap_or(&0), told.cut.load(Ordering::Relaxed));
+    let failures = told.failures.load(Ordering::Relaxed);
+    writeln!(
+        text,
+        "\n{cut} servers noticed that the service was away, in {failures} tries that failed; at most {most} came back in one second."
+    )
+    .unwrap();
+    for (name, taken, seconds) in [("before", before, *before_s), ("after", after, 0)] {
+        let Taken { memory_kib, threads, files, cpu_ms } = taken;
+        let share = if seconds > 0 {
+            format!(" ({:.2} processors)", cpu_ms as f64 / 1_000.0 / seconds as f64)
+        } else {
+            String::new()
+        };
+        writeln!(
+            text,
+            "The service {name}: at most {:.0} MiB, {threads} threads, {files} open files; {:.1} s of processor time{share}.",
+            memory_kib as f64 / 1_024.0,
+            cpu_ms as f64 / 1_000.0
+        )
+        .unwrap();
+    }
+    writeln!(text, "{sessions}").unwrap();
+    text
+}
+
+/// Every source has what was sent, once, and its roll-ups have what samples have.
+fn assert_all_there(centre: &Centre, confirmed: &[u64]) {
+    let found = centre.server.value(include_str!("sql/samples_by_server.sql"));
+    assert_eq!(found.lines().count(), confirmed.len());
+    for (line, confirmed) in found.lines().zip(confirmed) {
+        let numbers: Vec<u64> = line.split('|').map(|text| text.parse().unwrap()).collect();
+        let rows = confirmed * FILES;
+        let reads = reads_up_to(*confirmed);
+        // Last batch, samples, rows, rows once, rows that are wrong, reads of hours, reads of days.
+        assert_eq!(numbers, [*confirmed, *confirmed, rows, rows, 0, reads, reads], "{line}");
+    }
 }
 
 #[test]
 fn many_servers_send_at_once_and_come_back_after_all_were_cut() {
-    let Some(mut centre) = Centre::start() else { return };
-    let (servers, seconds) =
-        (setting("IOSTALL_TEST_SERVERS", SERVERS), setting("IOSTALL_TEST_SECONDS", SECONDS));
-    let hashes: Vec<String> = (0..servers).map(|number| hex(&Sha256::digest(key(number)))).collect();
-    centre.server.sql(&include_str!("sql/add_members.sql").replace("{hashes}", &hashes.join(",")));
-    let fleet = Arc::new(Fleet {
-        is_over: AtomicBool::new(false),
-        confirmed: AtomicU64::new(0),
-        failures: AtomicU64::new(0),
-        slowest_ms: AtomicU64::new(0),
+    let extent = Extent::here();
+    let settings: &[&str] =
+        if at_length() { &["shared_buffers=512MB"] } else { &["fsync=off", "autovacuum=off"] };
+    let Some(mut centre) = Centre::start_on(Postgres::made_and_set(&["-E", "UTF8"], settings)) else {
+        return;
+    };
+    let last = (extent.servers - 1).to_string();
+    centre.server.sql(&include_str!("sql/add_members.sql").replace("{last}", &last));
+    let place = tempfile::tempdir().unwrap();
+    let agents = Agents::start(&Fleet {
+        servers: extent.servers,
+        interval: SignedDuration::from_secs(i64::try_from(extent.interval_s).unwrap()),
+        address: &centre.address(),
+        fingerprint: &centre.fingerprint,
+        place: place.path(),
     });
-    let agents: Vec<_> = (0..servers)
-        .map(|number| {
-            let (client, fleet) = (Client::with_key(&centre, &hex(&key(number))), Arc::clone(&fleet));
-            std::thread::spawn(move || agent(&client, number, &fleet))
-        })
-        .collect();
     let clock = MonotonicClock::new();
-    let pause = || clock.sleep_until(clock.now_ns() + seconds * 1_000_000_000);
-    until("all have sent", || (fleet.confirmed.load(Ordering::Relaxed) >= servers).then_some(()));
-    pause();
-    centre.restart("KILL");
-    let before = fleet.confirmed.load(Ordering::Relaxed);
-    until("they are back", || (fleet.confirmed.load(Ordering::Relaxed) >= before + servers).then_some(()));
-    pause();
-    fleet.is_over.store(true, Ordering::Relaxed);
-    let confirmed: Vec<u64> = agents.into_iter().map(|agent| agent.join().unwrap()).collect();
-    let found = centre.server.value(include_str!("sql/samples_by_server.sql"));
-    for (line, confirmed) in found.lines().zip(&confirmed) {
-        // Number of the last batch, samples, rows, and numbers that are there once.
-        let numbers: Vec<u64> = line.split('|').map(|text| text.parse().unwrap()).collect();
-        let [appended, samples, rows, reads] = numbers[..] else { panic!("{line}") };
-        assert!(appended >= *confirmed && appended <= confirmed + 1, "{line}: {confirmed}");
-        assert_eq!((samples, rows), (appended, appended * FILES), "{line}");
-        assert_eq!(reads, FILES * (FILES + 1) / 2 * (appended * (appended + 1) / 2), "{line}");
+    let wait = |seconds: u64| clock.sleep_until(clock.now_ns() + seconds * 1_000_000_000);
+    let monitor = Monitor::of(centre.running.id());
+    wait(extent.before_s);
+    assert_eq!(agents.told().sent.load(Ordering::Relaxed), extent.servers, "all have sent");
+    let before = monitor.most();
+    let cpu_s = sessions_cpu_ms(&centre.server) as f64 / 1_000.0;
+    let sessions = format!("Sessions of PostgreSQL until the kill: {cpu_s:.1} s of processor time.");
+    centre.end("KILL");
+    wait(extent.away_s);
+    let cut = agents.told().cut.load(Ordering::Relaxed);
+    centre.serve_with(&[]);
+    agents.is_back();
+    let monitor = Monitor::of(centre.running.id());
+    wait(extent.after_s);
+    let back = || agents.told().back_ms.lock().unwrap().len() as u64;
+    until("all are back", || (back() >= cut).then_some(()));
+    let after = monitor.most();
+    let (confirmed, told) = agents.end();
+    let figures = figures(&extent, &told, before, after, &sessions);
+    if let Some(path) = std::env::var_os("IOSTALL_TEST_FIGURES") {
+        std::fs::write(path, &figures).unwrap();
     }
-    assert_eq!(found.lines().count() as u64, servers);
-    let slowest_ms = fleet.slowest_ms.load(Ordering::Relaxed);
-    assert!(slowest_ms < 60_000, "{slowest_ms} ms");
+    // It writes the roll-ups of the hour that goes on.
+    centre.end("INT");
+    assert_all_there(&centre, &confirmed);
+    assert_eq!(cut, extent.servers, "all have noticed: {figures}");
+    let (lags, back) = (sorted(&told.lags_ms), sorted(&told.back_ms));
+    assert!(of_hundred(&lags, 99) < 30_000, "{figures}");
+    // They do not come all at once.
+    assert!(of_hundred(&back, 90) - of_hundred(&back, 10) > 1_000, "{figures}");
 }

@@ -12,6 +12,8 @@ use crate::support::until;
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 /// PostgreSQL does not run as root.
 const NOBODY: u32 = 65_534;
+/// What no test loses power for, and none runs long enough for.
+const SETTINGS: [&str; 2] = ["fsync=off", "autovacuum=off"];
 
 /// A server that requires passwords and logs to a file.
 pub(crate) struct Postgres {
@@ -46,6 +48,11 @@ impl Postgres {
 
     /// The same, with options of initdb.
     pub(crate) fn made_with(options: &[&str]) -> Option<Self> {
+        Self::made_and_set(options, &SETTINGS)
+    }
+
+    /// The same, with these settings in place of those that are usual here.
+    pub(crate) fn made_and_set(options: &[&str], settings: &[&str]) -> Option<Self> {
         if !Path::new(PROGRAMS).join("postgres").exists() {
             return None;
         }
@@ -64,13 +71,17 @@ impl Postgres {
             .args(options)
             .status();
         assert!(made.unwrap().success(), "initdb");
-        Some(Self::on(directory))
+        Some(Self::set_on(directory, settings))
     }
 
     /// On the cluster in `data` below `directory`.
     pub(crate) fn on(directory: tempfile::TempDir) -> Self {
+        Self::set_on(directory, &SETTINGS)
+    }
+
+    fn set_on(directory: tempfile::TempDir, settings: &[&str]) -> Self {
         let data = directory.path().join("data");
-        let listen = |directory| Self::listen(directory, &data);
+        let listen = |directory| Self::listen(directory, &data, settings);
         // If another process takes the port first, the server exits and another port is tried.
         let mut directory = Some(directory);
         until("PostgreSQL", || match listen(directory.take()?) {
@@ -80,6 +91,11 @@ impl Postgres {
                 None
             }
         })
+    }
+
+    /// The id of its first process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// A directory that its account owns, for a cluster.
@@ -128,20 +144,25 @@ impl Postgres {
     }
 
     /// Starts the server on a port that was free a moment ago; returns the directory if the server exited.
-    fn listen(directory: tempfile::TempDir, data: &Path) -> Result<Self, tempfile::TempDir> {
+    fn listen(
+        directory: tempfile::TempDir,
+        data: &Path,
+        settings: &[&str],
+    ) -> Result<Self, tempfile::TempDir> {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        match Self::process(directory.path(), data, port) {
+        match Self::process(directory.path(), data, port, settings) {
             Some(process) => Ok(Self { directory, port, process }),
             None => Err(directory),
         }
     }
 
     /// Starts the server; `None` if it exited.
-    fn process(directory: &Path, data: &Path, port: u16) -> Option<Child> {
+    fn process(directory: &Path, data: &Path, port: u16, settings: &[&str]) -> Option<Child> {
         let log = std::fs::File::create(directory.join("log")).unwrap();
         let mut postgres = program("postgres");
         postgres.arg("-D").arg(data).arg("-k").arg(directory).args(["-p", &port.to_string()]);
-        postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "autovacuum=off"]);
+        postgres.args(["-c", "listen_addresses=127.0.0.1"]);
+        postgres.args(settings.iter().flat_map(|setting| ["-c", setting]));
         let mut process = postgres.stderr(log).spawn().unwrap();
         let path = directory.join("log");
         let is_ready = until("PostgreSQL", || {
@@ -156,7 +177,8 @@ impl Postgres {
     /// Starts it again at the same port after [`Postgres::stop`], as soon as its processes have noticed that.
     pub(crate) fn resume(&mut self) {
         let data = self.data();
-        self.process = until("PostgreSQL", || Self::process(self.directory.path(), &data, self.port));
+        self.process =
+            until("PostgreSQL", || Self::process(self.directory.path(), &data, self.port, &SETTINGS));
     }
 
     pub(crate) fn log(&self) -> String {

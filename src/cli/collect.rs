@@ -8,6 +8,8 @@ use iostall_collect::{Engine, Filter};
 use iostall_watch::WrittenPush;
 use jiff::SignedDuration;
 
+use super::notes::{NoteArgs, NotesArgs};
+
 /// Sampling.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -40,6 +42,10 @@ pub(crate) enum CollectCommand {
     Jobs(JobsArgs),
     /// Import what the management database in a SQL Server (tsql/) sampled there
     Import(ImportArgs),
+    /// Note what was done, such as a deployment; reports show it beside the stall
+    Note(NoteArgs),
+    /// List what was noted, or remove some of it
+    Notes(NotesArgs),
     /// Print the statements that grant a login exactly the privileges it needs
     Grants(GrantsArgs),
 }

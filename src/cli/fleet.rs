@@ -2,6 +2,7 @@
 
 mod members;
 mod pull;
+mod runs;
 mod serve;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use super::collect::length;
 
 pub(crate) use members::{FleetCodeArgs, FleetJoinArgs, FleetRevokeArgs, FleetServersArgs};
 pub(crate) use pull::FleetPullArgs;
+pub(crate) use runs::{FleetRunArgs, FleetRunsArgs, FleetRunsCommand};
 pub(crate) use serve::FleetServeArgs;
 
 /// Keep the history of many servers in one central repository.
@@ -38,7 +40,7 @@ pub(crate) struct FleetArgs {
 pub(crate) enum FleetCommand {
     /// Create a repository in a database of PostgreSQL, or upgrade its tables
     Init(FleetInitArgs),
-    /// Send what a repository or a centre lacks of the history in this store
+    /// Send what a repository or a centre lacks of the history and the runs in this store
     Send(FleetSendArgs),
     /// Take the history of servers that have joined, and write it to a repository
     Serve(FleetServeArgs),
@@ -54,6 +56,8 @@ pub(crate) enum FleetCommand {
     Revoke(FleetRevokeArgs),
     /// Report on all servers of a repository: worst files and volumes, neighbours on a device, growth, and servers to look at
     Report(FleetReportArgs),
+    /// List the runs that servers have sent, or show one: load tests, copies, backups, restores, drills
+    Runs(FleetRunsArgs),
     /// Say by hand what a volume lies on, where nothing identifies it
     Tag(FleetTagArgs),
 }
@@ -82,6 +86,9 @@ pub(crate) struct FleetSendArgs {
     /// Stay, and send samples as they come; after a failure it is tried again
     #[arg(long)]
     pub(crate) follow: bool,
+    /// Print what was sent as JSON
+    #[arg(long, conflicts_with = "follow")]
+    pub(crate) json: bool,
     /// With --follow, look for new samples this often
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = length, requires = "follow")]
     pub(crate) every: Duration,

@@ -19,6 +19,7 @@ mod load;
 pub(crate) mod man;
 mod manual;
 mod matrix;
+mod notes;
 mod profile;
 mod rate;
 pub(crate) mod reference;
@@ -50,13 +51,15 @@ pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use drive::{DriveArgs, DriveCommand, EnduranceArgs, FlashArgs, QualifyArgs};
 pub(crate) use fleet::{
     FleetArgs, FleetCodeArgs, FleetCommand, FleetInitArgs, FleetJoinArgs, FleetPullArgs, FleetReportArgs,
-    FleetRevokeArgs, FleetSendArgs, FleetServeArgs, FleetServersArgs, FleetTagArgs,
+    FleetRevokeArgs, FleetRunArgs, FleetRunsArgs, FleetRunsCommand, FleetSendArgs, FleetServeArgs,
+    FleetServersArgs, FleetTagArgs,
 };
 pub(crate) use fsync::FsyncArgs;
 pub(crate) use give_way::GiveWayArgs;
 pub(crate) use load::{LoadArgs, OutputArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use matrix::MatrixArgs;
+pub(crate) use notes::{NoteArgs, NotesArgs};
 pub(crate) use profile::{PresetsArgs, ProfileArgs, ProfileCommand, TranslateArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use runs::{CapacityArgs, RunsArgs, RunsCommand};

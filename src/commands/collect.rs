@@ -2,10 +2,12 @@
 
 mod import;
 mod jobs;
+mod note;
 mod once;
 
 use iostall_collect::grants;
 use iostall_measure::clock::utc_now;
+use iostall_measure::number::counted;
 use iostall_watch::{CollectorService, CollectorSetup, Metrics, TypedSetup, WatchError, named_sources};
 
 use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, RunArgs};
@@ -24,6 +26,8 @@ pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) ->
         CollectCommand::Check(check) => jobs::check(&check.file, printer),
         CollectCommand::Jobs(args) => jobs::run(args, global, printer),
         CollectCommand::Import(import_args) => import::run(import_args, global, printer),
+        CollectCommand::Note(args) => note::run(args, global, printer),
+        CollectCommand::Notes(args) => note::list(args, global, printer),
         CollectCommand::Grants(grants_args) => {
             printer.result(grants::text(grants_args.engine.into()))?;
             Ok(Status::Done)
@@ -47,7 +51,7 @@ fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Res
     let stopper = service.stopper();
     on_signal(Some(printer), move || stopper.stop())?;
     let count = service.run(&mut |event| collected::show(event, &path, printer))?;
-    printer.note(&format!("stored {count} samples in {}", path.display()));
+    printer.note(&format!("stored {} in {}", counted(count, "sample"), path.display()));
     // Interrupting is the normal way to end a run without a duration.
     Ok(Status::Done)
 }

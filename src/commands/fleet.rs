@@ -3,6 +3,7 @@
 mod members;
 mod pull;
 mod report;
+mod runs;
 mod send;
 mod serve;
 
@@ -26,6 +27,7 @@ pub(crate) fn run(args: &FleetArgs, global: &GlobalArgs, printer: &Printer) -> a
         FleetCommand::Servers(args) => members::servers(args, printer),
         FleetCommand::Revoke(args) => members::revoke(args, printer),
         FleetCommand::Report(args) => report::run(args, global, printer),
+        FleetCommand::Runs(args) => runs::run(args, global, printer),
         FleetCommand::Tag(args) => tag(args),
     }
 }

@@ -150,7 +150,7 @@ pub fn name_of(directory: &Path) -> Option<String> {
 
 /// `none [mq-deadline] kyber`: the active one is in brackets. A single word without brackets is the only
 /// scheduler.
-fn active_scheduler(line: &str) -> Option<String> {
+pub(super) fn active_scheduler(line: &str) -> Option<String> {
     match line.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
         Some((name, _)) => Some(name.to_owned()),
         None => (!line.contains(' ')).then(|| line.to_owned()),

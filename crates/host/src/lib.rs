@@ -25,11 +25,13 @@ mod pressure;
 mod processes;
 mod processors;
 mod program;
+mod settings;
 mod signals;
 mod system;
 mod topology;
 mod volumes;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use iostall_measure::platform::{CpuTicks, Device, DeviceCounters, FileSystem, Host, ProcessCpu};
@@ -87,6 +89,11 @@ pub fn process_cpu_times() -> Vec<ProcessCpu> {
 /// Bytes in the page cache that have not reached their devices; `None` if unknown.
 pub fn dirty_bytes() -> Option<u64> {
     System::here().dirty_bytes()
+}
+
+/// Settings that decide how the storage of this host behaves, by name: of disks, mounts and the machine.
+pub fn io_settings() -> BTreeMap<String, String> {
+    System::here().io_settings()
 }
 
 /// Memory available without swapping, within the limits of this process's control groups; `None` if unknown.

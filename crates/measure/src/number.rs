@@ -8,6 +8,11 @@ pub fn count(value: u64) -> String {
     separate(&value.to_string())
 }
 
+/// So many of what `noun` names one of: `1 sample`, `2 samples`. For nouns that take an s.
+pub fn counted(value: u64, noun: &str) -> String {
+    format!("{value} {noun}{}", if value == 1 { "" } else { "s" })
+}
+
 /// A rate or a mean: at least three digits, and whole with separators from 100 on.
 pub fn number(value: f64) -> String {
     match value {

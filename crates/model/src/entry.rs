@@ -3,11 +3,13 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::{RunId, Summary};
 
 /// The number a store gives a run, counted from 1 and never given twice. Written `#12`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct RunNumber(pub u32);
 
 impl fmt::Display for RunNumber {
@@ -17,7 +19,7 @@ impl fmt::Display for RunNumber {
 }
 
 /// One line of a listing.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its number in this store.
     pub number: RunNumber,

@@ -26,6 +26,7 @@ pub mod level;
 pub mod measured;
 pub mod metric;
 mod newest_backup;
+mod note;
 pub mod outcome;
 pub mod paced;
 pub mod part;
@@ -74,6 +75,7 @@ pub use kinds::{
 pub use level::Level;
 pub use measured::{IntervalFigures, Measured};
 pub use newest_backup::{BackupSort, NewestBackup};
+pub use note::{Note, NoteKind};
 pub use outcome::{Cell, OpOutcome, RoleOutcome, SpanOutcome};
 pub use point::{Point, Repeat};
 pub use profile::{Profile, RoleProfile, SpanProfile};

@@ -1,13 +1,14 @@
 //! The figures of a run that fit on a line.
 
 use iostall_measure::{Op, Percentile};
+use serde::{Deserialize, Serialize};
 
 use crate::outcome::{OpOutcome, SpanOutcome};
 use crate::point::Point;
 use crate::profile::Profile;
 
 /// For finding a run; its document has the details by span, role and operation.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Length of the measured parts of all spans, nanoseconds; `None` if nothing was measured.
     pub measured_ns: Option<u64>,

@@ -71,6 +71,8 @@ pub enum WarningCode {
     FewSamples,
     /// The measured part was short.
     ShortRun,
+    /// The rate changed for good during the measured part, such as when burst credits run out.
+    RateChanged,
     /// The device was busy before the run.
     DeviceBusy,
     /// The preferred engine is unavailable.
@@ -162,6 +164,7 @@ impl WarningCode {
             | Self::GeneratorBound
             | Self::RateNotHeld
             | Self::ShortRun
+            | Self::RateChanged
             | Self::DeviceBusy
             | Self::UnfinishedRequests
             | Self::SyncTooFast

@@ -14,10 +14,11 @@ use object_store::client::{
     HttpService,
 };
 use rustls::crypto::aws_lc_rs;
-use ureq::config::Config;
+use ureq::config::ConfigBuilder;
 use ureq::http::header::{AUTHORIZATION, HeaderValue, IF_NONE_MATCH};
 use ureq::http::{HeaderMap, Method, Request, StatusCode, request, response};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::typestate::AgentScope;
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{Connector as _, TcpConnector};
 use ureq::{Agent, Body, Error, Proxy};
@@ -182,20 +183,22 @@ fn fault(error: &Error) -> HttpErrorKind {
 pub(crate) fn pinned_agent(certificate: Option<Fingerprint>) -> io::Result<Agent> {
     let tls = TlsConnector::new(certificate).map_err(io::Error::other)?;
     let connector = ().chain(TcpConnector::default()).chain(tls);
-    Ok(Agent::with_parts(config(None), connector, DefaultResolver::default()))
+    // The connector has its certificates: to read those of the machine again takes longer than a request.
+    Ok(Agent::with_parts(settings(None).build(), connector, DefaultResolver::default()))
 }
 
 fn agent(proxy: Option<Proxy>) -> Agent {
-    config(proxy).new_agent()
-}
-
-fn config(proxy: Option<Proxy>) -> Config {
     let found = rustls_native_certs::load_native_certs().certs;
     let roots = found.iter().map(|certificate| Certificate::from_der(certificate).to_owned());
     let tls = TlsConfig::builder()
         .root_certs(RootCerts::from(roots))
         .unversioned_rustls_crypto_provider(Arc::new(aws_lc_rs::default_provider()))
         .build();
+    settings(proxy).tls_config(tls).build().new_agent()
+}
+
+/// What is the same for all, but for TLS.
+fn settings(proxy: Option<Proxy>) -> ConfigBuilder<AgentScope> {
     Agent::config_builder()
         .timeout_connect(Some(CONNECT_LIMIT))
         .timeout_recv_response(Some(ANSWER_LIMIT))
@@ -208,8 +211,6 @@ fn config(proxy: Option<Proxy>) -> Config {
         .max_idle_connections_per_host(IDLE_MAX)
         .proxy(proxy)
         .user_agent(concat!("iostall/", env!("CARGO_PKG_VERSION")))
-        .tls_config(tls)
-        .build()
 }
 
 #[cfg(test)]

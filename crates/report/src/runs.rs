@@ -39,6 +39,42 @@ pub fn table(entries: &[Entry]) -> String {
     text
 }
 
+/// A run of a server of a fleet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerRun {
+    /// What the server is called.
+    pub server: String,
+    /// The id of its store.
+    pub server_id: String,
+    /// With its number in that store.
+    pub entry: Entry,
+}
+
+/// The same of several servers.
+pub fn fleet_table(runs: &[ServerRun]) -> String {
+    let entries: Vec<Entry> = runs.iter().map(|run| run.entry.clone()).collect();
+    let servers: Vec<String> = runs.iter().map(|run| shown(&run.server)).collect();
+    let width = servers.iter().map(|server| server.chars().count()).max().unwrap_or(0).max(6);
+    let heading = ["server".to_owned()];
+    let mut text = String::new();
+    for (server, line) in heading.iter().chain(&servers).zip(table(&entries).lines()) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{server:width$} {line}");
+    }
+    text
+}
+
+/// The same for scripts.
+pub fn fleet_to_json(runs: &[ServerRun]) -> Value {
+    let of_server = |run: &ServerRun| {
+        let mut row = row(&run.entry);
+        row["server"] = json!(run.server);
+        row["server_id"] = json!(run.server_id);
+        row
+    };
+    runs.iter().map(of_server).collect()
+}
+
 /// A run in a few words: `oltp, 2026-11-22 14:03:07, 45,210 IOPS · 353 MiB/s, data.dat`.
 pub fn brief(entry: &Entry) -> String {
     let (name, targets) = (shown(&entry.name), shown(&entry.targets.join(" ")));

@@ -21,9 +21,14 @@ use crate::targets::Targets;
 const WARMUP_SHARE: u64 = 5;
 
 /// Warnings that do not apply here: intervals are short on purpose; the confidence of their mean and the
-/// supported percentiles are shown with them, and so is the backlog of a rate that was too high.
-const IGNORED: [WarningCode; 4] =
-    [WarningCode::ShortRun, WarningCode::FewSamples, WarningCode::Interrupted, WarningCode::RateNotHeld];
+/// supported percentiles are shown with them, and so are the backlog of a rate that was too high and the rates of all intervals.
+const IGNORED: [WarningCode; 5] = [
+    WarningCode::ShortRun,
+    WarningCode::FewSamples,
+    WarningCode::Interrupted,
+    WarningCode::RateNotHeld,
+    WarningCode::RateChanged,
+];
 
 /// How long and how often a setting is measured.
 #[derive(Clone, Copy, Debug)]

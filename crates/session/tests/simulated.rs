@@ -18,6 +18,7 @@ use iostall_model::profile::Access;
 use iostall_model::sync::{LogLayout, SyncMethod, SyncStep};
 use iostall_model::{
     FsyncOutcome, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Point, Run, SweepOutcome,
+    WarningCode,
 };
 use iostall_session::fsync::{FsyncRequest, fsync};
 use iostall_session::load::{LoadRequest, load};
@@ -195,6 +196,9 @@ fn a_cloud_volume_bursts_for_its_credits_and_is_measured_at_its_base_rate_at_the
     assert!(per_second[9..].iter().all(|count| count.abs_diff(500) <= 3), "{per_second:?}");
     // All credits, and the base rate all the time.
     assert!(per_second.iter().sum::<u64>().abs_diff(20_000 + 500 * 20) <= 30, "{per_second:?}");
+    let warning = run.warnings.iter().find(|warning| warning.code == WarningCode::RateChanged).unwrap();
+    let said = "fell from 3,000 to 500 IOPS (-83 %) after 8 s of the measured part and stayed there: until then 20,0";
+    assert!(warning.message.contains(said), "{}", warning.message);
 }
 
 /// A sweep once named a volume's burst as what it can do: the chosen setting is measured again at the end.

@@ -3,6 +3,7 @@
 
 pub mod alike;
 pub mod autocorrelation;
+pub mod burst;
 pub mod change;
 pub mod compare;
 pub mod confidence;

@@ -1,10 +1,23 @@
 //! State of a collector besides samples: the runs of its jobs, and what must survive a restart.
 
+use iostall_model::Note;
 use iostall_model::job::JobRun;
+use jiff::Timestamp;
 
 use crate::entry::RunNumber;
 use crate::error::StoreError;
+use crate::identity::SourceId;
 use crate::store::Stored;
+
+/// A note with its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredNote {
+    /// Its number in this store.
+    pub number: u32,
+    /// The name of the source that it is about; `None` for all of them.
+    pub source: Option<String>,
+    pub note: Note,
+}
 
 /// Stores the state of collectors. Each call is one transaction.
 pub trait CollectorState {
@@ -18,6 +31,16 @@ pub trait CollectorState {
     /// The runs of `kind` that were stored after the run `after`, oldest first. One that cannot be read, such as that of a newer
     /// iostall, is passed over.
     fn runs_after(&self, kind: &str, after: Option<RunNumber>) -> Result<Vec<Stored>, StoreError>;
+
+    /// Stores a note about `source`, or about all of them; one that is there already changes nothing.
+    fn add_note(&mut self, source: Option<SourceId>, note: &Note) -> Result<(), StoreError>;
+
+    /// The notes of people and programs in the window, about any source; not what [`History::notes`](crate::History::notes) adds
+    /// of iostall's own runs and jobs.
+    fn all_notes(&self, from: Timestamp, to: Timestamp) -> Result<Vec<StoredNote>, StoreError>;
+
+    /// Removes a note. Whether there was one of that number.
+    fn remove_note(&mut self, number: u32) -> Result<bool, StoreError>;
 
     /// Stores a JSON document under `name`, replacing the previous one.
     fn put_state(&mut self, name: &str, document: &str) -> Result<(), StoreError>;

@@ -15,7 +15,7 @@ pub(crate) mod contract;
 
 use std::sync::Arc;
 
-use iostall_model::{Gap, Sample, Step, Tier, Warning};
+use iostall_model::{Gap, Note, Sample, Step, Tier, Warning};
 use jiff::Timestamp;
 
 use crate::error::StoreError;
@@ -119,6 +119,12 @@ pub trait History {
 
     /// Warnings about `source` that applied at some time in the window.
     fn warnings(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Warning>, StoreError>;
+
+    /// What was done in the window about `source`, and about all of them: what was noted, and the runs and jobs of iostall's own that
+    /// are in the same store. A repository has none: they stay where they were made.
+    fn notes(&self, _source: SourceId, _from: Timestamp, _to: Timestamp) -> Result<Vec<Note>, StoreError> {
+        Ok(Vec::new())
+    }
 
     /// Where days, hours and raw samples meet; `None` if raw samples cover everything.
     fn seams(&self, source: SourceId) -> Result<Option<Seams>, StoreError>;

@@ -12,6 +12,7 @@ mod collector_state;
 mod document;
 mod entry;
 mod error;
+mod fleet_run;
 mod fleet_secret;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
@@ -22,6 +23,7 @@ mod member;
 mod postgres;
 mod repository_error;
 mod selector;
+mod sent_run;
 mod sqlite;
 mod store;
 
@@ -30,10 +32,11 @@ mod contract;
 #[cfg(test)]
 mod sample;
 
-pub use collector_state::CollectorState;
+pub use collector_state::{CollectorState, StoredNote};
 pub use document::DocumentError;
 pub use entry::{Entry, Filter, RunNumber};
 pub use error::StoreError;
+pub use fleet_run::{FleetRun, FleetRunFilter, RunPut};
 pub use fleet_secret::{FleetSecret, SecretHash};
 pub use history::{
     Appended, BODY_BYTES_MAX, Batch, BatchError, History, ImportMark, Retention, RollupRow, RowColumns,
@@ -47,5 +50,6 @@ pub use postgres::{
 };
 pub use repository_error::RepositoryError;
 pub use selector::{FRAGMENT_DIGITS_MIN, Selector, SelectorError};
+pub use sent_run::{RunMark, RunsToSend, SentRun, SentRunError};
 pub use sqlite::{SqliteHistory, SqliteStore};
 pub use store::{Store, Stored, StoredCapacity};

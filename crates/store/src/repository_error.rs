@@ -3,6 +3,9 @@
 use iostall_connect::SourceError;
 use thiserror::Error;
 
+use crate::entry::RunNumber;
+use crate::selector::Selector;
+
 /// Why a repository could not be used. The message says what and where; [`RepositoryError::hint`] what to do next.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -42,6 +45,16 @@ pub enum RepositoryError {
     NoVolume { name: String, source_name: String, volume: String },
     #[error("the repository in {name} has a volume {volume:?} of {} servers: {}", servers.len(), servers.join(", "))]
     SeveralVolumes { name: String, volume: String, servers: Vec<String> },
+    #[error("another `iostall fleet send` sends what this store has to the repository in {name}")]
+    Sending { name: String },
+    #[error("the repository in {name} has no run {selector} of a server {server:?}")]
+    NoRun { name: String, server: String, selector: Selector },
+    #[error("the repository in {name} has {} runs {selector} of servers called {server:?}:{}", runs.len(), lines(runs))]
+    SeveralRuns { name: String, server: String, selector: Selector, runs: Vec<String> },
+    #[error(
+        "the repository in {name} has run {run} of {server} without its document: it was too long to send"
+    )]
+    NoDocument { name: String, server: String, run: RunNumber },
     #[error("the repository in {name} is damaged: {what}")]
     Damaged { name: String, what: String },
 }
@@ -53,13 +66,13 @@ const DENIED: &str = "42501";
 /// The code of a full disk.
 const FULL: &str = "53100";
 /// The code of a lock that was not had in time.
-const LOCKED: &str = "55P03";
+pub(crate) const LOCKED: &str = "55P03";
 
 impl RepositoryError {
     /// Whether it may go away by itself.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
-            Self::Lost { .. } => true,
+            Self::Lost { .. } | Self::Sending { .. } => true,
             Self::Connect(error) => matches!(
                 error,
                 SourceError::TimedOut { .. } | SourceError::Connect { .. } | SourceError::Full { .. }
@@ -99,11 +112,22 @@ impl RepositoryError {
                 "write source and volume as `iostall fleet report` shows them; a server sends its volumes with `iostall fleet send`"
             }
             Self::SeveralVolumes { .. } => "name one of them with --server",
+            Self::Sending { .. } => {
+                "nothing was sent twice. Let one of them send: find it with `pgrep -af 'fleet send'` here, and on other machines with a copy \
+                 of this store"
+            }
+            Self::NoRun { .. } => "`iostall fleet runs` lists what servers have sent",
+            Self::SeveralRuns { .. } => "write the id of the server's store, or more digits of the run's id",
+            Self::NoDocument { .. } => "look at it on that server, with `iostall runs show`",
             Self::Damaged { .. } => "restore the database from a backup",
             Self::Lost { .. } | Self::Refused { .. } => return None,
         };
         Some(hint.to_owned())
     }
+}
+
+fn lines(runs: &[String]) -> String {
+    runs.iter().fold(String::new(), |text, run| text + "\n  " + run)
 }
 
 /// The hints of a source are about the privileges for sampling it.

@@ -13,7 +13,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use iostall_model::{CapacityRecord, Run, Summary};
+use iostall_model::{CapacityRecord, Run, RunId, Summary};
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
@@ -321,6 +321,21 @@ fn insert_capacities(transaction: &Connection, number: u32, run: &Run) -> rusqli
         )?;
     }
     Ok(())
+}
+
+/// The entry of a run, and its document as it is stored.
+fn entry_of_id(connection: &Connection, id: RunId) -> rusqlite::Result<Option<(Entry, String, Vec<u8>)>> {
+    let found = connection
+        .prepare_cached(statements::FIND_BY_ID)?
+        .query_row(named_params! {":id": id.to_string()}, entry_from)
+        .optional()?;
+    let Some(entry) = found else { return Ok(None) };
+    let (encoding, bytes) = connection
+        .prepare_cached(statements::READ_DOCUMENT)?
+        .query_row(named_params! {":run_number": entry.number.0}, |row| {
+            Ok((row.get("encoding")?, row.get("document")?))
+        })?;
+    Ok(Some((entry, encoding, bytes)))
 }
 
 /// A timestamp as text that sorts by time: with a varying number of decimals, `00.5Z` would sort before

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use iostall_engine::InputError;
+use iostall_model::RunNumber;
 use iostall_store::WireError;
 use thiserror::Error;
 
@@ -34,6 +35,8 @@ pub enum CentreError {
     Damaged { path: PathBuf, reason: String },
     #[error("a batch cannot be sent: {0}")]
     Batch(#[from] WireError),
+    #[error("run {number} cannot be sent: {reason}")]
+    Run { number: RunNumber, reason: String },
     #[error("the system has no random numbers: {0}")]
     Random(io::Error),
 }
@@ -43,16 +46,9 @@ impl CentreError {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Network(_) => true,
-            Self::Refused { code, .. } => {
-                [code::SLOW_DOWN, code::UNAVAILABLE, code::NOT_NEXT].contains(&code.as_str())
-            }
+            Self::Refused { code, .. } => [code::SLOW_DOWN, code::UNAVAILABLE].contains(&code.as_str()),
             _ => false,
         }
-    }
-
-    /// Whether the centre has another last batch than was thought.
-    pub(crate) fn is_not_next(&self) -> bool {
-        self.is(code::NOT_NEXT)
     }
 
     /// Whether the centre refused with this code.
@@ -77,7 +73,7 @@ impl CentreError {
                 "write what `iostall fleet serve` shows when it starts: sha256: and 64 digits"
             }
             Self::Damaged { .. } => "move it aside, and join the centre again with a new code",
-            Self::Write { .. } | Self::Batch(_) | Self::Random(_) => return None,
+            Self::Write { .. } | Self::Batch(_) | Self::Run { .. } | Self::Random(_) => return None,
         };
         Some(hint.to_owned())
     }

@@ -1,9 +1,11 @@
 //! What a server of a fleet and the service at its centre say to each other. `docs/formats.md` explains it.
 //!
-//! Each request is a POST to a path that names the version of the protocol. Bodies are JSON, but for batches, which have a form of
-//! their own ([`Batch::to_wire`](iostall_store::Batch::to_wire)).
+//! Each request is a POST to a path that names the version of the protocol. Bodies are JSON, but for batches and
+//! runs, which have forms of their own ([`Batch::to_wire`](iostall_store::Batch::to_wire), [`SentRun::to_wire`](iostall_store::SentRun::to_wire)).
 
-use iostall_store::{SourceId, StoreId};
+use iostall_model::RunId;
+use iostall_model::device::Placement;
+use iostall_store::{RunMark, SourceId, StoreId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -24,12 +26,27 @@ pub enum Verb {
     Known,
     /// To store a batch.
     Append,
+    /// To note what the volumes of a source lie on.
+    Place,
+    /// Which of some runs are not there as they are now.
+    Runs,
+    /// To store a run.
+    Run,
     /// To take another key.
     Rotate,
 }
 
 impl Verb {
-    const ALL: [Self; 5] = [Self::Join, Self::Hello, Self::Known, Self::Append, Self::Rotate];
+    const ALL: [Self; 8] = [
+        Self::Join,
+        Self::Hello,
+        Self::Known,
+        Self::Append,
+        Self::Place,
+        Self::Runs,
+        Self::Run,
+        Self::Rotate,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -37,6 +54,9 @@ impl Verb {
             Self::Hello => "hello",
             Self::Known => "known",
             Self::Append => "append",
+            Self::Place => "place",
+            Self::Runs => "runs",
+            Self::Run => "run",
             Self::Rotate => "rotate",
         }
     }
@@ -79,6 +99,8 @@ pub mod code {
     pub const CODE_EXPIRED: &str = "CodeExpired";
     pub const CODE_USED: &str = "CodeUsed";
     pub const KNOWN_AS: &str = "KnownAs";
+    /// Of an older centre, too, that has no such verb.
+    pub const NOT_UNDERSTOOD: &str = "NotUnderstood";
     pub const UNKNOWN_KEY: &str = "UnknownKey";
     pub const REVOKED: &str = "Revoked";
     pub const COPIED: &str = "Copied";
@@ -86,6 +108,7 @@ pub mod code {
     pub const CLOCK: &str = "Clock";
     pub const TOO_LONG: &str = "TooLong";
     pub const BATCH: &str = "Batch";
+    pub const RUN: &str = "Run";
     pub const NOT_NEXT: &str = "NotNext";
     /// The same request may succeed later.
     pub const SLOW_DOWN: &str = "SlowDown";
@@ -146,11 +169,36 @@ pub struct KnownAnswer {
     pub newest: Option<Timestamp>,
 }
 
-/// The answer to [`Verb::Append`].
+/// The answer to [`Verb::Append`] and [`Verb::Run`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AppendAnswer {
-    /// Whether the batch was not there before.
+    /// Whether it was not there before.
     pub is_added: bool,
+}
+
+/// Of [`Verb::Place`]. A centre that is older than this verb does not understand it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PlaceRequest {
+    pub source: SourceId,
+    /// All volumes of the source that lie on this host.
+    pub placements: Vec<Placement>,
+}
+
+/// The answer to [`Verb::Place`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PlaceAnswer {}
+
+/// Of [`Verb::Runs`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RunsRequest {
+    pub runs: Vec<RunMark>,
+}
+
+/// The answer to [`Verb::Runs`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RunsAnswer {
+    /// Those of them that are not there as they are now.
+    pub lacking: Vec<RunId>,
 }
 
 /// Of [`Verb::Rotate`].

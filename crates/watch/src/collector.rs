@@ -19,6 +19,7 @@ use crate::jobs::{Job, JobReport, Jobs};
 use crate::metrics::Metrics;
 use crate::push::PushEvent;
 use crate::sampling::{Event, Missed, Next, Sampling};
+use crate::settings::{Settings, Version, changes, state_name};
 use crate::writer::{SampleWriter, WriterEvent};
 
 /// How long to wait for an event before checking the time.
@@ -245,6 +246,28 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
                 self.writer.put_state(name, &document, &mut |event| observer(CollectEvent::Writer(event)))
             }
         }
+    }
+
+    /// Notes what has changed in the settings of source number `source`, which has `values` now.
+    pub(crate) fn note_settings(
+        &mut self,
+        source: usize,
+        values: Settings,
+        observer: CollectObserver<'_>,
+    ) -> Result<(), WatchError> {
+        let (id, name) = &self.sources[source];
+        let (at, state) = (self.clock.now().utc, state_name(name));
+        // What an older or a newer version wrote says nothing to this one.
+        let known = self.writer.state(&state)?.and_then(|text| serde_json::from_str::<Version>(&text).ok());
+        if known.as_ref().is_some_and(|known| known.values == values) {
+            return Ok(());
+        }
+        let say = &mut |event: WriterEvent<'_>| observer(CollectEvent::Writer(event));
+        for note in known.iter().flat_map(|known| changes(&known.values, &values, at)) {
+            self.writer.note(*id, &note, say)?;
+        }
+        let document = serde_json::json!(Version { since: at, values }).to_string();
+        self.writer.put_state(&state, &document, say)
     }
 
     fn plan_jobs(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {

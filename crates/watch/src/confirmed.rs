@@ -134,8 +134,9 @@ fn oldest_unconfirmed<S: History + CollectorState>(store: &S) -> Result<Option<T
 mod tests {
     use std::sync::Arc;
 
-    use iostall_model::{Epoch, Sample, SampleTime, Step};
-    use iostall_store::{Appended, Batch, SqliteHistory};
+    use iostall_model::device::Placement;
+    use iostall_model::{Epoch, RunId, Sample, SampleTime, Step};
+    use iostall_store::{Appended, Batch, RunMark, RunPut, SentRun, SqliteHistory, StoreId};
 
     use super::*;
     use crate::destination::Known;
@@ -154,6 +155,18 @@ mod tests {
 
         fn append(&mut self, _: u64, _: &Batch) -> Result<Appended, WatchError> {
             Ok(Appended::Added)
+        }
+
+        fn place(&mut self, _: SourceId, _: &[Placement]) -> Result<(), WatchError> {
+            Ok(())
+        }
+
+        fn lacking_runs(&mut self, _: StoreId, _: &[RunMark]) -> Result<Option<Vec<RunId>>, WatchError> {
+            Ok(None)
+        }
+
+        fn put_run(&mut self, _: StoreId, _: &SentRun) -> Result<RunPut, WatchError> {
+            Ok(RunPut::AlreadyThere)
         }
 
         fn finish(&mut self) -> Result<(), StoreError> {

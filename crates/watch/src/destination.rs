@@ -1,6 +1,10 @@
 //! Where history is sent to: another store, or the centre of a fleet.
 
-use iostall_store::{Appended, Batch, History, SourceId, StoreError};
+use iostall_model::RunId;
+use iostall_model::device::Placement;
+use iostall_store::{
+    Appended, Batch, History, PostgresHistory, RunMark, RunPut, SentRun, SourceId, StoreError, StoreId,
+};
 use jiff::Timestamp;
 
 use crate::error::WatchError;
@@ -16,8 +20,8 @@ pub struct Known {
 
 /// What [`send_history`](crate::send_history) needs of a destination.
 pub trait Destination {
-    /// Begins to send. A word for people, if there is one to say.
-    fn begin(&mut self) -> Result<Option<String>, WatchError> {
+    /// Begins to send what `store` has. A word for people, if there is one to say.
+    fn begin(&mut self, _store: StoreId) -> Result<Option<String>, WatchError> {
         Ok(None)
     }
 
@@ -29,26 +33,86 @@ pub trait Destination {
     /// How much of `source` is there.
     fn known(&mut self, source: SourceId) -> Result<Known, WatchError>;
 
-    /// Stores the batch that follows the one numbered `after`, completely or not at all. Twice is once.
+    /// Stores the batch that follows the one numbered `after`, completely or not at all. Twice is once; nothing is stored if another one
+    /// is the last there.
     fn append(&mut self, after: u64, batch: &Batch) -> Result<Appended, WatchError>;
+
+    /// Notes which devices are under the volumes of `source` now; what is not there any more ends. `source` is there.
+    fn place(&mut self, source: SourceId, placements: &[Placement]) -> Result<(), WatchError>;
+
+    /// Which of these runs of `store` are not there as they are now; `None` if it takes no runs, as an older centre.
+    fn lacking_runs(&mut self, store: StoreId, marks: &[RunMark]) -> Result<Option<Vec<RunId>>, WatchError>;
+
+    /// Stores a run of `store`. Twice is once.
+    fn put_run(&mut self, store: StoreId, run: &SentRun) -> Result<RunPut, WatchError>;
 
     /// Has it write what it holds back.
     fn finish(&mut self) -> Result<(), StoreError>;
 }
 
-impl<H: History> Destination for H {
+impl Destination for PostgresHistory {
+    fn begin(&mut self, store: StoreId) -> Result<Option<String>, WatchError> {
+        self.lock_sender(store).map_err(StoreError::from)?;
+        Ok(None)
+    }
+
     fn known(&mut self, source: SourceId) -> Result<Known, WatchError> {
-        let appended = match self.last_appended(source) {
-            Err(StoreError::NoSource { .. }) => return Ok(Known::default()),
-            known => known?,
-        };
-        // Only what was appended has a number to compare with.
-        let newest = if appended == 0 { None } else { self.last_sample(source)? };
-        Ok(Known { appended, newest: newest.map(|sample| sample.taken.utc) })
+        known_in(self, source)
+    }
+
+    fn append(&mut self, after: u64, batch: &Batch) -> Result<Appended, WatchError> {
+        Ok(self.append_after(after, batch)?)
+    }
+
+    fn place(&mut self, source: SourceId, placements: &[Placement]) -> Result<(), WatchError> {
+        Ok(Self::place(self, source, placements)?)
+    }
+
+    fn lacking_runs(&mut self, store: StoreId, marks: &[RunMark]) -> Result<Option<Vec<RunId>>, WatchError> {
+        Ok(Some(Self::lacking_runs(self, store, marks).map_err(StoreError::from)?))
+    }
+
+    fn put_run(&mut self, store: StoreId, run: &SentRun) -> Result<RunPut, WatchError> {
+        Ok(Self::put_run(self, store, run).map_err(StoreError::from)?)
+    }
+
+    fn finish(&mut self) -> Result<(), StoreError> {
+        History::finish(self)
+    }
+}
+
+/// How much of `source` a history has.
+fn known_in(history: &impl History, source: SourceId) -> Result<Known, WatchError> {
+    let appended = match history.last_appended(source) {
+        Err(StoreError::NoSource { .. }) => return Ok(Known::default()),
+        known => known?,
+    };
+    // Only what was appended has a number to compare with.
+    let newest = if appended == 0 { None } else { history.last_sample(source)? };
+    Ok(Known { appended, newest: newest.map(|sample| sample.taken.utc) })
+}
+
+/// Another store, for tests: it knows nothing of devices and of other stores' runs.
+#[cfg(test)]
+impl Destination for iostall_store::SqliteHistory {
+    fn known(&mut self, source: SourceId) -> Result<Known, WatchError> {
+        known_in(self, source)
     }
 
     fn append(&mut self, _: u64, batch: &Batch) -> Result<Appended, WatchError> {
         Ok(History::append(self, batch)?)
+    }
+
+    fn place(&mut self, _: SourceId, _: &[Placement]) -> Result<(), WatchError> {
+        Ok(())
+    }
+
+    fn lacking_runs(&mut self, _: StoreId, _: &[RunMark]) -> Result<Option<Vec<RunId>>, WatchError> {
+        Ok(None)
+    }
+
+    fn put_run(&mut self, _: StoreId, _: &SentRun) -> Result<RunPut, WatchError> {
+        Ok(RunPut::AlreadyThere)
     }
 
     fn finish(&mut self) -> Result<(), StoreError> {

@@ -71,12 +71,20 @@ pub enum WatchError {
     Diverged { name: String },
     #[error(transparent)]
     Centre(#[from] CentreError),
+    #[error("another sender changes what is there of {name} all the time")]
+    NotNext { name: String },
     #[error("one sample is too long for a batch")]
     BatchTooLong,
     #[error("cannot send samples to {receiver}: {reason}")]
     Push { receiver: String, reason: String },
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
+    #[error("there is no source {name:?} in the store")]
+    NoSourceNamed { name: String, known: Vec<String> },
+    #[error("a note is one line with something in it, of at most {max} characters")]
+    NoteText { max: usize },
+    #[error("the note ends at {end}, before it begins at {at}")]
+    NoteEnds { at: Timestamp, end: Timestamp },
     #[error("sampling has ended")]
     SamplingEnded,
 }
@@ -87,6 +95,7 @@ impl WatchError {
         match self {
             Self::Store(error) => error.may_pass(),
             Self::Centre(error) => error.may_pass(),
+            Self::NotNext { .. } => true,
             _ => false,
         }
     }
@@ -112,6 +121,11 @@ impl WatchError {
                 let known: Vec<String> = known.iter().map(|name| format!("{name:?}")).collect();
                 return Some(format!("the rules are {}", known.join(", ")));
             }
+            Self::NoSourceNamed { known, .. } => {
+                return Some(format!("`iostall store sources` lists them: {}", known.join(", ")));
+            }
+            Self::NoteText { .. } => "put the rest where you keep such records, and note where that is",
+            Self::NoteEnds { .. } => "write the earlier time with --at, and the later one with --end",
             Self::Setup(error) => return Some(error.hint()),
             Self::Alerts(_) => "docs/alerts.md explains the file; `iostall alerts check` reads it",
             Self::Overlap { .. } => "end the first window before the change, and start the second after it",
@@ -127,6 +141,7 @@ impl WatchError {
                  here, and sample it again: it gets an id of its own"
             }
             Self::NotSpool { .. } => "nothing was changed; name another file with --spool, which is created",
+            Self::NotNext { .. } => "let one `iostall fleet send` of this store run at a time",
             Self::Push { .. } => "docs/watch.md explains receivers of samples",
             Self::Terminal(_)
             | Self::Output(_)

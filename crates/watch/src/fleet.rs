@@ -1,22 +1,22 @@
 //! The central repository of a fleet, by its URL, and what a server sends to it.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_collect::Address;
 use iostall_host::System;
 use iostall_measure::clock::utc_now;
-use iostall_model::Level;
-use iostall_model::device::{Greeting, Placement};
+use iostall_model::device::Greeting;
 use iostall_store::{
-    CloneNoticed, CollectorState, History, InitialisedRepository, PostgresHistory, Source, StoreError,
+    Appended, CloneNoticed, CollectorState, History, InitialisedRepository, PostgresHistory, RunsToSend,
+    Source, StoreError,
 };
 
 use crate::confirmed::Confirmed;
 use crate::destination::{Destination, Known};
 use crate::error::WatchError;
 use crate::named::{AskPassword, NamedSource};
-use crate::reported_volumes::reported;
+use crate::placed::Placed;
+use crate::sent_runs::send_runs;
 
 /// Samples in a batch: an hour of minutes, or a minute of seconds.
 const BATCH_SAMPLES: u32 = 60;
@@ -58,18 +58,33 @@ pub enum SendEvent<'a> {
     Note(String),
     /// So many samples of a source were sent.
     Sent { source: &'a Source, samples: usize },
+    /// So many runs were sent.
+    Runs(usize),
 }
 
-/// Sends what `to` lacks of the sources that `from` samples itself, until `stop` is set. How much of each is there then.
+/// Sends what `to` lacks of the sources that `from` samples itself, and of its runs, until `stop` is set. How much of each source is
+/// there then.
 ///
-/// Both know how far it got: a batch that arrives twice is there once, and nothing is removed from `from`.
+/// Both know how far it got: a batch that arrives twice is there once, and nothing is removed from `from`. With the samples goes which
+/// devices of this host are under the volumes in them.
 pub fn send_history(
-    from: &impl History,
+    from: &(impl History + CollectorState + RunsToSend),
     to: &mut impl Destination,
     stop: &AtomicBool,
     observer: &mut dyn FnMut(SendEvent<'_>),
 ) -> Result<Confirmed, WatchError> {
-    if let Some(note) = to.begin()? {
+    send_with(from, to, &mut Placed::default(), stop, observer)
+}
+
+/// The same to a destination that was told this of what lies on what.
+pub(crate) fn send_with(
+    from: &(impl History + CollectorState + RunsToSend),
+    to: &mut impl Destination,
+    placed: &mut Placed,
+    stop: &AtomicBool,
+    observer: &mut dyn FnMut(SendEvent<'_>),
+) -> Result<Confirmed, WatchError> {
+    if let Some(note) = to.begin(from.id())? {
         observer(SendEvent::Note(note));
     }
     let mut confirmed = Confirmed::default();
@@ -78,9 +93,19 @@ pub fn send_history(
         // A source of another store comes from there: two numberings of its batches would mix.
         if source.store == from.id() {
             let (samples, number) = send_source(from, to, &source, stop)?;
+            if number > 0 {
+                placed.send(from, to, &source)?;
+            }
             confirmed.add(source.id, number);
             observer(SendEvent::Sent { source: &source, samples });
         }
+    }
+    let runs = send_runs(from, from.id(), to, stop)?;
+    for note in runs.notes {
+        observer(SendEvent::Note(note));
+    }
+    if runs.count > 0 {
+        observer(SendEvent::Runs(runs.count));
     }
     to.finish()?;
     Ok(confirmed)
@@ -101,8 +126,11 @@ fn send_source(
         match to.append(confirmed, &batch) {
             // Thousands of files: fewer samples of them fit into one batch.
             Err(WatchError::BatchTooLong) if most > 1 => most /= 2,
-            Err(WatchError::Centre(error)) if error.is_not_next() && looks < LOOKS_MAX => {
+            Ok(Appended::NotNext) => {
                 looks += 1;
+                if looks > LOOKS_MAX {
+                    return Err(WatchError::NotNext { name: source.name.clone() });
+                }
                 let known = to.known(source.id)?;
                 check_numbering(from, known, source)?;
                 confirmed = known.appended;
@@ -134,39 +162,6 @@ pub fn introduce(
         now: utc_now(),
     };
     Ok(to.greet(from.id(), &greeting)?)
-}
-
-/// Tells the repository which devices of this host are under the volumes of the sources that `from` samples itself, as they are now.
-///
-/// # Errors
-/// If one of the two cannot be used.
-pub fn place_volumes(
-    from: &(impl History + CollectorState),
-    to: &mut PostgresHistory,
-) -> Result<(), WatchError> {
-    let system = System::here();
-    for watched in from.sources()? {
-        let source = watched.source;
-        if source.store != from.id() {
-            continue;
-        }
-        let Some(newest) = from.last_sample(source.id)? else { continue };
-        let volumes: BTreeSet<String> =
-            newest.rows.iter().filter_map(|row| Level::Volumes.group(&row.subject)).collect();
-        let mut placements: Vec<Placement> =
-            volumes.iter().filter_map(|volume| system.placement(volume)).collect();
-        // What this host does not know, the source may.
-        let said = reported(from, &source.name)?;
-        let is_known = |one: &Placement| placements.iter().any(|known| known.volume == one.volume);
-        let rest: Vec<Placement> = said.into_iter().filter(|one| !is_known(one)).collect();
-        placements.extend(rest);
-        match to.place(source.id, &placements) {
-            // Nothing of it has been sent yet.
-            Err(StoreError::NoSource { .. }) => {}
-            placed => placed?,
-        }
-    }
-    Ok(())
 }
 
 /// An older copy of a store numbers new samples like those that it has lost: they would count as sent.

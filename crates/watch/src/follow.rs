@@ -5,19 +5,22 @@ use std::time::Duration;
 
 use iostall_engine::random_bytes;
 use iostall_measure::Clock;
-use iostall_store::{CollectorState, History, SourceId, StoreError};
+use iostall_store::{CollectorState, History, RunsToSend, SourceId, StoreError};
 use jiff::Timestamp;
 
 use crate::confirmed::put_confirmed;
 use crate::destination::Destination;
 use crate::error::WatchError;
-use crate::fleet::{SendEvent, send_history};
+use crate::fleet::{SendEvent, send_with};
+use crate::placed::Placed;
 
 /// After a failure it is tried again within a second, and then later each time, up to this, nanoseconds.
 const PAUSE_NS_MAX: u64 = 300_000_000_000;
 const PAUSE_NS_MIN: u64 = 1_000_000_000;
 /// A destination hears of this store so often at least, also if there is nothing new, nanoseconds.
 const SILENT_NS_MAX: u64 = 60_000_000_000;
+/// What lies on what is said again so often, nanoseconds: the destination may have been restored from a backup.
+const PLACED_NS_MAX: u64 = 3_600_000_000_000;
 /// It is looked so often whether it is to stop, nanoseconds.
 const LOOK_NS: u64 = 100_000_000;
 
@@ -40,56 +43,99 @@ pub enum FollowEvent<'a> {
 /// # Errors
 /// If it cannot be sent and another try would not help.
 pub fn follow_history<C: Clock>(
-    from: &mut (impl History + CollectorState),
+    from: &mut (impl History + CollectorState + RunsToSend),
     to: &mut impl Destination,
     interval: Duration,
     clock: &C,
     stop: &AtomicBool,
     observer: &mut dyn FnMut(FollowEvent<'_>),
 ) -> Result<(), WatchError> {
-    let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
-    let (mut failures, mut said) = (0, String::new());
-    let mut sent_before: Option<(u64, Newest)> = None;
+    let mut follower = Follower::new(interval, clock);
     while !stop.load(Ordering::Relaxed) {
-        let (now_ns, newest) = (clock.now_ns(), newest(from)?);
-        let is_done = sent_before
-            .as_ref()
-            .is_some_and(|(at_ns, sent)| *sent == newest && now_ns.saturating_sub(*at_ns) < SILENT_NS_MAX);
-        if is_done {
-            wait(clock, interval_ns, stop);
-            continue;
-        }
-        let sent = send_history(from, to, stop, &mut |event| observer(FollowEvent::Send(event)));
-        let pause_ns = match sent.and_then(|confirmed| put_confirmed(from, to, &confirmed)) {
-            Ok(()) => {
-                if failures > 0 {
-                    observer(FollowEvent::Continues);
-                }
-                (failures, said) = (0, String::new());
-                sent_before = Some((now_ns, newest));
-                interval_ns
-            }
-            Err(error) if error.may_pass() => {
-                failures += 1;
-                let text = error.to_string();
-                if text != said {
-                    observer(FollowEvent::Cut(&error));
-                    said = text;
-                }
-                pause_ns(failures, random_part())
-            }
-            Err(error) => return Err(error),
-        };
+        let pause_ns = follower.look(from, to, clock, stop, observer)?;
         wait(clock, pause_ns, stop);
     }
     Ok(())
 }
 
-/// When the newest sample of each source was taken.
-type Newest = Vec<(SourceId, Option<Timestamp>)>;
+/// The same look by look, for who follows many stores: what is remembered of one between two looks.
+#[derive(Debug)]
+pub struct Follower {
+    interval_ns: u64,
+    /// Tries that failed since one did not.
+    failures: u32,
+    /// The last failure that was reported.
+    said: String,
+    /// When it was last sent, and up to what.
+    sent: Option<(u64, Newest)>,
+    /// What lies on what, as the destination heard it last, and since when it is not said again.
+    placed: Placed,
+    placed_ns: u64,
+}
 
-fn newest(from: &impl History) -> Result<Newest, StoreError> {
-    Ok(from.sources()?.into_iter().map(|watched| (watched.source.id, watched.last)).collect())
+impl Follower {
+    /// Looks again after `interval`.
+    pub fn new(interval: Duration, clock: &impl Clock) -> Self {
+        let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+        let (placed, placed_ns) = (Placed::default(), clock.now_ns());
+        Self { interval_ns, failures: 0, said: String::new(), sent: None, placed, placed_ns }
+    }
+
+    /// Sends what is new. How long to wait before the next look, nanoseconds.
+    ///
+    /// # Errors
+    /// If it cannot be sent and another try would not help.
+    pub fn look<C: Clock>(
+        &mut self,
+        from: &mut (impl History + CollectorState + RunsToSend),
+        to: &mut impl Destination,
+        clock: &C,
+        stop: &AtomicBool,
+        observer: &mut dyn FnMut(FollowEvent<'_>),
+    ) -> Result<u64, WatchError> {
+        let (now_ns, newest) = (clock.now_ns(), newest(from)?);
+        let is_done = self
+            .sent
+            .as_ref()
+            .is_some_and(|(at_ns, sent)| *sent == newest && now_ns.saturating_sub(*at_ns) < SILENT_NS_MAX);
+        if is_done {
+            return Ok(self.interval_ns);
+        }
+        if now_ns.saturating_sub(self.placed_ns) > PLACED_NS_MAX {
+            (self.placed, self.placed_ns) = (Placed::default(), now_ns);
+        }
+        let mut on_send = |event: SendEvent<'_>| observer(FollowEvent::Send(event));
+        let sent = send_with(from, to, &mut self.placed, stop, &mut on_send);
+        match sent.and_then(|confirmed| put_confirmed(from, to, &confirmed)) {
+            Ok(()) => {
+                if self.failures > 0 {
+                    observer(FollowEvent::Continues);
+                }
+                (self.failures, self.sent) = (0, Some((now_ns, newest)));
+                self.said.clear();
+                Ok(self.interval_ns)
+            }
+            Err(error) if error.may_pass() => {
+                self.failures += 1;
+                self.placed = Placed::default();
+                let text = error.to_string();
+                if text != self.said {
+                    observer(FollowEvent::Cut(&error));
+                    self.said = text;
+                }
+                Ok(pause_ns(self.failures, random_part()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// When the newest sample of each source was taken, and what changes when runs do.
+type Newest = (Vec<(SourceId, Option<Timestamp>)>, String);
+
+fn newest(from: &(impl History + RunsToSend)) -> Result<Newest, StoreError> {
+    let samples = from.sources()?.into_iter().map(|watched| (watched.source.id, watched.last)).collect();
+    Ok((samples, from.runs_state()?))
 }
 
 fn wait(clock: &impl Clock, pause_ns: u64, stop: &AtomicBool) {

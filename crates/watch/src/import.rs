@@ -100,7 +100,9 @@ impl Import {
                     (sequence, position) = (sequence + 1, batch.next);
                 }
                 // Another import was faster: continue after it.
-                Appended::AlreadyThere => (sequence, position) = beginning(store, source.id, since)?,
+                Appended::AlreadyThere | Appended::NotNext => {
+                    (sequence, position) = beginning(store, source.id, since)?;
+                }
             }
         }
         Ok(kept)

@@ -21,17 +21,22 @@ mod fleet;
 mod fleet_report;
 mod follow;
 mod import;
+pub mod intake;
 mod jobs;
 mod metrics;
 mod named;
+mod note;
 mod once;
+mod placed;
 pub mod pull;
 mod push;
 mod ratings_error;
 mod reported_volumes;
 mod reports;
 mod sampling;
+mod sent_runs;
 mod service;
+mod settings;
 mod setup;
 mod setup_error;
 #[cfg(test)]
@@ -55,20 +60,20 @@ pub use endurance::{
 pub use error::WatchError;
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};
 pub use fleet::{
-    SendEvent, initialise_repository, introduce, open_repositories, open_repository, place_volumes,
-    send_history,
+    SendEvent, initialise_repository, introduce, open_repositories, open_repository, send_history,
 };
 pub use fleet_report::{
     DailyTrend, FleetCapacity, FleetDevice, FleetFile, FleetLoad, FleetReport, FleetRequest, ServerFault,
     ServerState, fleet_report,
 };
-pub use follow::{FollowEvent, follow_history};
+pub use follow::{FollowEvent, Follower, follow_history};
 pub use import::{Import, ImportEvent, ManagementDatabase};
 pub use jobs::{
     Calendar, Job, JobEnd, JobReport, JobRunner, Jobs, ProcessRunner, RunningJob, units_text, write_units,
 };
 pub use metrics::{Metrics, SourceNow};
 pub use named::{AskPassword, NamedSource, named_sources};
+pub use note::add_note;
 pub use once::{OnceEvent, sample_once};
 pub use push::{BACKLOG, PushEvent, PushTarget, WrittenPush};
 pub use ratings_error::RatingsError;

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use iostall_collect::{Secret, Source, SourceError, open};
+use iostall_collect::{Engine, Secret, Source, SourceError, open};
+use iostall_host::io_settings;
 use iostall_store::{CollectorState, History, StoreError};
 use jiff::Timestamp;
 
@@ -22,6 +23,9 @@ use crate::setup::{CollectorSetup, Purpose, WatchedSource};
 /// A source that is sampled from now on, and the number of the one that it replaces.
 type Change = (Option<usize>, WatchedSource, Box<dyn Source>);
 
+/// How often settings are read.
+const SETTINGS_EVERY_NS: u64 = 600 * 1_000_000_000;
+
 /// A collector that is ready to run.
 pub struct CollectorService<H> {
     collector: Collector<H, MachineClock>,
@@ -35,6 +39,7 @@ pub struct CollectorService<H> {
     paused: HashSet<String>,
     file: Option<(PathBuf, FileWatch)>,
     until: Option<Timestamp>,
+    settings_due_ns: u64,
     clock: MachineClock,
 }
 
@@ -77,8 +82,19 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
         let pushes = setup.pushes.iter().map(|target| Push::start(open()?, target.clone()));
         let pushes = pushes.collect::<Result<Vec<_>, _>>()?;
         let sources = HashMap::new();
-        let mut new =
-            Self { collector, sampling, purpose, metrics, pushes, sources, paused, file, until, clock };
+        let mut new = Self {
+            collector,
+            sampling,
+            purpose,
+            metrics,
+            pushes,
+            sources,
+            paused,
+            file,
+            until,
+            settings_due_ns: 0,
+            clock,
+        };
         for source in setup.sources {
             let opened = opened(&source)?;
             new.add(source, opened)?;
@@ -114,6 +130,7 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
             return Ok(false);
         }
         self.look_at_file(observer)?;
+        self.look_at_settings(observer)?;
         let events = self.pushes.iter().flat_map(Push::events);
         events.for_each(|event| observer(CollectEvent::Push(&event)));
         Ok(true)
@@ -152,6 +169,21 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
             let source = self.sources[&number].clone();
             let opened = opened(&source)?;
             self.put(number, source, opened);
+        }
+        Ok(())
+    }
+
+    /// Reads the settings of this host, if it is watched. That takes a millisecond, on a thread that samples nothing.
+    fn look_at_settings(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {
+        let now_ns = self.clock.now().clock_ns;
+        if now_ns < self.settings_due_ns {
+            return Ok(());
+        }
+        self.settings_due_ns = now_ns.saturating_add(SETTINGS_EVERY_NS);
+        let here = self.sources.iter().filter(|(_, source)| source.address.engine == Engine::Linux);
+        let here: Vec<usize> = here.map(|(number, _)| *number).collect();
+        for number in here {
+            self.collector.note_settings(number, io_settings(), observer)?;
         }
         Ok(())
     }

@@ -80,6 +80,7 @@ impl SourceWindow<'_> {
     /// Adds gaps and warnings to `about`.
     pub(crate) fn complete(&self, about: &mut SourceHistory, tiers: Tiers) -> Result<(), WatchError> {
         about.gaps = self.history.gaps(self.source, self.from, self.to)?;
+        about.notes = self.history.notes(self.source, self.from, self.to)?;
         about.warnings = self.history.warnings(self.source, self.from, self.to)?;
         (about.days_until, about.hours_until) = (tiers.days_until, tiers.hours_until);
         Ok(())

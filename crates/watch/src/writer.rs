@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use iostall_model::device::Placement;
 use iostall_model::job::JobRun;
-use iostall_model::{Gap, Step, Warning};
+use iostall_model::{Gap, Note, Step, Warning};
 use iostall_store::{CollectorState, History, Retention, RunNumber, SourceId, StoreError, Stored};
 use jiff::Timestamp;
 
@@ -132,6 +132,20 @@ impl<H: History + CollectorState> SampleWriter<H> {
         observer: Observer<'_>,
     ) -> Result<(), WatchError> {
         match put_reported(&mut self.store, name, placements) {
+            Err(error) if error.may_pass() => self.say(error, observer),
+            done => done?,
+        }
+        Ok(())
+    }
+
+    /// Stores a note about a source. Where that cannot be done now, it is lost.
+    pub(crate) fn note(
+        &mut self,
+        source: SourceId,
+        note: &Note,
+        observer: Observer<'_>,
+    ) -> Result<(), WatchError> {
+        match self.store.add_note(Some(source), note) {
             Err(error) if error.may_pass() => self.say(error, observer),
             done => done?,
         }

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::shown;
+use iostall_measure::number::counted;
 use iostall_watch::{ImportEvent, ManagementDatabase};
 use jiff::Timestamp;
 
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
             printer.note(&format!("{name}: there are no samples yet"));
         }
         ImportEvent::Fetched { source, samples } => {
-            let line = printer.result(&format!("{}: {samples} samples\n", shown(source)));
+            let line = printer.result(&format!("{}: {}\n", shown(source), counted(samples as u64, "sample")));
             outcome = std::mem::replace(&mut outcome, Ok(())).and(line);
         }
     })?;

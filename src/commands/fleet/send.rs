@@ -1,14 +1,17 @@
 //! `iostall fleet send`.
 
+use std::io;
 use std::sync::atomic::Ordering;
 
 use iostall_measure::MonotonicClock;
 use iostall_measure::foreign::shown;
+use iostall_measure::number::counted;
 use iostall_remote::centre::SCHEME;
+use iostall_report::fleet_sent::{FleetSent, SentSource};
 use iostall_watch::centre::Centre;
 use iostall_watch::{
     Destination, FollowEvent, SendEvent, WatchError, follow_history, introduce, open_repository,
-    place_volumes, put_confirmed, send_history,
+    put_confirmed, send_history,
 };
 
 use crate::cli::{FleetSendArgs, GlobalArgs};
@@ -31,9 +34,7 @@ pub(super) fn run(args: &FleetSendArgs, global: &GlobalArgs, printer: &Printer) 
             "let only one of them send: on the other, `iostall store remove` its sources, and sample them again",
         ));
     }
-    let status = send_to(&mut repository, args, global, printer)?;
-    place_volumes(&open_watch(global)?, &mut repository)?;
-    Ok(status)
+    send_to(&mut repository, args, global, printer)
 }
 
 fn send_to(
@@ -44,14 +45,11 @@ fn send_to(
 ) -> anyhow::Result<Status> {
     let mut store = open_watch(global)?;
     let stop = stop_flag(Some(printer))?;
+    let mut sent = FleetSent::default();
     let mut outcome = Ok(());
-    let mut show = |event: SendEvent<'_>| match event {
-        SendEvent::Note(text) => printer.note(&text),
-        SendEvent::Sent { samples: 0, .. } if args.follow => {}
-        SendEvent::Sent { source, samples } => {
-            let line = printer.result(&format!("{}: {samples} samples\n", shown(&source.name)));
-            outcome = std::mem::replace(&mut outcome, Ok(())).and(line);
-        }
+    let mut show = |event: SendEvent<'_>| {
+        let line = show(&event, args, &mut sent, printer);
+        outcome = std::mem::replace(&mut outcome, Ok(())).and(line);
     };
     if args.follow {
         let clock = MonotonicClock::new();
@@ -73,5 +71,31 @@ fn send_to(
     let confirmed = send_history(&store, to, &stop, &mut show)?;
     put_confirmed(&mut store, to, &confirmed)?;
     outcome?;
+    if args.json {
+        printer.result(&(serde_json::to_string_pretty(&sent)? + "\n"))?;
+    }
     Ok(if stop.load(Ordering::Relaxed) { Status::Interrupted } else { Status::Done })
+}
+
+/// Shows an event, or adds it to what is shown at the end.
+fn show(
+    event: &SendEvent<'_>,
+    args: &FleetSendArgs,
+    sent: &mut FleetSent,
+    printer: &Printer,
+) -> io::Result<()> {
+    match event {
+        SendEvent::Note(text) => printer.note(text),
+        SendEvent::Runs(count) if args.json => sent.runs += count,
+        SendEvent::Runs(count) => return printer.result(&format!("{}\n", counted(*count as u64, "run"))),
+        SendEvent::Sent { source, samples } if args.json => {
+            sent.sources.push(SentSource::new(source.id.to_string(), &source.name, *samples));
+        }
+        SendEvent::Sent { samples: 0, .. } if args.follow => {}
+        SendEvent::Sent { source, samples } => {
+            let samples = counted(*samples as u64, "sample");
+            return printer.result(&format!("{}: {samples}\n", shown(&source.name)));
+        }
+    }
+    Ok(())
 }

@@ -10,8 +10,11 @@ use thiserror::Error;
 /// Minimum free space, bytes.
 const FLOOR_BYTES: u64 = 1 << 30;
 
-/// Also at least the total divided by this (5 %).
+/// Also at least the total divided by this (5 %), up to `FLOOR_MAX_BYTES`.
 const FLOOR_DIVISOR: u64 = 20;
+
+/// What a test leaves free is enough for a server's log to grow into, however large the file system is.
+const FLOOR_MAX_BYTES: u64 = 8 << 30;
 
 /// Why there is not enough space.
 #[derive(Debug, Error)]
@@ -32,8 +35,8 @@ pub enum FreeSpaceError {
     System { directory: PathBuf, source: io::Error },
 }
 
-/// Whether `wanted_bytes` may be taken on the file system of `directory`: the larger of 1 GiB and 5 % of the
-/// file system must stay free.
+/// Whether `wanted_bytes` may be taken on the file system of `directory`: 5 % of the file system must stay free, at least 1 GiB and at
+/// most 8 GiB.
 ///
 /// # Errors
 /// [`FreeSpaceError::TooLittle`] if not.
@@ -55,7 +58,7 @@ pub fn check_free_space(directory: &Path, wanted_bytes: u64) -> Result<(), FreeS
 }
 
 fn floor(total_bytes: u64) -> u64 {
-    FLOOR_BYTES.max(total_bytes / FLOOR_DIVISOR)
+    (total_bytes / FLOOR_DIVISOR).clamp(FLOOR_BYTES, FLOOR_MAX_BYTES)
 }
 
 #[cfg(test)]
@@ -63,10 +66,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_floor_is_a_gibibyte_or_a_twentieth_whichever_is_more() {
+    fn the_floor_is_a_twentieth_between_one_and_eight_gibibytes() {
         assert_eq!(floor(0), 1 << 30);
         assert_eq!(floor(20 << 30), 1 << 30);
-        assert_eq!(floor(200 << 30), 10 << 30);
+        assert_eq!(floor(100 << 30), 5 << 30);
+        assert_eq!(floor(4 << 40), 8 << 30);
     }
 
     #[test]

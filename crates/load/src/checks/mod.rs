@@ -6,6 +6,7 @@ mod flush;
 mod generator;
 mod numbers;
 mod platform;
+mod rate;
 mod target;
 
 use iostall_model::Warning;

@@ -4,7 +4,7 @@ use iostall_measure::{Nanos, Op, Percentile};
 use iostall_model::outcome::{RoleOutcome, SpanOutcome};
 use iostall_model::{RoleProfile, Warning, WarningCode};
 
-use super::Evidence;
+use super::{Evidence, rate};
 
 /// A shorter measured part gets a warning: caches, burst credits and flash all have longer memories.
 const SHORT_NS: u64 = 10_000_000_000;
@@ -34,6 +34,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
             warnings.extend(failures(role));
             warnings.extend(unfinished(role));
             warnings.extend(few_samples(role, profile, span.measured_ns));
+            warnings.extend(rate::changed(role));
         }
         warnings.extend(short(span));
     }

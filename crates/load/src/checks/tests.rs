@@ -7,7 +7,9 @@ use iostall_measure::platform::{
     CpuTicks, Device, DeviceCounters, DirectIo, FileSystem, Host, ProcessCpu, Target, TargetKind,
 };
 use iostall_measure::{Caching, Feature, Histogram, Nanos, Op, Percent, SyncCall, Unavailable};
-use iostall_model::outcome::{EngineUse, ErrorOutcome, OpenLoop, RoleOutcome, SpanOutcome};
+use iostall_model::outcome::{
+    EngineUse, ErrorOutcome, IntervalOp, IntervalPoint, OpenLoop, RoleOutcome, SpanOutcome,
+};
 use iostall_model::profile::SyncRule;
 use iostall_model::{Cell, LoadOutcome, Profile, RoleProfile, SpanProfile, WarningCode};
 
@@ -144,6 +146,25 @@ fn span_outcome() -> SpanOutcome {
     }
 }
 
+/// A minute of 3,000 reads a second, and of 300 from `second` on.
+fn falls_after(second: u64) -> Vec<IntervalPoint> {
+    let interval = |at: u64| {
+        let count = if at < second { 3000 } else { 300 };
+        let read = IntervalOp {
+            op: Op::Read,
+            count,
+            bytes: count * 8192,
+            latency_ns_mean: 1e6,
+            latency_ns_p50: 1_000_000,
+            latency_ns_p99: 1_000_000,
+            latency_ns_max: 1_000_000,
+        };
+        let second_ns = 1_000_000_000;
+        IntervalPoint { start_ns: at * second_ns, length_ns: second_ns, ops: vec![read] }
+    };
+    (0..60).map(interval).collect()
+}
+
 fn raised(change: impl FnOnce(&mut Fixture)) -> Vec<WarningCode> {
     let mut fixture = Fixture::clean();
     change(&mut fixture);
@@ -267,10 +288,23 @@ fn each_doubt_about_the_numbers_is_raised_by_its_own_evidence_alone() {
                 }];
             }),
         ),
+        (W::RateChanged, Box::new(|f| f.role().series = falls_after(20))),
         (W::UnfinishedRequests, Box::new(|f| f.role().unfinished_age_ns_max = 2_000_000_000)),
         (W::LatencyBatched, Box::new(|f| f.asked().batch = Some(8))),
         (W::Interrupted, Box::new(|f| f.outcome.spans[0].interrupted = true)),
     ]);
+}
+
+/// An average of burst and base rate was shown as the figure of a cloud volume.
+#[test]
+fn a_rate_that_changes_for_good_is_told_unless_the_profile_asked_for_it_or_it_is_short() {
+    assert_eq!(raised(|f| f.role().series = falls_after(60)), []);
+    assert_eq!(raised(|f| f.role().series = falls_after(58)), []);
+    let paced = raised(|f| {
+        f.role().series = falls_after(20);
+        f.role().open_loop = Some(OpenLoop { arrivals: 100, ..OpenLoop::default() });
+    });
+    assert_eq!(paced, []);
 }
 
 #[test]

@@ -215,6 +215,7 @@ impl TopState {
             days_until: None,
             hours_until: None,
             gaps: source.gap.iter().map(gap).collect(),
+            notes: Vec::new(),
             unread: Vec::new(),
             warnings: source.warnings.clone(),
             backups: None,

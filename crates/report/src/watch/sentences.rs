@@ -4,7 +4,11 @@ use iostall_model::Warning;
 use iostall_watch::windows::{GapRun, SourceHistory, Unread};
 
 use crate::format::shown;
+use crate::notes::{note_sentence, notes_with_room};
 use crate::zone::timestamp;
+
+/// As many notes as can be read before the numbers.
+const NOTES_SHOWN: usize = 20;
 
 /// Resolution of the numbers, gaps, and what the source could not read, one sentence each.
 pub fn sentences(history: &SourceHistory) -> Vec<String> {
@@ -14,6 +18,10 @@ pub fn sentences(history: &SourceHistory) -> Vec<String> {
     let hours = history
         .hours_until
         .map(|until| format!("hour by hour up to {}: maxima are those of whole hours", timestamp(until)));
+    let (with_room, left_out) = notes_with_room(&history.notes, NOTES_SHOWN);
+    let left_out =
+        (left_out > 0).then(|| format!("{left_out} more notes: the page of --html has more of them"));
+    let notes = with_room.into_iter().map(note_sentence).chain(left_out);
     let gaps = history.gap_runs().into_iter().map(|run| of_gaps(&run));
     let unread = history.unread.iter().map(|unread| of_unread(unread, history.why_unread(unread)));
     // The reason why a database was not read is shown together with the times.
@@ -22,7 +30,7 @@ pub fn sentences(history: &SourceHistory) -> Vec<String> {
     };
     let warnings =
         history.warnings.iter().filter(|warning| !is_said(warning)).map(|warning| shown(&warning.message));
-    days.into_iter().chain(hours).chain(gaps).chain(unread).chain(warnings).collect()
+    days.into_iter().chain(hours).chain(notes).chain(gaps).chain(unread).chain(warnings).collect()
 }
 
 fn of_unread(unread: &Unread, why: Option<&Warning>) -> String {

@@ -52,4 +52,6 @@ pub enum Appended {
     Added,
     /// It was there already; nothing changed.
     AlreadyThere,
+    /// Another batch than was said is the last one; nothing changed.
+    NotNext,
 }

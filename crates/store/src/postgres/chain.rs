@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use iostall_model::{Epoch, Sample};
+use jiff::Timestamp;
 
 use super::columns::SourceNumber;
-use crate::history::{Pending, Series, SourceId};
+use crate::history::{Pending, Series, SourceId, utc_ns};
 
 /// The writer's state of a source between samples.
 #[derive(Debug)]
@@ -20,19 +21,67 @@ pub(super) struct Chain {
     /// Number of the previous sample, or of the last one in the roll-ups.
     pub(super) last: i64,
     pub(super) pending: Pending,
+    /// What is in the stored roll-ups.
+    pub(super) rolled_up: RolledUp,
+    /// The newest hour and the newest day that may have stored roll-ups.
+    pub(super) newest: (Option<Timestamp>, Option<Timestamp>),
+}
+
+/// How far the stored roll-ups of a source reach.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct RolledUp {
+    /// The last sample whose difference to the one before is in them.
+    pub(super) to: i64,
+    /// When that was taken. If it is later, it is the beginning of an hour: the part before it of what follows that sample is in them,
+    /// too.
+    pub(super) utc_ns: Option<i64>,
+}
+
+impl RolledUp {
+    /// Whether part of what follows the sample taken at `taken`, the last one that is in the roll-ups, is in them.
+    pub(super) fn is_beyond(self, taken: Timestamp) -> bool {
+        self.utc_ns.is_some_and(|reached_ns| reached_ns > utc_ns(taken))
+    }
+}
+
+/// Which of the pending roll-ups a batch completes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Closed {
+    Nothing,
+    /// Those before an hour that began after the sample with this number. All that is pending of that hour came after it.
+    Before {
+        hour: Timestamp,
+        number: i64,
+    },
+    /// A clock went back.
+    All,
+}
+
+impl Closed {
+    /// After the sample numbered `number`, in the hour `open`, comes one in `hour`.
+    pub(super) fn turn(&mut self, (open, hour): (Timestamp, Timestamp), number: i64) {
+        *self = if hour < open || *self == Self::All { Self::All } else { Self::Before { hour, number } };
+    }
 }
 
 impl Chain {
-    /// For a source whose stored roll-ups end at the sample numbered `rolled_up_to`.
-    pub(super) fn new(source: SourceNumber, id: SourceId, rolled_up_to: i64) -> Self {
+    /// For a source whose stored roll-ups reach so far, with these as the newest.
+    pub(super) fn new(
+        source: SourceNumber,
+        id: SourceId,
+        rolled_up: RolledUp,
+        newest: (Option<Timestamp>, Option<Timestamp>),
+    ) -> Self {
         Self {
             source,
             id,
             before: None,
             series: Series::default(),
             epoch: None,
-            last: rolled_up_to,
-            pending: Pending::after(rolled_up_to),
+            last: rolled_up.to,
+            pending: Pending::default(),
+            rolled_up,
+            newest,
         }
     }
 }

@@ -15,8 +15,10 @@ mod pulled;
 mod reader;
 mod retention;
 mod rollups;
+mod runs;
 mod schema;
 mod send;
+mod senders;
 mod session;
 mod sources;
 mod statements;
@@ -24,6 +26,8 @@ mod writer;
 
 #[cfg(test)]
 mod fleet_tests;
+#[cfg(test)]
+mod open_hour_tests;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
@@ -120,6 +124,26 @@ impl PostgresHistory {
                 database.partitions.forget();
                 Err(error)
             }
+        }
+    }
+
+    /// The sources whose newest sample is of an hour that was over at `at`, with roll-ups that are not written yet.
+    pub fn unfinished_at(&self, at: Timestamp) -> Vec<SourceId> {
+        let hour = Tier::Hour.floor(at);
+        let is_over = |chain: &&Chain| {
+            chain.rolled_up.to < chain.last && chain.pending.open_hour.is_some_and(|open| open < hour)
+        };
+        self.chains.values().filter(is_over).map(|chain| chain.id).collect()
+    }
+
+    /// Writes the roll-ups of `source`, and forgets what is remembered of it until there is more to write. One that was removed has
+    /// none.
+    pub fn finish_one(&mut self, source: SourceId) -> Result<(), StoreError> {
+        let done = self.finish_source(source);
+        self.chains.retain(|_, chain| chain.id != source);
+        match done {
+            Err(StoreError::NoSource { .. }) => Ok(()),
+            done => done,
         }
     }
 
@@ -288,17 +312,7 @@ impl History for PostgresHistory {
     }
 
     fn append(&mut self, batch: &Batch) -> Result<Appended, StoreError> {
-        let number = batch.number().map_err(|source| StoreError::Batch { source })?;
-        self.in_one_transaction(
-            |database| database.lock_or_add(&batch.source),
-            |database, locked, chain| {
-                if locked.appended >= number {
-                    return Ok(Appended::AlreadyThere);
-                }
-                database.write(chain, batch, None)?;
-                Ok(Appended::Added)
-            },
-        )
+        self.append_if(batch, |_| true)
     }
 
     fn last_appended(&self, source: SourceId) -> Result<u64, StoreError> {

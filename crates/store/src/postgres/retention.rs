@@ -103,13 +103,14 @@ impl Database {
         let (hours_from, days_from) = (start(Tier::Hour), start(Tier::Day));
         self.delete_rollups(source, Tier::Hour, hours_from, Timestamp::MAX)?;
         let hours = pending.into_hours().into_iter().filter(|((hour, _), _)| *hour >= hours_from).collect();
-        self.merge(source, hours, Rollups::new())?;
+        let all = (Some(Timestamp::MAX), Some(Timestamp::MAX));
+        self.merge(source, hours, Rollups::new(), all)?;
         self.delete_rollups(source, Tier::Day, days_from, Timestamp::MAX)?;
         let mut days = Rollups::new();
         for (hour, series, rollup) in self.rollups_between(source, Tier::Hour, days_from, Timestamp::MAX)? {
             days.entry((Tier::Day.floor(hour), series)).or_default().merge(&rollup);
         }
-        self.merge(source, Rollups::new(), days)?;
+        self.merge(source, Rollups::new(), days, all)?;
         let at = Some(utc_ns(newest.taken.utc));
         self.session.execute(statements::MARK_ROLLED_UP, &[&source.0, &locked.last, &at])?;
         Ok(())

@@ -6,7 +6,7 @@ use iostall_model::{Counter, Peak, Rollup, StallHistogram, Tier, Totals};
 use jiff::Timestamp;
 use tokio_postgres::Row;
 
-use super::chain::Chain;
+use super::chain::{Chain, Closed, RolledUp};
 use super::columns::{
     PEAKS, SourceNumber, UtcMicros, counter_columns, counters_from, in_set, with_all_counters,
 };
@@ -14,6 +14,7 @@ use super::copy_format::CopyBody;
 use super::database::Database;
 use super::partitions::Partitioned;
 use super::statements;
+use crate::history::utc_ns;
 use crate::repository_error::RepositoryError;
 
 /// Roll-ups of one source and tier, by beginning and series.
@@ -25,42 +26,76 @@ const COLUMNS_BEFORE: usize = 6;
 const TUPLE_BYTES: usize = 500;
 
 impl Database {
-    /// Adds everything pending to the stored roll-ups, which then end at the newest sample of `chain`: the row of its source must be
-    /// told.
-    pub(super) fn flush(&self, chain: &mut Chain) -> Result<(), RepositoryError> {
-        let hours = chain.pending.take(chain.last);
+    /// Adds what a batch has completed to the stored roll-ups, and returns how far they reach now: the row of the source must be told.
+    pub(super) fn flush(
+        &self,
+        chain: &mut Chain,
+        closed: Closed,
+    ) -> Result<Option<RolledUp>, RepositoryError> {
+        let (hours, rolled_up) = match closed {
+            Closed::Nothing => return Ok(None),
+            // The hour that goes on stays in memory: stored now, it would be stored once more when it ends.
+            Closed::Before { hour, number } => {
+                let rolled_up = RolledUp { to: number, utc_ns: Some(utc_ns(hour)) };
+                (chain.pending.take_before(hour), rolled_up)
+            }
+            Closed::All => {
+                let at = chain.before.as_ref().map(|sample| utc_ns(sample.taken.utc));
+                (chain.pending.take(chain.last), RolledUp { to: chain.last, utc_ns: at })
+            }
+        };
         let mut days = Rollups::new();
         for ((hour, series), rollup) in &hours {
             days.entry((Tier::Day.floor(*hour), *series)).or_default().merge(rollup);
         }
-        self.merge(chain.source, hours, days)
+        let newest = (newest(&hours), newest(&days));
+        self.merge(chain.source, hours, days, chain.newest)?;
+        chain.newest = (chain.newest.0.max(newest.0), chain.newest.1.max(newest.1));
+        chain.rolled_up = rolled_up;
+        Ok(Some(rolled_up))
     }
 
-    /// Adds to the stored roll-ups, within the transaction: what it writes is sent with the next statement.
+    /// Adds to the stored roll-ups, within the transaction: what it writes is sent with the next statement. None are stored of hours and
+    /// days after `newest`.
     pub(super) fn merge(
         &self,
         source: SourceNumber,
         mut hours: Rollups,
         mut days: Rollups,
+        newest: (Option<Timestamp>, Option<Timestamp>),
     ) -> Result<(), RepositoryError> {
-        if hours.is_empty() && days.is_empty() {
-            return Ok(());
-        }
-        let of_hours = beginnings(&hours);
+        let mut of_hours = beginnings(&hours);
         for beginning in &of_hours {
             self.partitions.make_for(&self.session, Partitioned::Hours, beginning.timestamp())?;
         }
-        let sql = with_all_counters(&statements::TAKE_ROLLUPS.replace("{peaks}", PEAKS));
-        for row in self.session.rows(&sql, &[&source.0, &of_hours, &beginnings(&days)])? {
-            let (beginning, series, stored) = self.rollup(&row)?;
-            let is_day = self.column(&row, COLUMNS_BEFORE + Peak::ALL.len() + Counter::COUNT)?;
-            let rollups = if is_day { &mut days } else { &mut hours };
-            let sum = rollups.entry((beginning.timestamp(), series)).or_default();
-            let more = std::mem::replace(sum, stored);
-            sum.merge(&more);
+        let mut of_days = beginnings(&days);
+        of_hours.retain(|hour| newest.0.is_some_and(|newest| hour.timestamp() <= newest));
+        of_days.retain(|day| newest.1.is_some_and(|newest| day.timestamp() <= newest));
+        if !of_hours.is_empty() || !of_days.is_empty() {
+            let sql = with_all_counters(&statements::TAKE_ROLLUPS.replace("{peaks}", PEAKS));
+            for row in self.session.rows(&sql, &[&source.0, &of_hours, &of_days])? {
+                let (beginning, series, stored) = self.rollup(&row)?;
+                let is_day = self.column(&row, COLUMNS_BEFORE + Peak::ALL.len() + Counter::COUNT)?;
+                let rollups = if is_day { &mut days } else { &mut hours };
+                let sum = rollups.entry((beginning.timestamp(), series)).or_default();
+                let more = std::mem::replace(sum, stored);
+                sum.merge(&more);
+            }
         }
         self.put_all(source, Tier::Hour, &hours)?;
         self.put_all(source, Tier::Day, &days)
+    }
+
+    /// The newest hour and the newest day of `source` that have stored roll-ups.
+    pub(super) fn newest_rollups(
+        &self,
+        source: SourceNumber,
+    ) -> Result<(Option<Timestamp>, Option<Timestamp>), RepositoryError> {
+        let row = self.session.row(statements::NEWEST_ROLLUPS, &[&source.0])?;
+        let time = |place| -> Result<Option<Timestamp>, RepositoryError> {
+            Ok(self.column::<Option<UtcMicros>>(&row, place)?.map(UtcMicros::timestamp))
+        };
+        Ok((time(0)?, time(1)?))
     }
 
     fn put_all(&self, source: SourceNumber, tier: Tier, rollups: &Rollups) -> Result<(), RepositoryError> {
@@ -127,6 +162,10 @@ impl Database {
         };
         Ok((self.column(row, 0)?, self.column::<i32>(row, 1)?.cast_unsigned(), rollup))
     }
+}
+
+fn newest(rollups: &Rollups) -> Option<Timestamp> {
+    rollups.keys().next_back().map(|(beginning, _)| *beginning)
 }
 
 fn beginnings(rollups: &Rollups) -> Vec<UtcMicros> {

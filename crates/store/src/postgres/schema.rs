@@ -11,10 +11,11 @@ use crate::identity::StoreId;
 use crate::repository_error::RepositoryError;
 
 /// All migrations in order.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../../migrations/postgres/0001_create_repository.sql"),
     include_str!("../../migrations/postgres/0002_place_volumes.sql"),
     include_str!("../../migrations/postgres/0003_enrol_servers.sql"),
+    include_str!("../../migrations/postgres/0004_keep_runs.sql"),
 ];
 
 /// The newest version that this program knows: the number of migrations.

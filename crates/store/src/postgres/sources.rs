@@ -3,6 +3,7 @@
 use iostall_measure::clock::utc_now;
 use tokio_postgres::Row;
 
+use super::chain::RolledUp;
 use super::columns::{SourceNumber, storable};
 use super::database::Database;
 use super::statements;
@@ -16,8 +17,8 @@ pub(super) struct Locked {
     pub(super) id: SourceId,
     /// Number of its newest sample.
     pub(super) last: i64,
-    /// The last sample in the roll-ups.
-    pub(super) rolled_up_to: i64,
+    /// What is in the roll-ups.
+    pub(super) rolled_up: RolledUp,
     /// The last batch that was appended.
     pub(super) appended: i64,
 }
@@ -75,8 +76,8 @@ impl Database {
             number: SourceNumber(self.column(row, 0)?),
             id: source,
             last: self.column(row, 2)?,
-            rolled_up_to: self.column(row, 3)?,
-            appended: self.column(row, 4)?,
+            rolled_up: RolledUp { to: self.column(row, 3)?, utc_ns: self.column(row, 4)? },
+            appended: self.column(row, 5)?,
         };
         Ok(Some((locked, self.column(row, 1)?)))
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use iostall_model::{Change, Counter, Epoch, Gap, Sample, Step, Subject, Tier, delta};
 use jiff::Timestamp;
 
-use super::chain::Chain;
+use super::chain::{Chain, Closed, RolledUp};
 use super::columns::{SourceNumber, UtcMicros, counter_columns, storable};
 use super::copy_format::CopyBody;
 use super::database::Database;
@@ -31,13 +31,14 @@ impl Database {
     /// The chain of a locked source, including everything in the database. Another process may have added samples, or rebuilt the
     /// roll-ups, which then include what was pending here.
     pub(super) fn caught_up(&self, locked: &Locked, chain: Option<Chain>) -> Result<Chain, StoreError> {
-        let is_ours = |chain: &Chain| {
-            chain.source == locked.number && chain.pending.rolled_up_to == locked.rolled_up_to
-        };
+        let is_ours = |chain: &Chain| chain.source == locked.number && chain.rolled_up == locked.rolled_up;
         let mut chain = match chain.filter(is_ours) {
             Some(chain) if chain.last == locked.last => return Ok(chain),
             Some(chain) => chain,
-            None => Chain::new(locked.number, locked.id, locked.rolled_up_to),
+            None => {
+                let newest = self.newest_rollups(locked.number)?;
+                Chain::new(locked.number, locked.id, locked.rolled_up, newest)
+            }
         };
         self.follow(&mut chain)?;
         chain.last = locked.last;
@@ -48,13 +49,18 @@ impl Database {
     fn follow(&self, chain: &mut Chain) -> Result<(), StoreError> {
         chain.series = self.series(chain.source)?;
         let from = chain.last;
-        let Chain { source, pending, series, before, .. } = chain;
+        let Chain { source, pending, series, before, rolled_up, .. } = chain;
         self.each_sample(*source, from, i64::MAX, &mut |number, sample| {
+            let hour = Tier::Hour.floor(sample.taken.utc);
             if let Some(before) = before.as_ref().filter(|_| number > from) {
                 let changes = delta::compare(before, &sample);
                 pending.absorb(&sample, &changes, |_, subject| series.number(subject));
+                if from == rolled_up.to && number == from + 1 && rolled_up.is_beyond(before.taken.utc) {
+                    // What it has of the hours before its own is stored.
+                    pending.take_before(hour);
+                }
             }
-            pending.open_hour = Some(Tier::Hour.floor(sample.taken.utc));
+            pending.open_hour = Some(hour);
             *before = Some(Arc::new(sample));
         })
     }
@@ -83,11 +89,8 @@ impl Database {
             batch.epochs.iter().map(|epoch| self.epoch(chain, epoch)).collect::<Result<_, _>>()?;
         self.make_days(&batch.samples.taken_utc)?;
         let before = chain.last;
-        let closes = self.put_rows(chain, batch, samples, &series, changes)?;
-        if closes {
-            self.flush(chain)?;
-        }
-        let rolled_up = closes.then_some(chain.last);
+        let closed = self.put_rows(chain, batch, samples, &series, changes)?;
+        let rolled_up = self.flush(chain, closed)?;
         let values = sample_values(chain, batch, &epochs, before, rolled_up);
         self.session.execute_later(statements::ADD_SAMPLES, values)?;
         Ok(self.put_rest(chain, batch)?)
@@ -105,7 +108,7 @@ impl Database {
         Ok(())
     }
 
-    /// Stores the rows of `samples`, and adds their changes to what is pending; returns whether they close an hour. A sample is taken
+    /// Stores the rows of `samples`, and adds their changes to what is pending; returns what of that they complete. A sample is taken
     /// from its batch, encoded and compared while the server takes in the one before.
     fn put_rows(
         &self,
@@ -114,8 +117,8 @@ impl Database {
         samples: impl ExactSizeIterator<Item = Sample>,
         series: &[u32],
         mut changes: Option<Cow<'_, [Change]>>,
-    ) -> Result<bool, RepositoryError> {
-        let (mut closes, mut left, mut next_row) = (false, samples.len(), 0);
+    ) -> Result<Closed, RepositoryError> {
+        let (mut closed, mut left, mut next_row) = (Closed::Nothing, samples.len(), 0);
         let mut body = RowBody::of(chain.source, batch);
         let Chain { pending, before, last, .. } = chain;
         let mut pieces = samples.map(|sample| {
@@ -129,7 +132,9 @@ impl Database {
                 let changes = changes.take().unwrap_or_else(|| delta::compare(before, &sample).into());
                 pending.absorb(&sample, &changes, |place, _| of_rows.get(place).copied());
             }
-            closes |= pending.closes(sample.taken.utc);
+            if let Some(hours) = pending.turns(sample.taken.utc) {
+                closed.turn(hours, *last - 1);
+            }
             *before = Some(Arc::new(sample));
             left -= 1;
             if left == 0 { body.body.end() } else { body.body.take() }
@@ -141,14 +146,14 @@ impl Database {
             1 => pieces.try_for_each(|piece| self.session.copy_in_later(&sql, piece))?,
             _ => self.session.copy_in(&sql, pieces)?,
         }
-        Ok(closes)
+        Ok(closed)
     }
 
     /// Writes the roll-ups of everything so far.
     pub(super) fn finish(&self, chain: &mut Chain) -> Result<(), RepositoryError> {
-        self.flush(chain)?;
-        let at = chain.before.as_ref().map(|sample| utc_ns(sample.taken.utc));
-        let values: OwnValues = vec![Box::new(chain.source.0), Box::new(chain.last), Box::new(at)];
+        self.flush(chain, Closed::All)?;
+        let RolledUp { to, utc_ns } = chain.rolled_up;
+        let values: OwnValues = vec![Box::new(chain.source.0), Box::new(to), Box::new(utc_ns)];
         self.session.execute_later(statements::MARK_ROLLED_UP, values)
     }
 
@@ -281,7 +286,7 @@ fn sample_values(
     batch: &Batch,
     epochs: &[i32],
     before: i64,
-    rolled_up: Option<i64>,
+    rolled_up: Option<RolledUp>,
 ) -> OwnValues {
     let columns = &batch.samples;
     let taken_utc_ns: Vec<i64> = columns.taken_utc.iter().map(|at| utc_ns(*at)).collect();
@@ -292,8 +297,7 @@ fn sample_values(
     let epochs: Vec<i32> = columns.epoch.iter().map(|place| epochs[*place as usize]).collect();
     let row_counts: Vec<i32> =
         columns.row_count.iter().map(|count| i32::try_from(*count).unwrap_or(i32::MAX)).collect();
-    let (first_to_last, rolled_up_utc_ns) =
-        (taken_utc_ns.iter().copied().max(), taken_utc_ns.last().copied());
+    let newest_utc_ns = taken_utc_ns.iter().copied().max();
     let appended = i64::try_from(batch.sequence).unwrap_or(0);
     vec![
         Box::new(chain.source.0),
@@ -305,10 +309,10 @@ fn sample_values(
         Box::new(epochs),
         Box::new(row_counts),
         Box::new(chain.last),
-        Box::new(first_to_last),
+        Box::new(newest_utc_ns),
         Box::new(appended),
-        Box::new(rolled_up),
-        Box::new(rolled_up_utc_ns.filter(|_| rolled_up.is_some())),
+        Box::new(rolled_up.map(|rolled_up| rolled_up.to)),
+        Box::new(rolled_up.and_then(|rolled_up| rolled_up.utc_ns)),
     ]
 }
 

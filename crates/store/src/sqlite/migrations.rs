@@ -11,7 +11,7 @@ use super::statements;
 pub(super) const APPLICATION_ID: i64 = 0x696f_7374;
 
 /// All migrations in order.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../../migrations/0001_create_run.sql"),
     include_str!("../../migrations/0100_create_watch.sql"),
     include_str!("../../migrations/0101_add_import_and_days.sql"),
@@ -20,6 +20,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/0104_keep_capacities.sql"),
     include_str!("../../migrations/0105_open_with_older_sqlite.sql"),
     include_str!("../../migrations/0106_keep_jobs_and_alerts.sql"),
+    include_str!("../../migrations/0107_keep_notes.sql"),
 ];
 
 /// The newest version that this program knows.

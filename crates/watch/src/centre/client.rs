@@ -4,8 +4,12 @@ use std::path::Path;
 
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock as _, MonotonicClock};
+use iostall_model::RunId;
+use iostall_model::device::Placement;
 use iostall_remote::centre::{CentreClient, centre_address};
-use iostall_store::{Appended, Batch, FleetSecret, SourceId, StoreError, WireError};
+use iostall_store::{
+    Appended, Batch, FleetSecret, RunMark, RunPut, SentRun, SourceId, StoreError, StoreId, WireError,
+};
 use jiff::SignedDuration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,8 +18,8 @@ use super::instance::{Instance, PROGRAM_VERSION};
 use super::membership::{Key, Membership, MembershipFile};
 use crate::centre_error::CentreError;
 use crate::centre_protocol::{
-    AFTER, AppendAnswer, HelloAnswer, HelloRequest, KnownAnswer, KnownRequest, RotateAnswer, RotateRequest,
-    Verb, code,
+    AFTER, AppendAnswer, HelloAnswer, HelloRequest, KnownAnswer, KnownRequest, PlaceAnswer, PlaceRequest,
+    RotateAnswer, RotateRequest, RunsAnswer, RunsRequest, Verb, code,
 };
 use crate::destination::{Destination, Known};
 use crate::error::WatchError;
@@ -188,7 +192,7 @@ pub(super) fn answer_of<A: DeserializeOwned>(
 }
 
 impl Destination for Centre {
-    fn begin(&mut self) -> Result<Option<String>, WatchError> {
+    fn begin(&mut self, _: StoreId) -> Result<Option<String>, WatchError> {
         let now_ns = self.clock.now_ns();
         if self.greeted_ns.is_some_and(|at_ns| now_ns - at_ns < GREETING_NS) {
             return Ok(None);
@@ -228,6 +232,44 @@ impl Destination for Centre {
             Ok(AppendAnswer { is_added: true }) => Ok(Appended::Added),
             Ok(AppendAnswer { is_added: false }) => Ok(Appended::AlreadyThere),
             Err(error) if error.is(code::TOO_LONG) => Err(WatchError::BatchTooLong),
+            Err(error) if error.is(code::NOT_NEXT) => Ok(Appended::NotNext),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn place(&mut self, source: SourceId, placements: &[Placement]) -> Result<(), WatchError> {
+        match self.ask(Verb::Place, &PlaceRequest { source, placements: placements.to_vec() }) {
+            // An older centre has no place for it: it has the samples all the same.
+            Err(error) if error.is(code::NOT_UNDERSTOOD) => Ok(()),
+            answer => Ok(answer.map(|PlaceAnswer {}| ())?),
+        }
+    }
+
+    fn lacking_runs(&mut self, _: StoreId, marks: &[RunMark]) -> Result<Option<Vec<RunId>>, WatchError> {
+        match self.ask(Verb::Runs, &RunsRequest { runs: marks.to_vec() }) {
+            // An older centre has no place for them.
+            Err(error) if error.is(code::NOT_UNDERSTOOD) => Ok(None),
+            answer => Ok(answer.map(|RunsAnswer { lacking }| Some(lacking))?),
+        }
+    }
+
+    fn put_run(&mut self, _: StoreId, run: &SentRun) -> Result<RunPut, WatchError> {
+        let unfit = |reason: String| match run.document {
+            Some(_) => Ok(RunPut::Unfit { reason }),
+            None => Err(CentreError::Run { number: run.entry.number, reason }.into()),
+        };
+        let body = match run.to_wire() {
+            Err(error) => return unfit(error.to_string()),
+            Ok(body) => body,
+        };
+        match self.post(&Verb::Run.path(), &body) {
+            Ok(AppendAnswer { is_added: true }) => Ok(RunPut::Added),
+            Ok(AppendAnswer { is_added: false }) => Ok(RunPut::AlreadyThere),
+            Err(CentreError::Refused { code, reason, .. })
+                if [code::RUN, code::TOO_LONG].contains(&code.as_str()) =>
+            {
+                unfit(reason)
+            }
             Err(error) => Err(error.into()),
         }
     }

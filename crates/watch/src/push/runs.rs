@@ -49,7 +49,7 @@ impl Runs {
     /// The runs that were stored since, where it is time to look. The first time, from `now` on.
     pub(super) fn new_in(
         &mut self,
-        store: &impl CollectorState,
+        store: &mut impl CollectorState,
         now: Timestamp,
     ) -> Result<Vec<Stored>, StoreError> {
         // A clock that was set back must not stop it for that long.
@@ -61,7 +61,10 @@ impl Runs {
         } else {
             let document = store.state(&self.memory)?;
             let known = document.and_then(|text| serde_json::from_str(&text).ok());
-            known.unwrap_or(Position { last: None, since: now })
+            let position = known.unwrap_or(Position { last: None, since: now });
+            // Runs that are made while nobody collects are sent, too.
+            store.put_state(&self.memory, &serde_json::to_string(&position).unwrap_or_default())?;
+            position
         };
         self.position = Some(position);
         let found = store.runs_after(KIND, position.last.map(RunNumber))?;

@@ -104,6 +104,7 @@ pub fn report_of(slower: u64) -> WatchReport {
         days_until: None,
         hours_until: None,
         gaps: vec![gap],
+        notes: Vec::new(),
         unread: Vec::new(),
         warnings: vec![warning],
         backups: None,

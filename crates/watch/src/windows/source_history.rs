@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use iostall_model::{Gap, NewestBackup, Warning, WarningCode};
+use iostall_model::{Gap, NewestBackup, Note, Warning, WarningCode};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -18,6 +18,9 @@ pub struct SourceHistory {
     pub hours_until: Option<Timestamp>,
     /// In order.
     pub gaps: Vec<Gap>,
+    /// What was noted of it, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
     /// Databases that could not be read although their server answered.
     pub unread: Vec<Unread>,
     /// What the source could not read.

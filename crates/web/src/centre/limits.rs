@@ -39,8 +39,9 @@ impl<K: Eq + Hash + Clone, C: Clock> Limits<K, C> {
 
     /// Whether `who` may ask now; if so, that is one request.
     pub(super) fn take(&self, who: &K) -> bool {
-        let (left, each_ns) = (self.left(who), NS_PER_S / self.limit.per_s);
+        let each_ns = NS_PER_S / self.limit.per_s;
         let mut all = self.lock();
+        let left = self.left(&all, who);
         if all.len() >= REMEMBERED_MAX && !all.contains_key(who) {
             all.clear();
         }
@@ -52,12 +53,12 @@ impl<K: Eq + Hash + Clone, C: Clock> Limits<K, C> {
 
     /// Whether `who` might ask now.
     pub(super) fn has_some(&self, who: &K) -> bool {
-        self.left(who).credit_ns >= NS_PER_S / self.limit.per_s
+        self.left(&self.lock(), who).credit_ns >= NS_PER_S / self.limit.per_s
     }
 
-    fn left(&self, who: &K) -> Left {
+    fn left(&self, all: &HashMap<K, Left>, who: &K) -> Left {
         let (now_ns, most_ns) = (self.clock.now_ns(), self.limit.burst * NS_PER_S / self.limit.per_s);
-        match self.lock().get(who) {
+        match all.get(who) {
             None => Left { credit_ns: most_ns, at_ns: now_ns },
             Some(left) => {
                 let credit_ns = left.credit_ns.saturating_add(now_ns.saturating_sub(left.at_ns));

@@ -7,6 +7,7 @@
 //!
 //! A server always gets the same one of a few connections, which remembers its last samples.
 
+mod answers;
 mod checks;
 mod limits;
 mod refusals;
@@ -28,10 +29,13 @@ use self::requests::Shared;
 use crate::tls_server::{Connection, Serve, ServeError, ServeRequest, Stopper, TlsServer};
 
 const CONNECTIONS_MAX: usize = 512;
-/// Until the next request of a server is there, nanoseconds: it has what it sends, and others wait for their turn.
+/// Until the next request of a server is there, nanoseconds, and less where many are connected: it has what it sends, and others wait for
+/// their turn.
 const NEXT_NS: u64 = 5_000_000_000;
-/// Roll-ups of the hour that goes on are written so often, nanoseconds.
-const FINISH_NS: u64 = 600_000_000_000;
+/// It is looked so often for servers that say nothing any more, nanoseconds.
+const FINISH_NS: u64 = 60_000_000_000;
+/// Who was silent for so long since its hour ended says nothing any more. The next sample of the others writes the roll-ups of theirs.
+const SILENT: SignedDuration = SignedDuration::from_mins(5);
 /// What is old is deleted so often, nanoseconds.
 const FORGET_NS: u64 = 3_600_000_000_000;
 /// It is looked so often whether either is due, nanoseconds.
@@ -121,7 +125,7 @@ fn keep_up(shared: &Shared, retention: &Retention, is_over: &AtomicBool) {
             forget_due_ns = clock.now_ns() + FORGET_NS;
         }
         if clock.now_ns() >= finish_due_ns {
-            shared.finish();
+            shared.finish_silent(SILENT);
             finish_due_ns = clock.now_ns() + FINISH_NS;
         }
         clock.sleep_until(clock.now_ns() + LOOK_NS);

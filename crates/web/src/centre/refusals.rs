@@ -1,7 +1,7 @@
 //! Answers and refusals of the centre.
 
 use iostall_remote::receiver::REFUSAL;
-use iostall_store::{Joined, MemberState, StoreError, WireError};
+use iostall_store::{Joined, MemberState};
 use iostall_watch::centre_protocol::{VERSION, code};
 use serde::Serialize;
 
@@ -45,18 +45,6 @@ pub(super) fn too_long() -> Refusal {
     Refusal::new(413, code::TOO_LONG, "the request is too long")
 }
 
-pub(super) fn other_server() -> Refusal {
-    Refusal::new(403, code::OTHER_SERVER, "this key is for the history of another server")
-}
-
-pub(super) fn not_next() -> Refusal {
-    Refusal::new(409, code::NOT_NEXT, "the centre has another last batch of this source")
-}
-
-pub(super) fn wrong_clock(reason: &str) -> Refusal {
-    Refusal::new(400, code::CLOCK, reason)
-}
-
 /// Why a server in this state may not send; `None` if it may.
 pub(super) fn of_state(state: MemberState) -> Option<Refusal> {
     match state {
@@ -82,18 +70,14 @@ pub(super) fn of_join(joined: Joined) -> Result<String, Refusal> {
     }
 }
 
-/// Why a body is no batch.
-pub(super) fn of_wire(error: &WireError) -> Refusal {
-    match error {
-        WireError::TooLong { .. } => too_long(),
-        error => Refusal::new(400, code::BATCH, error.to_string()),
-    }
-}
-
-/// Why a repository did not do it. Its own words are for the operator and not for servers, but for those about their batch.
-pub(super) fn of_store(error: &StoreError) -> Refusal {
-    match error {
-        StoreError::Batch { .. } => Refusal::new(400, code::BATCH, error.to_string()),
-        _ => unavailable(),
-    }
+/// Why something that was sent is not taken. The words of the repository itself are for the operator.
+pub(super) fn of_code(code: &'static str, reason: &str) -> Refusal {
+    let status = match code {
+        code::TOO_LONG => 413,
+        code::OTHER_SERVER => 403,
+        code::NOT_NEXT => 409,
+        code::UNAVAILABLE => return unavailable(),
+        _ => 400,
+    };
+    Refusal::new(status, code, reason)
 }

@@ -9,17 +9,16 @@ use std::sync::{Mutex, MutexGuard};
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_store::{
-    Appended, BODY_BYTES_MAX, Batch, Contact, FleetSecret, History, Joining, Member, PostgresHistory,
-    RepositoryError, Retention, SecretHash, StoreError, StoreId,
+    BODY_BYTES_MAX, Contact, FleetSecret, History, Joining, Member, PostgresHistory, RepositoryError,
+    Retention, SecretHash, StoreError, StoreId,
 };
-use iostall_watch::Destination;
-use iostall_watch::WatchError;
 use iostall_watch::centre_protocol::{
-    AFTER, AppendAnswer, HelloAnswer, HelloRequest, JoinAnswer, JoinRequest, KnownAnswer, KnownRequest,
-    PathError, RotateAnswer, RotateRequest, Verb,
+    HelloAnswer, HelloRequest, JoinAnswer, JoinRequest, PathError, RotateAnswer, RotateRequest, Verb,
 };
+use iostall_watch::intake::IntakeError;
+use jiff::SignedDuration;
 
-use super::checks::{REQUEST_BYTES_MAX, Turn, check_clock, check_texts, json_of, lock};
+use super::checks::{REQUEST_BYTES_MAX, check_texts, json_of, lock};
 use super::limits::{Limit, Limits};
 use super::refusals;
 use crate::tls_server::{Answer, Connection, Head, Method, Refusal};
@@ -65,7 +64,7 @@ pub(super) struct Shared {
     /// Keys that were good: whoever shows them is not unknown, whatever else comes from that address.
     known_keys: Mutex<HashSet<SecretHash>>,
     /// Servers of whom a batch is on its way.
-    appending: Mutex<HashSet<StoreId>>,
+    pub(super) appending: Mutex<HashSet<StoreId>>,
     clock: MonotonicClock,
     down_until_ns: AtomicU64,
     event_due_ns: AtomicU64,
@@ -74,7 +73,7 @@ pub(super) struct Shared {
 }
 
 /// Why there is no answer with what was asked for.
-enum Failed {
+pub(super) enum Failed {
     Refused(Refusal),
     Store(StoreError),
     /// The client is gone, or too slow.
@@ -96,6 +95,15 @@ impl From<io::Error> for Failed {
 impl From<StoreError> for Failed {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
+    }
+}
+
+impl From<IntakeError> for Failed {
+    fn from(error: IntakeError) -> Self {
+        match error {
+            IntakeError::Refused { code, reason } => Self::Refused(refusals::of_code(code, &reason)),
+            IntakeError::Store(error) => Self::Store(error),
+        }
     }
 }
 
@@ -129,9 +137,28 @@ impl Shared {
 
     /// Writes the roll-ups of what came since they were written.
     pub(super) fn finish(&self) {
+        std::thread::scope(|scope| {
+            for writer in &self.writers {
+                scope.spawn(|| {
+                    if let Err(error) = History::finish(&mut *lock(writer)) {
+                        self.unavailable(&error);
+                    }
+                });
+            }
+        });
+    }
+
+    /// The same of sources that have sent nothing for so long since the hour of their newest sample ended. Others wait for one of them
+    /// at most.
+    pub(super) fn finish_silent(&self, silent: SignedDuration) {
+        let Ok(at) = utc_now().checked_sub(silent) else { return };
         for writer in &self.writers {
-            if let Err(error) = History::finish(&mut *lock(writer)) {
-                self.unavailable(&error);
+            let sources = lock(writer).unfinished_at(at);
+            for source in sources {
+                if let Err(error) = lock(writer).finish_one(source) {
+                    self.unavailable(&error);
+                    break;
+                }
             }
         }
     }
@@ -147,16 +174,10 @@ impl Shared {
 
     /// Answers the requests of one connection until its end.
     pub(super) fn serve(&self, connection: &mut Connection, peer: SocketAddr) -> io::Result<()> {
-        while let Some(next) = connection.next()? {
-            let (answer, skipped) = match next {
-                Err(refusal) => (self.refuse(peer, None, &refusal), 0),
-                Ok(head) => self.answer(connection, &head, peer)?,
-            };
-            connection.skip_body(skipped)?;
-            connection.answer(&answer)?;
-        }
-        connection.close();
-        Ok(())
+        connection.answer_each(|connection, next| match next {
+            Err(refusal) => Ok((self.refuse(peer, None, &refusal), 0)),
+            Ok(head) => self.answer(connection, &head, peer),
+        })
     }
 
     /// The answer, and how much of the rest of the body is worth reading.
@@ -174,13 +195,8 @@ impl Shared {
             Err(Failed::Connection(error)) => return Err(error),
             Err(Failed::Refused(refusal)) => self.refuse(peer, member.as_ref(), &refusal),
             Err(Failed::Store(error)) => {
-                let refusal = refusals::of_store(&error);
-                if refusal == refusals::unavailable() {
-                    self.unavailable(&error);
-                    refusals::refused(&refusal)
-                } else {
-                    self.refuse(peer, member.as_ref(), &refusal)
-                }
+                self.unavailable(&error);
+                refusals::refused(&refusals::unavailable())
             }
         };
         Ok((answer, skipped as u64))
@@ -225,6 +241,9 @@ impl Shared {
             Verb::Hello => self.hello(connection, member),
             Verb::Known => self.known(connection, member),
             Verb::Append => self.append(connection, head, member),
+            Verb::Place => self.place(connection, member),
+            Verb::Runs => self.runs(connection, member),
+            Verb::Run => self.run(connection, member),
             Verb::Rotate => self.rotate(connection, member),
             Verb::Join => Err(Refusal::not_understood().into()),
         }
@@ -267,40 +286,6 @@ impl Shared {
         Ok(refusals::json(&HelloAnswer { name: member.name.clone(), clock_ahead_ms }))
     }
 
-    fn known(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
-        let KnownRequest { source } = json_of(connection)??;
-        let mut writer = self.writer(member)?;
-        let known = Destination::known(&mut *writer, source).map_err(|error| match error {
-            WatchError::Store(error) => Failed::Store(error),
-            _ => Failed::Refused(refusals::unavailable()),
-        })?;
-        let is_there = known.appended > 0;
-        if is_there && !writer.is_of(member, source)? {
-            return Err(refusals::other_server().into());
-        }
-        Ok(refusals::json(&KnownAnswer { appended: known.appended, newest: known.newest }))
-    }
-
-    fn append(&self, connection: &mut Connection, head: &Head, member: &Member) -> Result<Answer, Failed> {
-        let after: Option<u64> = head.query(AFTER).and_then(|text| text.parse().ok());
-        let after = after.ok_or_else(Refusal::not_understood)?;
-        let _turn = Turn::take(&self.appending, member.store).ok_or_else(refusals::slow_down)?;
-        let body = connection.whole_body(BODY_BYTES_MAX)?.ok_or_else(refusals::too_long)?;
-        // Only so many batches are unpacked at a time as are written: they may be many times as long.
-        let mut writer = self.writer(member)?;
-        let batch = Batch::from_wire(&body).map_err(|error| refusals::of_wire(&error))?;
-        check_clock(&batch)?;
-        if !writer.owns(member, &batch.source)? {
-            return Err(refusals::other_server().into());
-        }
-        let appended = writer.last_appended(batch.source.id)?;
-        if batch.sequence > appended && appended != after {
-            return Err(refusals::not_next().into());
-        }
-        let is_added = History::append(&mut *writer, &batch)? == Appended::Added;
-        Ok(refusals::json(&AppendAnswer { is_added }))
-    }
-
     fn rotate(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
         let request: RotateRequest = json_of(connection)??;
         let next = SecretHash::parse(&request.key_hash).ok_or_else(Refusal::not_understood)?;
@@ -312,7 +297,7 @@ impl Shared {
         self.if_it_answers(&self.members)
     }
 
-    fn writer(&self, member: &Member) -> Result<MutexGuard<'_, PostgresHistory>, Failed> {
+    pub(super) fn writer(&self, member: &Member) -> Result<MutexGuard<'_, PostgresHistory>, Failed> {
         // Ids are random at their end.
         let sum = member
             .store

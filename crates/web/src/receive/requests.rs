@@ -82,16 +82,10 @@ impl Shared {
 
     /// Answers the requests of one connection until its end.
     pub(super) fn serve(&self, connection: &mut Connection, peer: SocketAddr) -> io::Result<()> {
-        while let Some(next) = connection.next()? {
-            let (answer, skipped) = match next {
-                Err(refusal) => (self.refuse(peer, None, &refusal), 0),
-                Ok(head) => self.answer(connection, &head, peer)?,
-            };
-            connection.skip_body(skipped)?;
-            connection.answer(&answer)?;
-        }
-        connection.close();
-        Ok(())
+        connection.answer_each(|connection, next| match next {
+            Err(refusal) => Ok((self.refuse(peer, None, &refusal), 0)),
+            Ok(head) => self.answer(connection, &head, peer),
+        })
     }
 
     /// The answer, and how much of the rest of the body is worth reading.

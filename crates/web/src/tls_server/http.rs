@@ -7,6 +7,7 @@ use percent_encoding::percent_decode_str;
 use rustls::{ServerConnection, StreamOwned};
 
 use super::answer::{Answer, Body, Refusal, phrase};
+use super::patience::Patience;
 use super::socket::TimedSocket;
 
 /// A request without its body is longer only by mistake, or on purpose.
@@ -143,12 +144,12 @@ pub(crate) struct Connection {
     is_last: bool,
     /// The request asks for no more than the head of its answer.
     wants_head: bool,
-    /// Until the next request is there, nanoseconds.
-    next_ns: u64,
+    /// Until the next request is there.
+    patience: Patience,
 }
 
 impl Connection {
-    pub(super) fn new(tls: ServerConnection, socket: TimedSocket, next_ns: u64) -> Self {
+    pub(super) fn new(tls: ServerConnection, socket: TimedSocket, patience: Patience) -> Self {
         let stream = StreamOwned::new(tls, socket);
         let read = Vec::with_capacity(HEAD_BYTES_MAX);
         Self {
@@ -159,12 +160,26 @@ impl Connection {
             is_first: true,
             is_last: false,
             wants_head: false,
-            next_ns,
+            patience,
         }
     }
 
+    /// Answers requests until the client ends. With each answer, `answer` says how much of the rest of a body is worth reading.
+    pub(crate) fn answer_each(
+        &mut self,
+        mut answer: impl FnMut(&mut Self, Result<Head, Refusal>) -> io::Result<(Answer, u64)>,
+    ) -> io::Result<()> {
+        while let Some(next) = self.next()? {
+            let (answered, skipped) = answer(self, next)?;
+            self.skip_body(skipped)?;
+            self.answer(&answered)?;
+        }
+        self.close();
+        Ok(())
+    }
+
     /// The next request; `None` at the end. A refusal is to be answered, and then nothing more can be understood.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Result<Head, Refusal>>> {
+    fn next(&mut self) -> io::Result<Option<Result<Head, Refusal>>> {
         if self.is_last {
             return Ok(None);
         }
@@ -172,7 +187,7 @@ impl Connection {
             self.stream.sock.allow(FIRST_NS);
             self.is_first = false;
         } else {
-            self.stream.sock.allow_silence(self.next_ns);
+            self.stream.sock.allow_silence(self.patience.ns());
         }
         self.wants_head = false;
         loop {
@@ -240,7 +255,7 @@ impl Connection {
 
     /// Reads what is left of the body, so that the client reads the answer: it writes all of the request before. A longer rest than
     /// `most` bytes is not worth it.
-    pub(crate) fn skip_body(&mut self, most: u64) -> io::Result<()> {
+    fn skip_body(&mut self, most: u64) -> io::Result<()> {
         // A client that waits for leave sends nothing.
         if std::mem::take(&mut self.owes_go_ahead) || self.left > most {
             self.is_last |= self.left > 0;
@@ -253,7 +268,7 @@ impl Connection {
     }
 
     /// Sends an answer.
-    pub(crate) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+    fn answer(&mut self, answer: &Answer) -> io::Result<()> {
         let bytes = match &answer.body {
             Body::Bytes(bytes) => bytes.len() as u64,
             Body::Part { bytes, .. } => *bytes,
@@ -294,7 +309,7 @@ impl Connection {
     }
 
     /// Tells the client that nothing more follows.
-    pub(crate) fn close(&mut self) {
+    fn close(&mut self) {
         self.stream.conn.send_close_notify();
         // The client may be gone.
         let _ = self.stream.flush();

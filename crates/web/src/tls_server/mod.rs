@@ -5,6 +5,7 @@
 
 mod answer;
 mod http;
+mod patience;
 mod socket;
 mod tls;
 
@@ -23,6 +24,7 @@ pub(crate) use answer::{Answer, Body, Refusal};
 pub(crate) use http::{Connection, Head, Method};
 pub use tls::TlsError;
 
+use self::patience::Patience;
 use self::socket::TimedSocket;
 use crate::listen::listen_hint;
 
@@ -63,7 +65,7 @@ pub(crate) struct ServeRequest<'a> {
     pub(crate) key: &'a Path,
     /// At the same time.
     pub(crate) connections_max: usize,
-    /// How long a client may wait with its next request, nanoseconds.
+    /// How long a client may wait with its next request, nanoseconds; less where many are connected.
     pub(crate) next_ns: u64,
 }
 
@@ -158,7 +160,12 @@ impl TlsServer {
         }
         let count = Counted::new(connections);
         let Ok(tls) = ServerConnection::new(Arc::clone(&self.tls)) else { return };
-        let (serve, next_ns) = (Arc::clone(serve), self.next_ns);
+        let serve = Arc::clone(serve);
+        let patience = Patience {
+            most_ns: self.next_ns,
+            connections: Arc::clone(connections),
+            connections_max: self.connections_max,
+        };
         let thread = std::thread::Builder::new().name(name.into());
         // Without a thread the connection is closed, and its client tries again.
         let _ = thread.spawn(move || {
@@ -166,7 +173,7 @@ impl TlsServer {
             // Small answers need not wait for others.
             let _ = socket.set_nodelay(true);
             // A client that is gone or too slow has ended its connection and nothing else.
-            let _ = serve(&mut Connection::new(tls, TimedSocket::new(socket), next_ns), peer);
+            let _ = serve(&mut Connection::new(tls, TimedSocket::new(socket), patience), peer);
         });
     }
 }

@@ -1,11 +1,14 @@
 //! The charts of a window: the worst groups over time.
 
-use iostall_model::{Counter, Totals};
+use std::collections::BTreeSet;
+
+use iostall_model::{Counter, Note, Totals};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::group_name::group_name;
 use crate::chart::{COLOURS, Chart, drawn, figure, length_axis, rate_axis, rounded, seconds, trace_name};
+use crate::notes::notes_with_room;
 use crate::watch::columns::stall_label;
 use iostall_watch::windows::{Cause, Line, Mark, WatchReport, WatchSeries};
 
@@ -27,6 +30,9 @@ struct Plot {
     is_stall: bool,
 }
 
+const NOTE_COLOUR: &str = "#6b5b95";
+/// As many notes as lines can be told apart.
+const NOTES_DRAWN: usize = 100;
 const MIB: f64 = 1_048_576.0;
 
 const PLOTS: [Plot; 5] = [
@@ -85,13 +91,17 @@ const PLOTS: [Plot; 5] = [
 
 /// The charts; none if there was no I/O.
 pub(super) fn charts(report: &WatchReport, series: &WatchSeries) -> Vec<Chart> {
-    let shades = shapes(series);
+    let shades = shapes(report, series);
+    let numbers = note_numbers(report);
     let over_time = |plot: &Plot| {
         let lines = series.lines.iter().zip(COLOURS.iter().cycle());
         let traces: Vec<Value> =
             lines.flat_map(|(line, colour)| traces(plot, line, report.sources.len() > 1, colour)).collect();
         let mut figure = figure(&traces, &time_axis(report), &(plot.axis)(), "x unified");
         figure["layout"]["shapes"] = shades.clone();
+        if numbers.as_array().is_some_and(|numbers| !numbers.is_empty()) {
+            figure["layout"]["annotations"] = numbers.clone();
+        }
         Chart { id: plot.id.into(), title: plot.title.into(), caption: plot.caption, figure }
     };
     let mut all: Vec<Chart> = PLOTS.iter().map(over_time).collect();
@@ -153,8 +163,34 @@ fn trace(line: &Line, of: Of, name: &str, colour: &str, dash: &str, hover: &str)
     })
 }
 
-/// Shades marked periods.
-fn shapes(series: &WatchSeries) -> Value {
+/// The notes about any source, each once, in order of time, and how many there is no room for.
+pub(super) fn notes(report: &WatchReport) -> (Vec<&Note>, usize) {
+    let all: BTreeSet<&Note> = report.sources.iter().flat_map(|source| &source.notes).collect();
+    notes_with_room(all, NOTES_DRAWN)
+}
+
+/// The number of each note at its line; what it says is in the table.
+fn note_numbers(report: &WatchReport) -> Value {
+    let number = |(place, note): (usize, &Note)| {
+        json!({
+            "x": ms(note.at), "xref": "x", "y": 1, "yref": "paper", "yanchor": "bottom",
+            "text": (place + 1).to_string(), "showarrow": false, "font": {"color": NOTE_COLOUR},
+        })
+    };
+    notes(report).0.into_iter().enumerate().map(number).collect()
+}
+
+/// Shades marked periods, and draws a line at each note, or a shade for as long as what it is about lasted.
+fn shapes(report: &WatchReport, series: &WatchSeries) -> Value {
+    let line = |note: &Note| {
+        let end = note.end.filter(|end| *end > note.at);
+        json!({
+            "type": if end.is_some() { "rect" } else { "line" }, "xref": "x", "yref": "paper", "layer": "below",
+            "x0": ms(note.at), "x1": ms(end.unwrap_or(note.at)), "y0": 0, "y1": 1,
+            "fillcolor": NOTE_COLOUR, "opacity": if end.is_some() { 0.25 } else { 1.0 },
+            "line": {"color": NOTE_COLOUR, "width": 1, "dash": "dash"},
+        })
+    };
     let shape = |mark: &Mark| {
         let colour = match mark.cause {
             Cause::Gap(_) => "#808a94",
@@ -166,7 +202,7 @@ fn shapes(series: &WatchSeries) -> Value {
             "fillcolor": colour, "opacity": 0.25, "line": {"color": colour, "width": 1},
         })
     };
-    series.marks.iter().map(shape).collect()
+    series.marks.iter().map(shape).chain(notes(report).0.into_iter().map(line)).collect()
 }
 
 /// Share of reads and writes by the mean stall of their interval.

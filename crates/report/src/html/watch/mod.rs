@@ -34,6 +34,7 @@ pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
                 h2 #over-time { "Over time" small { "the worst " (series.lines.len()) } }
                 @if drawn.is_empty() { p.note { "Nothing was done in this window: there is nothing to draw." } }
                 @else { div.charts { @for chart in &drawn { (figure(1, chart)) } } }
+                @if let Some(notes) = notes(report) { (table(&notes)) }
                 @if !series.marks.is_empty() { (table(&marks(series))) }
             }
             (markup_of(&sections))
@@ -108,6 +109,28 @@ fn markup_of(sections: &[Section]) -> Markup {
 
 fn foot() -> Markup {
     html! { footer { "Made by iostall " (env!("CARGO_PKG_VERSION")) ". Times are UTC." } }
+}
+
+/// What was noted, by the numbers at the lines; `None` if nothing was.
+fn notes(report: &WatchReport) -> Option<Table> {
+    let (notes, left_out) = lines::notes(report);
+    let columns = [Column::numbers("")].into_iter().chain(["from", "to", "kind", "what"].map(Column::words));
+    let mut table = Table::new("Notes", columns.collect());
+    for (place, note) in notes.iter().enumerate() {
+        let end = note.end.map(timestamp).unwrap_or_default();
+        let [number, at, end, kind, text] = [
+            (place + 1).to_string(),
+            timestamp(note.at),
+            end,
+            note.kind.name().to_owned(),
+            shown(&note.text),
+        ];
+        table.row(vec![number.into(), at.into(), end.into(), kind.into(), text.into()]);
+    }
+    if left_out > 0 {
+        table.note(&format!("{left_out} more runs of jobs and older notes are not here"));
+    }
+    (!notes.is_empty()).then_some(table)
 }
 
 /// Where lines are interrupted, and why.

@@ -1,15 +1,18 @@
 //! Runs of jobs and collector state in SQLite.
 
+use iostall_model::Note;
 use iostall_model::job::JobRun;
+use jiff::Timestamp;
 use rusqlite::{OptionalExtension, named_params};
 
 use super::columns::utc_ns;
 use super::file::SqliteHistory;
 use super::statements;
-use crate::collector_state::CollectorState;
+use crate::collector_state::{CollectorState, StoredNote};
 use crate::document;
 use crate::entry::RunNumber;
 use crate::error::StoreError;
+use crate::identity::SourceId;
 use crate::sqlite::{begin, fault, parsed};
 use crate::store::Stored;
 
@@ -65,6 +68,19 @@ impl CollectorState for SqliteHistory {
         Ok(all.into_iter().flatten().collect())
     }
 
+    fn add_note(&mut self, source: Option<SourceId>, note: &Note) -> Result<(), StoreError> {
+        let number = source.map(|source| self.number(source)).transpose()?;
+        self.add_note_of(number, note)
+    }
+
+    fn all_notes(&self, from: Timestamp, to: Timestamp) -> Result<Vec<StoredNote>, StoreError> {
+        self.all_notes_of(from, to)
+    }
+
+    fn remove_note(&mut self, number: u32) -> Result<bool, StoreError> {
+        self.remove_note_of(number)
+    }
+
     fn put_state(&mut self, name: &str, document: &str) -> Result<(), StoreError> {
         let put = || {
             let transaction = begin(&self.connection, &self.path, document.len() as u64)?;
@@ -92,7 +108,7 @@ impl CollectorState for SqliteHistory {
 #[cfg(test)]
 mod tests {
     use iostall_model::job::JobOutcome;
-    use jiff::{SignedDuration, Timestamp};
+    use jiff::SignedDuration;
 
     use super::*;
     use crate::sqlite::SqliteStore;

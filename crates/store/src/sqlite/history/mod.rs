@@ -13,10 +13,12 @@ mod columns;
 mod file;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
+mod notes;
 mod reader;
 mod retention;
 mod rollup_body;
 mod rollups;
+mod runs;
 mod seams;
 mod send;
 mod sources;
@@ -26,7 +28,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use iostall_model::{Gap, Sample, Step, Tier, Warning};
+use iostall_model::{Gap, Note, Sample, Step, Tier, Warning};
 use jiff::Timestamp;
 
 use crate::error::StoreError;
@@ -123,6 +125,10 @@ impl History for SqliteHistory {
     fn warnings(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Warning>, StoreError> {
         let seen = self.warnings_of(self.number(source)?, from, to)?;
         Ok(seen.into_iter().map(|seen| seen.warning).collect())
+    }
+
+    fn notes(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Note>, StoreError> {
+        self.notes_of(self.number(source)?, from, to)
     }
 
     fn seams(&self, source: SourceId) -> Result<Option<Seams>, StoreError> {

@@ -1,0 +1,101 @@
+//! What was done at a time, as people or programs note it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What kind of thing was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoteKind {
+    /// None of the others.
+    #[default]
+    Other,
+    /// A new version or another configuration of an application.
+    Deploy,
+    /// Another server or another path took over.
+    Failover,
+    /// A backup or a restore, iostall's own included.
+    Backup,
+    /// A job, iostall's own included.
+    Job,
+    /// Work on the server or its storage.
+    Maintenance,
+    /// A measurement or a copy by iostall itself.
+    Run,
+    /// A setting that is not what it was.
+    Setting,
+}
+
+impl NoteKind {
+    /// Every kind.
+    pub const ALL: [Self; 8] = [
+        Self::Other,
+        Self::Deploy,
+        Self::Failover,
+        Self::Backup,
+        Self::Job,
+        Self::Maintenance,
+        Self::Run,
+        Self::Setting,
+    ];
+
+    /// The name in documents and in the store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Other => "other",
+            Self::Deploy => "deploy",
+            Self::Failover => "failover",
+            Self::Backup => "backup",
+            Self::Job => "job",
+            Self::Maintenance => "maintenance",
+            Self::Run => "run",
+            Self::Setting => "setting",
+        }
+    }
+
+    /// The kind of that name; [`NoteKind::Other`] for one that only a newer iostall knows.
+    pub fn named(name: &str) -> Self {
+        Self::ALL.into_iter().find(|kind| kind.name() == name).unwrap_or_default()
+    }
+}
+
+/// A deployment, a failover or the like, to be read beside the stall.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Note {
+    /// When it was, or began.
+    pub at: Timestamp,
+    /// When it was over, if it took a while.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<Timestamp>,
+    #[serde(default)]
+    pub kind: NoteKind,
+    /// One line.
+    pub text: String,
+}
+
+impl Note {
+    /// Of `kind`, at a point in time.
+    pub fn new(at: Timestamp, kind: NoteKind, text: impl Into<String>) -> Self {
+        Self { at, end: None, kind, text: text.into() }
+    }
+
+    /// Lasting until `end`.
+    #[must_use]
+    pub fn until(self, end: Timestamp) -> Self {
+        Self { end: Some(end), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_has_one_name_everywhere() {
+        for kind in NoteKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+            assert_eq!(NoteKind::named(kind.name()), kind);
+        }
+        assert_eq!(NoteKind::named("eclipse"), NoteKind::Other);
+    }
+}

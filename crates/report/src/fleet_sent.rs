@@ -1,0 +1,28 @@
+//! What a server has sent to a repository or a centre, for scripts.
+
+use serde::Serialize;
+
+/// All of one `iostall fleet send`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FleetSent {
+    /// Every source that the store samples, also where there was nothing to send.
+    pub sources: Vec<SentSource>,
+    /// Runs that were sent.
+    pub runs: usize,
+}
+
+/// Of a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SentSource {
+    pub id: String,
+    pub name: String,
+    /// Samples that were sent.
+    pub samples: usize,
+}
+
+impl SentSource {
+    /// Of the source with this id and name.
+    pub fn new(id: String, name: &str, samples: usize) -> Self {
+        Self { id, name: name.to_owned(), samples }
+    }
+}

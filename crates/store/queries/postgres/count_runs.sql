@@ -1,0 +1,2 @@
+/* iostall:count_runs */
+SELECT count(*) FROM iostall.run WHERE server = $1;

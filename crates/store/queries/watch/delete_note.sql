@@ -1,0 +1,2 @@
+/* iostall:delete_note */
+DELETE FROM watch_note WHERE number = :number;

@@ -1,0 +1,57 @@
+//! What servers send of their history, and what they ask about it.
+
+use iostall_store::{Appended, BODY_BYTES_MAX, Member};
+use iostall_watch::centre_protocol::{
+    AFTER, AppendAnswer, KnownAnswer, KnownRequest, PlaceAnswer, PlaceRequest, RunsAnswer, RunsRequest,
+};
+use iostall_watch::intake;
+
+use super::checks::{PLACEMENT_BYTES_MAX, Turn, json_of, json_of_at_most};
+use super::refusals;
+use super::requests::{Failed, Shared};
+use crate::tls_server::{Answer, Connection, Head, Refusal};
+
+impl Shared {
+    pub(super) fn known(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
+        let KnownRequest { source } = json_of(connection)??;
+        let known = intake::known(&mut *self.writer(member)?, member, source)?;
+        Ok(refusals::json(&KnownAnswer { appended: known.appended, newest: known.newest }))
+    }
+
+    pub(super) fn append(
+        &self,
+        connection: &mut Connection,
+        head: &Head,
+        member: &Member,
+    ) -> Result<Answer, Failed> {
+        let after: Option<u64> = head.query(AFTER).and_then(|text| text.parse().ok());
+        let after = after.ok_or_else(Refusal::not_understood)?;
+        let _turn = Turn::take(&self.appending, member.store).ok_or_else(refusals::slow_down)?;
+        let body = connection.whole_body(BODY_BYTES_MAX)?.ok_or_else(refusals::too_long)?;
+        // Only so many batches are unpacked at a time as are written: they may be many times as long.
+        let mut writer = self.writer(member)?;
+        let is_added = intake::append(&mut writer, member, after, &body)? == Appended::Added;
+        Ok(refusals::json(&AppendAnswer { is_added }))
+    }
+
+    pub(super) fn place(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
+        let PlaceRequest { source, placements } = json_of_at_most(connection, PLACEMENT_BYTES_MAX)??;
+        intake::place(&mut *self.writer(member)?, member, source, &placements)?;
+        Ok(refusals::json(&PlaceAnswer {}))
+    }
+
+    pub(super) fn runs(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
+        let RunsRequest { runs } = json_of(connection)??;
+        let lacking = intake::lacking_runs(&*self.writer(member)?, member, &runs)?;
+        Ok(refusals::json(&RunsAnswer { lacking }))
+    }
+
+    pub(super) fn run(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
+        let _turn = Turn::take(&self.appending, member.store).ok_or_else(refusals::slow_down)?;
+        let body = connection.whole_body(BODY_BYTES_MAX)?.ok_or_else(refusals::too_long)?;
+        // As with batches, which may be many times as long when they are unpacked.
+        let writer = self.writer(member)?;
+        let is_added = intake::put_run(&writer, member, &body)?;
+        Ok(refusals::json(&AppendAnswer { is_added }))
+    }
+}

@@ -1,0 +1,60 @@
+//! `iostall collect note` and `iostall collect notes`: what was done at a time.
+
+use anyhow::anyhow;
+use iostall_measure::clock::utc_now;
+use iostall_model::{Note, NoteKind};
+use iostall_report::notes::{NoteEntry, note_list};
+use iostall_report::zone::timestamp as shown_time;
+use iostall_store::{CollectorState as _, StoredNote};
+use iostall_watch::add_note;
+use jiff::Timestamp;
+
+use crate::cli::timestamp::timestamp;
+use crate::cli::{GlobalArgs, NoteArgs, NotesArgs};
+use crate::failure::{Status, hinted};
+use crate::printer::Printer;
+use crate::store::open_watch;
+
+/// Stores the note.
+pub(super) fn run(args: &NoteArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let now = utc_now();
+    let at = args.at.as_ref().map_or(Ok(now), |text| timestamp("--at", text, now))?;
+    let end = args.end.as_ref().map(|text| timestamp("--end", text, now)).transpose()?;
+    let note = Note { at, end, kind: args.kind.into(), text: args.text.clone() };
+    add_note(&mut open_watch(global)?, args.source.as_deref(), &note)?;
+    printer.note(&format!("noted at {}", shown_time(at)));
+    Ok(Status::Done)
+}
+
+/// Lists notes, or removes some.
+pub(super) fn list(args: &NotesArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let mut store = open_watch(global)?;
+    for number in &args.remove {
+        if !store.remove_note(*number)? {
+            return Err(hinted(anyhow!("there is no note {number}"), "`iostall collect notes` lists them"));
+        }
+        printer.note(&format!("removed note {number}"));
+    }
+    if !args.remove.is_empty() {
+        return Ok(Status::Done);
+    }
+    let now = utc_now();
+    let time = |flag: &str, text: &Option<String>, otherwise| match text {
+        Some(text) => timestamp(flag, text, now),
+        None => Ok(otherwise),
+    };
+    let (from, to) =
+        (time("--since", &args.since, Timestamp::MIN)?, time("--until", &args.until, Timestamp::MAX)?);
+    let kind = args.kind.map(NoteKind::from);
+    let is_wanted = |stored: &StoredNote| {
+        let about = stored.source.as_ref().zip(args.source.as_ref());
+        kind.is_none_or(|kind| stored.note.kind == kind)
+            && about.is_none_or(|(name, part)| name.contains(part))
+    };
+    let found = store.all_notes(from, to)?.into_iter().filter(is_wanted);
+    let entries: Vec<NoteEntry> =
+        found.map(|StoredNote { number, source, note }| NoteEntry { number, source, note }).collect();
+    let text = if args.json { serde_json::to_string_pretty(&entries)? + "\n" } else { note_list(&entries) };
+    printer.result(&text)?;
+    Ok(Status::Done)
+}
