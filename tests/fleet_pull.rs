@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::mariadb::{Mariadb, PASSWORD};
 use crate::postgres::Postgres;
 use crate::running::Running;
+use crate::sqlserver::server::{self, Server};
 use crate::support::{Ran, Workspace, skip, until};
 
 /// A repository, and where the puller runs.
@@ -222,6 +223,46 @@ fn kills_of_the_puller_and_the_repository_lose_nothing_and_store_nothing_twice()
     let orders = second.value(include_str!("sql/reference_orders.sql"));
     assert_eq!(centre.value(include_str!("sql/pulled_orders.sql")), orders);
     centre.assert_same_as(&centre.here.path("store.db.pull"));
+}
+
+/// Two instances on one machine, as a scripted server answers for both: no iostall is on their host to look.
+#[test]
+fn instances_of_sql_server_on_one_volume_are_neighbours() {
+    let Some(centre) = Centre::start() else { return };
+    let server = Server::start(None);
+    let answer = "written by a test\nfile\tvolume\tvolume_id\tmachine\n\
+        5/1\tE:\\\t\\\\?\\Volume{6A1D}\\\tNODE1\n5/2\tL:\\\t\\\\?\\Volume{77AA}\\\tNODE1\n";
+    server.answer_with("iostall:volumes", answer);
+    let word = centre.here.secret("sql", &format!("{}\n", server::PASSWORD));
+    let url = |host: &str| {
+        let port = server.port;
+        format!("sqlserver://{}@{host}:{port}?password-file={}", server::USER, word.display())
+    };
+    let patient = ", timeout = \"10m\"";
+    centre.write(&[source("one", &url("127.0.0.1"), patient), source("two", &url("localhost"), patient)]);
+    for (instance, files) in [
+        (
+            include_str!("../crates/collect/testdata/sqlserver/2019_instance_1.tsv"),
+            include_str!("../crates/collect/testdata/sqlserver/2019_files_1.tsv"),
+        ),
+        (
+            include_str!("../crates/collect/testdata/sqlserver/2019_instance_2.tsv"),
+            include_str!("../crates/collect/testdata/sqlserver/2019_files_2.tsv"),
+        ),
+    ] {
+        server.answer_with("iostall:instance", instance);
+        server.answer_with("iostall:files", files);
+        centre.once().expect_status(0);
+    }
+    let report = centre.here.run(&["fleet", "report", &centre.url, "--json", "-"]).expect_status(0).stdout;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let devices = report["devices"].as_array().unwrap();
+    let log = devices.iter().find(|device| device["identity"] == "node1/volume{77aa}");
+    let log = log.unwrap_or_else(|| panic!("{report}"));
+    let volumes = log["volumes"].as_array().unwrap();
+    let mut sources: Vec<&str> = volumes.iter().map(|volume| volume["source"].as_str().unwrap()).collect();
+    sources.sort_unstable();
+    assert_eq!((&log["kind"], sources), (&"sqlserver-volume".into(), vec!["one", "two"]), "{log}");
 }
 
 #[test]

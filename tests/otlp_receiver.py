@@ -47,9 +47,15 @@ def write(request):
                             "attributes": texts(point.attributes),
                             "start": point.start_time_unix_nano,
                             "time": point.time_unix_nano,
-                            "value": point.as_double,
                             "flags": point.flags,
                         }
+                        if kind == "exponential_histogram":
+                            for name in ("count", "sum", "min", "max", "scale", "zero_count"):
+                                line[name] = getattr(point, name)
+                            line["offset"] = point.positive.offset
+                            line["counts"] = list(point.positive.bucket_counts)
+                        else:
+                            line["value"] = point.as_double
                         file.write(json.dumps(line) + "\n")
 
 

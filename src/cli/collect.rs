@@ -128,6 +128,9 @@ pub(crate) struct RunArgs {
     /// How long samples wait for the receiver; older ones are not sent
     #[arg(long, value_name = "TIME", default_value = "24h", requires = "receiver", value_parser = length, help_heading = "Receiver of samples")]
     pub(crate) push_backlog: Duration,
+    /// Also send the latencies of load tests that this store gets from now on, as exponential histograms; only with --otlp
+    #[arg(long, requires = "otlp", help_heading = "Receiver of samples")]
+    pub(crate) push_runs: bool,
     /// Apply the alert rules in this file and send notifications: see `iostall alerts`
     #[arg(long, value_name = "FILE")]
     pub(crate) alerts: Option<PathBuf>,
@@ -232,6 +235,7 @@ impl RunArgs {
             certificate: self.push_certificate.clone(),
             labels: self.push_label.iter().cloned().collect(),
             backlog: Some(self.push_backlog),
+            runs: self.push_runs,
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use iostall_connect::SourceError;
+use iostall_model::device::Placement;
 use iostall_model::{Kind, Sample, Setting, Subject, Warning, WarningCode};
 
 /// A server or host whose counters can be read.
@@ -19,6 +20,11 @@ pub trait Source: Send {
 
     /// Sets what will be kept, so that a source need not read the rest. It may still return more.
     fn narrow(&mut self, _filter: &Filter) {}
+
+    /// What the volumes of the last sample are, as far as the server says it; those on this host are found out by this host.
+    fn placements(&self) -> Vec<Placement> {
+        Vec::new()
+    }
 
     /// Ends its connection, if it has one: the next reading makes a new one.
     fn disconnect(&mut self) {}

@@ -292,7 +292,7 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         let Observers { metrics, alerting, .. } = &mut self.observers;
         let say = &mut |event: AlertEvent<'_>| observer(CollectEvent::Alert(event));
         match event {
-            Event::Step { source, step } => {
+            Event::Step { source, step, .. } => {
                 if let Some(metrics) = metrics {
                     metrics.step(*source, step);
                 }
@@ -313,7 +313,15 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
 
     fn keep(&mut self, event: &Event, observer: CollectObserver<'_>) -> Result<(), WatchError> {
         match event {
-            Event::Step { source, step } => self.keep_step(*source, step, observer),
+            Event::Step { source, step, placements } => {
+                if let Some(placements) = placements {
+                    let name = &self.sources[*source].1;
+                    self.writer.put_placements(name, placements, &mut |event| {
+                        observer(CollectEvent::Writer(event));
+                    })?;
+                }
+                self.keep_step(*source, step, observer)
+            }
             Event::Missed(missed) => self.keep_gap(missed, observer),
         }
     }

@@ -100,7 +100,7 @@ impl SampledFeed {
 
     fn show(&self, event: &Event, observer: FeedObserver<'_>) {
         match event {
-            Event::Step { source, step } => {
+            Event::Step { source, step, .. } => {
                 observer(FeedEvent::Step { source: &self.sources[*source].0, step });
             }
             Event::Missed(missed) => {

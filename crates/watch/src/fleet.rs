@@ -7,7 +7,8 @@ use iostall_host::System;
 use iostall_measure::clock::utc_now;
 use iostall_model::device::Greeting;
 use iostall_store::{
-    Appended, CloneNoticed, History, InitialisedRepository, PostgresHistory, RunsToSend, Source, StoreError,
+    Appended, CloneNoticed, CollectorState, History, InitialisedRepository, PostgresHistory, RunsToSend,
+    Source, StoreError,
 };
 
 use crate::confirmed::Confirmed;
@@ -67,7 +68,7 @@ pub enum SendEvent<'a> {
 /// Both know how far it got: a batch that arrives twice is there once, and nothing is removed from `from`. With the samples goes which
 /// devices of this host are under the volumes in them.
 pub fn send_history(
-    from: &(impl History + RunsToSend),
+    from: &(impl History + CollectorState + RunsToSend),
     to: &mut impl Destination,
     stop: &AtomicBool,
     observer: &mut dyn FnMut(SendEvent<'_>),
@@ -77,7 +78,7 @@ pub fn send_history(
 
 /// The same to a destination that was told this of what lies on what.
 pub(crate) fn send_with(
-    from: &(impl History + RunsToSend),
+    from: &(impl History + CollectorState + RunsToSend),
     to: &mut impl Destination,
     placed: &mut Placed,
     stop: &AtomicBool,
@@ -93,7 +94,7 @@ pub(crate) fn send_with(
         if source.store == from.id() {
             let (samples, number) = send_source(from, to, &source, stop)?;
             if number > 0 {
-                placed.send(from, to, source.id)?;
+                placed.send(from, to, &source)?;
             }
             confirmed.add(source.id, number);
             observer(SendEvent::Sent { source: &source, samples });

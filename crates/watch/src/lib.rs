@@ -34,6 +34,7 @@ mod push;
 mod ratings_error;
 pub mod relay;
 mod relay_error;
+mod reported_volumes;
 mod reports;
 mod sampling;
 mod sent_runs;

@@ -9,6 +9,7 @@ use iostall_store::{CollectorState, History, SettingsRead, SourceId};
 use jiff::SignedDuration;
 
 use crate::error::WatchError;
+use crate::reported_volumes::put_reported;
 use crate::writer::WriterEvent;
 
 /// How often settings are read at most.
@@ -36,6 +37,7 @@ pub fn sample_once(
         match source.read() {
             Ok(mut sample) => {
                 filter.apply(&mut sample);
+                put_reported(store, &name, &source.placements())?;
                 let step = Step::first(Arc::new(sample));
                 observer(OnceEvent::Sampled { source: &name, step: &step });
                 for warning in &step.sample.warnings {

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use iostall_host::System;
 use iostall_model::Level;
 use iostall_model::device::Placement;
-use iostall_store::{History, SourceId};
+use iostall_store::{CollectorState, History, Source, SourceId};
 
 use crate::destination::Destination;
 use crate::error::WatchError;
+use crate::reported_volumes::reported;
 
 /// What a destination has heard.
 #[derive(Debug, Default)]
@@ -18,19 +19,24 @@ impl Placed {
     /// Sends what is under the volumes of `source`, unless `to` has heard the same. It has samples of it.
     pub(crate) fn send(
         &mut self,
-        from: &impl History,
+        from: &(impl History + CollectorState),
         to: &mut impl Destination,
-        source: SourceId,
+        source: &Source,
     ) -> Result<(), WatchError> {
-        let Some(newest) = from.last_sample(source)? else { return Ok(()) };
+        let Some(newest) = from.last_sample(source.id)? else { return Ok(()) };
         let volumes: BTreeSet<String> =
             newest.rows.iter().filter_map(|row| Level::Volumes.group(&row.subject)).collect();
         let system = System::here();
-        let placements: Vec<Placement> =
+        let mut placements: Vec<Placement> =
             volumes.iter().filter_map(|volume| system.placement(volume)).collect();
-        if self.0.get(&source) != Some(&placements) {
-            to.place(source, &placements)?;
-            self.0.insert(source, placements);
+        // What this host does not know, the source may.
+        let said = reported(from, &source.name)?;
+        let is_known = |one: &Placement| placements.iter().any(|known| known.volume == one.volume);
+        let rest: Vec<Placement> = said.into_iter().filter(|one| !is_known(one)).collect();
+        placements.extend(rest);
+        if self.0.get(&source.id) != Some(&placements) {
+            to.place(source.id, &placements)?;
+            self.0.insert(source.id, placements);
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use iostall_model::device::Placement;
 use iostall_model::job::JobRun;
 use iostall_model::{Gap, Setting, Step, Warning};
 use iostall_store::{CollectorState, History, Retention, RunNumber, SourceId, StoreError, Stored};
@@ -12,6 +13,7 @@ use jiff::Timestamp;
 
 use crate::confirmed::{Unconfirmed, held_back};
 use crate::error::WatchError;
+use crate::reported_volumes::put_reported;
 
 /// Events of the writer.
 #[derive(Debug)]
@@ -116,6 +118,20 @@ impl<H: History + CollectorState> SampleWriter<H> {
         observer: Observer<'_>,
     ) -> Result<(), WatchError> {
         match self.store.put_state(name, document) {
+            Err(error) if error.may_pass() => self.say(error, observer),
+            done => done?,
+        }
+        Ok(())
+    }
+
+    /// Keeps what the volumes of the source `name` are. Where that cannot be done now, it is kept when the source says it again.
+    pub(crate) fn put_placements(
+        &mut self,
+        name: &str,
+        placements: &[Placement],
+        observer: Observer<'_>,
+    ) -> Result<(), WatchError> {
+        match put_reported(&mut self.store, name, placements) {
             Err(error) if error.may_pass() => self.say(error, observer),
             done => done?,
         }

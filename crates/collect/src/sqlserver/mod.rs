@@ -13,6 +13,7 @@ use std::time::Duration;
 use iostall_connect::sqlserver::{Access, Columns, Connection, query, with_connection};
 use iostall_connect::{Address, Secret, SourceError, Value, bounded, runtime};
 use iostall_host::System;
+use iostall_model::device::Placement;
 use iostall_model::{Epoch, Kind, Sample, SampleTime, Setting, Warning, WarningCode};
 use tokio::runtime::Runtime;
 
@@ -115,6 +116,10 @@ impl Source for SqlServerSource {
 
     fn disconnect(&mut self) {
         self.connection = None;
+    }
+
+    fn placements(&self) -> Vec<Placement> {
+        self.volumes.placements()
     }
 }
 

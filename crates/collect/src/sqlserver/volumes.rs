@@ -3,12 +3,13 @@
 //! The server asks the operating system about each file, and a volume that hangs makes it wait. So the volumes are read
 //! separately from the counters, seldom, and with a short time limit.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use iostall_connect::sqlserver::{Connection, query, within};
 use iostall_connect::{Address, SourceError, Value};
 use iostall_host::{System, Volumes as HostVolumes};
+use iostall_model::device::{IdentityKind, PlacedOn, Placement};
 use iostall_model::{Row, Warning, WarningCode};
 
 const VOLUMES: &str = include_str!("sql/volumes.sql");
@@ -21,6 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Volumes {
     /// By database and file; `None`: the server names no volume.
     by_file: HashMap<String, Option<String>>,
+    /// What the machine calls each volume, by the name that the server has for it.
+    identities: BTreeMap<String, String>,
     /// When to ask again, on the clock of this machine.
     again_ns: u64,
     warning: Option<Warning>,
@@ -30,7 +33,7 @@ pub(super) struct Volumes {
 impl Volumes {
     pub(super) fn new() -> Self {
         let host = HostVolumes::of_system(System::here());
-        Self { by_file: HashMap::new(), again_ns: 0, warning: None, host }
+        Self { by_file: HashMap::new(), identities: BTreeMap::new(), again_ns: 0, warning: None, host }
     }
 
     /// Asks for the volumes of `rows` if it is time, or there is a new file among them. Whether the connection is still of
@@ -55,7 +58,9 @@ impl Volumes {
             Some(Ok(found)) => {
                 self.warning = None;
                 self.by_file = rows.iter().map(|row| (file_of(row).to_owned(), None)).collect();
-                self.by_file.extend(found.into_iter().filter_map(file_and_volume));
+                let found: Vec<OnVolume> = found.into_iter().filter_map(OnVolume::of).collect();
+                self.identities = found.iter().filter_map(OnVolume::identity).collect();
+                self.by_file.extend(found.into_iter().map(|one| (one.file, one.volume)));
                 return true;
             }
             Some(Err(error)) => {
@@ -94,6 +99,16 @@ impl Volumes {
         }
     }
 
+    /// What each volume is, wherever it is attached.
+    pub(super) fn placements(&self) -> Vec<Placement> {
+        let placement = |(volume, identity): (&String, &String)| {
+            let kind = IdentityKind::SqlServerVolume;
+            let devices = vec![PlacedOn { kind, identity: identity.clone(), model: None }];
+            Placement { volume: volume.clone(), devices }
+        };
+        self.identities.iter().map(placement).collect()
+    }
+
     /// Why volumes are missing or old.
     pub(super) fn warning(&self) -> Option<Warning> {
         self.warning.clone()
@@ -107,15 +122,37 @@ fn file_of(row: &Row) -> &str {
     &identity[..end]
 }
 
-fn file_and_volume(columns: Vec<(String, Value)>) -> Option<(String, Option<String>)> {
-    let (mut file, mut volume) = (None, None);
-    for (name, value) in columns {
-        match (name.as_str(), value) {
-            ("file", Value::Text(text)) => file = Some(text),
-            // A mount point without a name is none.
-            ("volume", Value::Text(text)) if !text.trim().is_empty() => volume = Some(text),
-            _ => {}
+/// A file, and the volume that it lies on.
+#[derive(Default)]
+struct OnVolume {
+    file: String,
+    /// `None`: the server names none.
+    volume: Option<String>,
+    volume_id: Option<String>,
+    machine: Option<String>,
+}
+
+impl OnVolume {
+    fn of(columns: Vec<(String, Value)>) -> Option<Self> {
+        let mut new = Self::default();
+        for (name, value) in columns {
+            match (name.as_str(), value) {
+                ("file", Value::Text(text)) => new.file = text,
+                // A mount point without a name is none.
+                ("volume", Value::Text(text)) if !text.trim().is_empty() => new.volume = Some(text),
+                ("volume_id", Value::Text(text)) if !text.trim().is_empty() => new.volume_id = Some(text),
+                ("machine", Value::Text(text)) if !text.trim().is_empty() => new.machine = Some(text),
+                _ => {}
+            }
         }
+        (!new.file.is_empty()).then_some(new)
     }
-    Some((file?, volume))
+
+    /// The volume, and what it is called: with the name of the machine, because machines that were made from one image call their
+    /// volumes the same.
+    fn identity(&self) -> Option<(String, String)> {
+        let (volume, id, machine) = (self.volume.as_ref()?, self.volume_id.as_ref()?, self.machine.as_ref()?);
+        let bare = id.trim().trim_start_matches(['\\', '?', '.']).trim_end_matches('\\');
+        Some((volume.clone(), format!("{}/{}", machine.trim().to_lowercase(), bare.to_lowercase())))
+    }
 }

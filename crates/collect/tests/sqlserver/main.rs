@@ -236,6 +236,21 @@ fn each_file_lies_on_its_volume_or_in_its_directory() {
 }
 
 #[test]
+fn a_volume_is_known_by_its_id_on_its_machine() {
+    let server = server_of_2019(None);
+    server.answer_with("iostall:files", FILES);
+    let answer = "written by a test\nfile\tvolume\tvolume_id\tmachine\n\
+        5/1\tE:\\\t\\\\?\\Volume{6A1D}\\\tNODE1\n5/2\tL:\\\t\\N\tNODE1\n6/1\t\t\tNODE1\n";
+    server.answer_with("iostall:volumes", answer);
+    let mut source = source(&server, "");
+    source.read().unwrap();
+    let placed = source.placements();
+    assert_eq!((placed.len(), placed[0].volume.as_str()), (1, "E:\\"), "{placed:?}");
+    let device = &placed[0].devices[0];
+    assert_eq!((device.kind.name(), device.identity.as_str()), ("sqlserver-volume", "node1/volume{6a1d}"));
+}
+
+#[test]
 fn a_server_that_says_nothing_is_waited_for_no_longer_than_asked() {
     let server = server_of_2019(None);
     server.answer("iostall:files", Answer::Nothing);

@@ -65,7 +65,7 @@ pub(crate) enum Cell {
 }
 
 /// Columns that hold text; all others are numbers.
-const TEXTS: [&str; 30] = [
+const TEXTS: [&str; 32] = [
     "subject",
     "value",
     "BackupSetGUID",
@@ -86,6 +86,8 @@ const TEXTS: [&str; 30] = [
     "name",
     "identity",
     "volume",
+    "volume_id",
+    "machine",
     "instance",
     "message",
     "filter",

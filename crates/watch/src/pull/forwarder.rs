@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 
 use iostall_measure::clock::utc_now;
-use iostall_model::device::Greeting;
+use iostall_model::device::{Greeting, Placement};
 use iostall_store::{
-    History as _, Holder, PostgresHistory, PulledAppend, Source, SqliteHistory, StoreError, StoreId,
+    History as _, Holder, PostgresHistory, PulledAppend, Source, SourceId, SqliteHistory, StoreError, StoreId,
 };
 
 use super::claim::{Claim, SpoolState};
 use crate::confirmed::{Confirmed, confirmed_by, put_confirmed_as};
 use crate::error::WatchError;
 use crate::named::NamedSource;
+use crate::reported_volumes::reported;
 
 /// Samples in a batch.
 const BATCH_SAMPLES: u32 = 60;
@@ -21,6 +22,8 @@ const LOOK_NS: u64 = 3_000_000_000;
 const FREE_NS: u64 = 12_000_000_000;
 /// A server is heard of so often at most, and what was confirmed is remembered so often, nanoseconds.
 const NOTE_NS: u64 = 60_000_000_000;
+/// A source may have files on other volumes after this time, nanoseconds.
+const PLACE_NS: u64 = 600_000_000_000;
 
 /// A source to be sampled, and the server that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +62,8 @@ pub(super) struct Forwarder {
     state: SpoolState,
     claims: HashMap<String, Claim>,
     elsewhere: HashMap<String, Elsewhere>,
+    /// What the volumes of each source are, as the repository was told, and when.
+    placed: HashMap<String, (Vec<Placement>, u64)>,
     /// When each server was last spoken of.
     greeted: HashMap<StoreId, u64>,
     /// The repository's name in the spool, and what it has confirmed.
@@ -87,6 +92,7 @@ impl Forwarder {
             state,
             claims: HashMap::new(),
             elsewhere: HashMap::new(),
+            placed: HashMap::new(),
             greeted: HashMap::new(),
             confirmed: None,
             noted_ns: 0,
@@ -244,6 +250,7 @@ impl Forwarder {
             let Some(mut claim) = self.claims.remove(&name) else { continue };
             let (sent, outcome) = send_claim(&self.spool, repository, &mut claim, is_over)?;
             if sent > 0 {
+                self.place(repository, &name, claim.source.id, now_ns)?;
                 self.greet(repository, &name, claim.source.store, now_ns)?;
                 self.events.push(ForwardEvent::Sent(name.clone(), sent));
             }
@@ -261,6 +268,25 @@ impl Forwarder {
                 }
                 Outcome::Done | Outcome::Stopped => drop(self.claims.insert(name, claim)),
             }
+        }
+        Ok(())
+    }
+
+    /// Tells the repository which volumes the source has, and what they are, where that is not what it was told last.
+    fn place(
+        &mut self,
+        repository: &mut PostgresHistory,
+        name: &str,
+        source: SourceId,
+        now_ns: u64,
+    ) -> Result<(), WatchError> {
+        let said = reported(&self.spool, name)?;
+        let is_known = |(known, at_ns): &(Vec<Placement>, u64)| {
+            *known == said && now_ns.saturating_sub(*at_ns) < PLACE_NS
+        };
+        if !self.placed.get(name).is_some_and(is_known) {
+            repository.place(source, &said)?;
+            self.placed.insert(name.to_owned(), (said, now_ns));
         }
         Ok(())
     }

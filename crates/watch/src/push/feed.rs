@@ -173,6 +173,11 @@ impl<H: History + CollectorState> Feed<H> {
         Ok(if batch.is_some_and(is_later) { before } else { number })
     }
 
+    /// Where everything is read from.
+    pub(super) fn store(&mut self) -> &mut H {
+        &mut self.store
+    }
+
     /// Number of sources.
     pub(super) fn sources(&self) -> usize {
         self.sources.len()

@@ -1,11 +1,13 @@
 //! Sends what is sampled to other monitoring systems, on a thread of its own for each of them.
 
+mod distribution;
 mod feed;
 mod otlp;
 mod pause;
 mod protobuf;
 mod receiver;
 mod remote_write;
+mod runs;
 mod sender;
 mod series;
 mod source;

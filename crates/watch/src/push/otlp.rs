@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::distribution::Distribution;
 use super::protobuf::{Message, first_bytes, first_integer};
 use super::series::{Point, Series, Value};
 use super::source::PushSource;
@@ -16,6 +17,8 @@ pub(super) const METHOD: &str = "/opentelemetry.proto.collector.metrics.v1.Metri
 pub(super) const PATH: &str = "/v1/metrics";
 
 const CUMULATIVE: i64 = 2;
+/// Each point is of its own time: a run is not counted on by the next one.
+const DELTA: i64 = 1;
 /// A point without a value: the series ends here.
 const NO_VALUE: i64 = 1;
 
@@ -48,6 +51,56 @@ pub(super) fn requests(series: &[Series], resource: &Resource<'_>, bytes_max: us
     bodies
 }
 
+/// Latencies of one kind, and what they are of.
+pub(super) struct Latencies {
+    pub(super) name: &'static str,
+    pub(super) help: &'static str,
+    pub(super) attributes: Vec<(&'static str, String)>,
+    pub(super) distribution: Distribution,
+}
+
+/// A request with distributions of the time from `start` to `end`.
+pub(super) fn distributions(
+    all: &[Latencies],
+    (start, end): (Timestamp, Timestamp),
+    resource: &Resource<'_>,
+) -> Vec<u8> {
+    let mut of_scope = scope_message();
+    for one in all {
+        let mut data = Message::new();
+        data.message(1, &distribution_point(one, start, end));
+        data.integer(2, DELTA);
+        let mut metric = Message::new();
+        metric.bytes(1, one.name.as_bytes());
+        metric.bytes(2, one.help.as_bytes());
+        metric.bytes(3, b"s");
+        metric.message(10, &data);
+        of_scope.message(2, &metric);
+    }
+    whole_request(&resource_message(resource), &of_scope)
+}
+
+fn distribution_point(one: &Latencies, start: Timestamp, end: Timestamp) -> Message {
+    let Distribution { count, sum_s, min_s, max_s, scale, zero_count, offset, counts } = &one.distribution;
+    let mut buckets = Message::new();
+    buckets.signed(1, *offset);
+    buckets.integers(2, counts);
+    let mut message = Message::new();
+    for (name, value) in &one.attributes {
+        message.message(1, &attribute(name, value));
+    }
+    message.fixed(2, nanoseconds(start));
+    message.fixed(3, nanoseconds(end));
+    message.fixed(4, *count);
+    message.double(5, *sum_s);
+    message.signed(6, i64::from(*scale));
+    message.fixed(7, *zero_count);
+    message.message(8, &buckets);
+    message.double(12, *min_s);
+    message.double(13, *max_s);
+    message
+}
+
 /// How many points the receiver did not take of a request that it took, and why.
 pub(super) fn partly_refused(answer: &[u8]) -> Option<String> {
     let partial = first_bytes(answer, 1)?;
@@ -57,17 +110,26 @@ pub(super) fn partly_refused(answer: &[u8]) -> Option<String> {
 }
 
 fn request(resource: &Message, metrics: &BTreeMap<&str, (&Series, Message)>) -> Vec<u8> {
+    let mut of_scope = scope_message();
+    for (series, points) in metrics.values() {
+        of_scope.message(2, &metric(series, points));
+    }
+    whole_request(resource, &of_scope)
+}
+
+fn scope_message() -> Message {
     let mut scope = Message::new();
     scope.bytes(1, b"iostall");
     scope.bytes(2, env!("CARGO_PKG_VERSION").as_bytes());
     let mut of_scope = Message::new();
     of_scope.message(1, &scope);
-    for (series, points) in metrics.values() {
-        of_scope.message(2, &metric(series, points));
-    }
+    of_scope
+}
+
+fn whole_request(resource: &Message, of_scope: &Message) -> Vec<u8> {
     let mut of_resource = Message::new();
     of_resource.message(1, resource);
-    of_resource.message(2, &of_scope);
+    of_resource.message(2, of_scope);
     let mut request = Message::new();
     request.message(1, &of_resource);
     request.as_bytes().to_vec()

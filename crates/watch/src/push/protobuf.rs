@@ -34,6 +34,20 @@ impl Message {
         }
     }
 
+    /// `sint32` and `sint64`.
+    pub(super) fn signed(&mut self, field: u32, value: i64) {
+        self.integer(field, value << 1 ^ value >> 63);
+    }
+
+    /// Several `uint64`.
+    pub(super) fn integers(&mut self, field: u32, values: &[u64]) {
+        let mut packed = Self::new();
+        for value in values {
+            packed.varint(*value);
+        }
+        self.message(field, &packed);
+    }
+
     /// `double`, written even if it is zero.
     pub(super) fn double(&mut self, field: u32, value: f64) {
         self.fixed(field, value.to_bits());
@@ -151,6 +165,13 @@ mod tests {
         outer.bytes(2, b"testing");
         outer.message(3, &inner);
         assert_eq!(outer.as_bytes(), b"\x12\x07testing\x1a\x03\x08\x96\x01");
+        let mut packed = Message::new();
+        packed.integers(6, &[3, 270, 86942]);
+        assert_eq!(packed.as_bytes(), b"\x32\x06\x03\x8e\x02\x9e\xa7\x05");
+        let mut signed = Message::new();
+        signed.signed(1, -2);
+        signed.signed(2, 75);
+        assert_eq!(signed.as_bytes(), [0x08, 0x03, 0x10, 0x96, 0x01]);
         let mut numbers = Message::new();
         numbers.integer(1, -2);
         numbers.double(2, 1.0);

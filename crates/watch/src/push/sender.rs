@@ -10,8 +10,9 @@ use super::otlp::{self, Resource};
 use super::pause::{Pauses, random};
 use super::receiver::{Receiver, Reply};
 use super::remote_write;
+use super::runs::{self, Runs};
 use super::series::Series;
-use super::source::PushSource;
+use super::source::{self, PushSource};
 use super::target::{Protocol, PushTarget};
 
 /// A request before compression; a receiver that finds it too long gets less.
@@ -70,6 +71,8 @@ pub(super) struct Sender<H, R> {
     wanted: Vec<(PushSource, Timestamp)>,
     receiver: R,
     target: PushTarget,
+    /// Load tests that are sent; `None` if none are.
+    runs: Option<Runs>,
     pauses: Pauses,
     bytes_max: usize,
     /// Why nothing arrives, or what it refused last.
@@ -84,6 +87,7 @@ impl<H: History + CollectorState, R: Receiver> Sender<H, R> {
             feed,
             wanted: Vec::new(),
             receiver,
+            runs: target.sends_runs.then(|| Runs::to(&target.identity())),
             target,
             pauses: Pauses::default(),
             bytes_max: REQUEST_BYTES_MAX,
@@ -136,7 +140,7 @@ impl<H: History + CollectorState, R: Receiver> Sender<H, R> {
             }
         }
         let saved = self.feed.save().map_err(Failed::from);
-        match end.and(saved) {
+        match end.and(saved).and_then(|()| self.send_runs(now, is_stopped)) {
             Ok(()) => Round::Done,
             Err(Failed { reason, asked }) => {
                 if !is_like(self.trouble.as_deref(), &reason) {
@@ -159,6 +163,51 @@ impl<H: History + CollectorState, R: Receiver> Sender<H, R> {
         self.send(&prepared, now)?;
         self.feed.done(source, prepared);
         Ok(true)
+    }
+
+    /// Sends the latencies of load tests that were stored since.
+    fn send_runs(&mut self, now: Timestamp, is_stopped: &dyn Fn() -> bool) -> Result<(), Failed> {
+        let Some(runs) = &mut self.runs else { return Ok(()) };
+        for stored in runs.new_in(self.feed.store(), now)? {
+            if is_stopped() {
+                return Ok(());
+            }
+            let latencies = runs::latencies(&stored.run);
+            let is_new = self.runs.as_ref().is_some_and(|runs| runs.is_new(&stored.run));
+            if is_new && !latencies.is_empty() {
+                let about = source::of_runs();
+                let resource = Resource { source: &about, labels: &self.target.labels };
+                let times = (stored.run.started_utc, stored.run.ended_utc);
+                let request = otlp::distributions(&latencies, times, &resource);
+                self.post_run(&request, now)?;
+            }
+            if let Some(runs) = &mut self.runs {
+                runs.done(self.feed.store(), stored.number)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn post_run(&mut self, request: &[u8], now: Timestamp) -> Result<(), Failed> {
+        match self.receiver.post(request, now) {
+            Reply::Taken => self.taken(),
+            Reply::PartlyTaken(reason) => {
+                self.taken();
+                self.refused(reason, 1);
+            }
+            Reply::Refused(reason) => {
+                self.refused(reason, 1);
+                self.pauses.after_success();
+            }
+            Reply::TooLong => self.refused("it finds a request too long".into(), 1),
+            Reply::Later { reason, asked } => {
+                if let Some(runs) = &mut self.runs {
+                    runs.again();
+                }
+                return Err(Failed { reason, asked });
+            }
+        }
+        Ok(())
     }
 
     fn send(&mut self, prepared: &Prepared, now: Timestamp) -> Result<(), Failed> {

@@ -40,6 +40,12 @@ impl PushSource {
     }
 }
 
+/// What a receiver is told of the machine where a run was made.
+pub(super) fn of_runs() -> PushSource {
+    let attributes = BTreeMap::from([("host.name", machine_name()), ("os.type", "linux".to_owned())]);
+    PushSource { name: String::new(), attributes }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

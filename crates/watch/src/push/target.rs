@@ -38,6 +38,9 @@ pub struct WrittenPush {
     /// How long samples wait for the receiver.
     #[serde(default, deserialize_with = "length")]
     pub backlog: Option<Duration>,
+    /// Also latencies of load tests that the store gets from now on. Only by OpenTelemetry's protocol.
+    #[serde(default)]
+    pub runs: bool,
 }
 
 fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
@@ -77,6 +80,8 @@ pub struct PushTarget {
     certificate: Option<PathBuf>,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) backlog: Duration,
+    /// Whether latencies of load tests are sent, too.
+    pub(super) sends_runs: bool,
 }
 
 impl PushTarget {
@@ -87,6 +92,9 @@ impl PushTarget {
             (None, Some(address)) => otlp_address(address),
             _ => return Err("name one receiver: remote-write = \"https://…\" or otlp = \"https://…\"".into()),
         };
+        if written.runs && protocol == Protocol::RemoteWrite {
+            return Err("runs are only sent by OpenTelemetry's protocol, which has distributions: otlp = \"https://…\"".into());
+        }
         let parsed = PostAddress::parse(&address);
         let parsed = parsed.map_err(|error| format!("{error}: {}", address_hint(&error, protocol)))?;
         let address = if protocol == Protocol::OtlpHttp { parsed.or_path(otlp::PATH) } else { parsed };
@@ -110,6 +118,7 @@ impl PushTarget {
             certificate: written.certificate.map(absolute),
             labels: labels(written.labels, protocol)?,
             backlog,
+            sends_runs: written.runs,
         };
         // Better now than at the first sample.
         new.authorization()?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use iostall_collect::Filter;
 use iostall_measure::clock::receive;
+use iostall_model::device::Placement;
 use iostall_model::{Gap, Step};
 use jiff::Timestamp;
 
@@ -27,6 +28,8 @@ pub enum Event {
         source: usize,
         /// The filtered sample, compared with the previous one.
         step: Step,
+        /// What its volumes are, where the source says it and it is not what it said before.
+        placements: Option<Vec<Placement>>,
     },
     Missed(Missed),
 }

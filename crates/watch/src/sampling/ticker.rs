@@ -6,6 +6,7 @@ use std::sync::Arc;
 use iostall_collect::{Source, SourceError};
 use iostall_engine::random_bytes;
 use iostall_model::alert::Now;
+use iostall_model::device::Placement;
 use iostall_model::{Gap, Sample, Step, with_unread_of};
 use jiff::Timestamp;
 
@@ -60,6 +61,8 @@ pub(crate) struct Ticker {
     /// Ticks for which the source is still left alone, and the gap for each.
     rest: Option<(u64, Missed)>,
     before: Option<Arc<Sample>>,
+    /// What its volumes are, as it said last.
+    placements: Vec<Placement>,
     /// Gaps since then.
     gaps: Vec<Gap>,
 }
@@ -80,6 +83,7 @@ impl Ticker {
             failures: 0,
             rest: None,
             before: None,
+            placements: Vec::new(),
             gaps: Vec::new(),
         }
     }
@@ -184,12 +188,23 @@ impl Ticker {
         // A panic in a source's thread would end it unnoticed, while the others continue for months.
         let read = catch_unwind(AssertUnwindSafe(|| self.source.read()));
         match read.unwrap_or(Err(SourceError::Defect)) {
-            Ok(sample) => Event::Step { source: self.index, step: self.step(sample) },
+            Ok(sample) => {
+                let placements = self.new_placements();
+                Event::Step { source: self.index, step: self.step(sample), placements }
+            }
             Err(error) => {
                 let missed = self.failed(at, &error, clock.now());
                 self.report(missed)
             }
         }
+    }
+
+    fn new_placements(&mut self) -> Option<Vec<Placement>> {
+        let now = self.source.placements();
+        (now != self.placements).then(|| {
+            self.placements.clone_from(&now);
+            now
+        })
     }
 
     /// The only place where samples of a running source are compared.
