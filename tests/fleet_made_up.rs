@@ -164,8 +164,9 @@ impl History for MadeUpStore {
         unreachable!("{ONLY_SENT}")
     }
 
+    /// What its volumes lie on is asked of its newest sample, and nobody knows.
     fn last_sample(&self, _: SourceId) -> Result<Option<Sample>, StoreError> {
-        unreachable!("{ONLY_SENT}")
+        Ok(None)
     }
 
     fn gaps(&self, _: SourceId, _: Timestamp, _: Timestamp) -> Result<Vec<Gap>, StoreError> {

@@ -159,51 +159,65 @@ fn bucket_of(point: &Value, percentile: Percentile) -> (f64, f64) {
     panic!("{point}");
 }
 
+/// The distributions that a receiver has got.
+fn distributions(receiver: &Receiver) -> Vec<Value> {
+    receiver.points().into_iter().filter(|point| point["kind"] == "exponential_histogram").collect()
+}
+
+/// The latencies of a run by role and operation.
+fn latencies_in(run: &Value) -> BTreeMap<(String, String), Histogram> {
+    let mut all: BTreeMap<(String, String), Histogram> = BTreeMap::new();
+    for role in run["load"]["spans"][0]["roles"].as_array().unwrap() {
+        for cell in role["cells"].as_array().unwrap() {
+            let latencies: Histogram = serde_json::from_value(cell["service_ns"].clone()).unwrap();
+            all.entry((text(&role["name"]), text(&cell["op"]))).or_default().merge(&latencies);
+        }
+    }
+    all.retain(|_, latencies| !latencies.is_empty());
+    all
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+/// Whether a decoded distribution has what `latencies` has.
+fn assert_same(point: &Value, latencies: &Histogram) {
+    let (count, sum) = (point["count"].as_u64().unwrap(), point["sum"].as_f64().unwrap());
+    let in_buckets: u64 =
+        point["counts"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!((count, in_buckets + point["zero_count"].as_u64().unwrap()), (latencies.count(), count));
+    assert!((sum * 1e9 / latencies.sum() as f64 - 1.0).abs() < 1e-9);
+    for (name, value) in [("min", latencies.min()), ("max", latencies.max())] {
+        let sent_ns = point[name].as_f64().unwrap() * 1e9;
+        assert!((sent_ns - value.unwrap() as f64).abs() < 1.0, "{name}: {point}");
+    }
+    for percentile in [Percentile::P50, Percentile::P95, Percentile::P99] {
+        let value = latencies.value_at(percentile).unwrap() as f64 / 1e9;
+        let (low, high) = bucket_of(point, percentile);
+        assert!(low * 0.999_999 <= value && value <= high * 1.000_001, "{low} {value} {high}");
+    }
+}
+
 /// What a load test stored is what a decoder of others makes of what was sent: once, and nothing of tests from before.
 #[test]
 fn latencies_of_a_load_test_arrive_once_as_an_exponential_histogram() {
     let here = Workspace::new();
     let Some(receiver) = Receiver::start(&here, "http") else { return };
     let load = |name: &str| {
-        let line = [
-            "load",
-            "--warmup",
-            "0",
-            "--duration",
-            "1s",
-            "--engine",
-            "null",
-            "--name",
-            name,
-            "--json",
-            "load.json",
-        ];
-        here.run(&line).expect_status(0);
+        let line = ["load", "--warmup", "0", "--duration", "1s", "--engine", "null", "--json", "load.json"];
+        here.run(&[&line[..], &["--name", name]].concat()).expect_status(0);
         here.json("load.json")
     };
     load("before");
     let token = here.secret("token", "hunter2\n").display().to_string();
     let url = format!("http://localhost:{}", receiver.port);
-    let line = [
-        "collect",
-        "run",
-        "--interval",
-        "1s",
-        "--otlp",
-        &url,
-        "--push-token-file",
-        &token,
-        "--push-runs",
-        "linux:",
-    ];
+    let line = ["collect", "run", "--interval", "1s", "--otlp", &url, "--push-token-file", &token];
+    let line = [&line[..], &["--push-runs", "linux:"]].concat();
     let mut collector = here.start(&line);
     collector.wait_for("takes samples again");
     let run = load("after");
-    let distributions = || {
-        let all = receiver.points();
-        all.into_iter().filter(|point| point["kind"] == "exponential_histogram").collect::<Vec<_>>()
-    };
-    collector.wait_until("the distributions", |_| !distributions().is_empty());
+    collector.wait_until("the distributions", |_| !distributions(&receiver).is_empty());
     collector.signal("INT");
     collector.ended().expect_status(0);
     // Another collector sends nothing twice.
@@ -212,40 +226,15 @@ fn latencies_of_a_load_test_arrive_once_as_an_exponential_histogram() {
     collector.wait_until("more points", |_| receiver.points().len() > before + 20);
     collector.signal("INT");
     collector.ended().expect_status(0);
-    let found = distributions();
-    let mut wanted: BTreeMap<(String, String), Histogram> = BTreeMap::new();
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    for role in run["load"]["spans"][0]["roles"].as_array().unwrap() {
-        for cell in role["cells"].as_array().unwrap() {
-            let latencies: Histogram = serde_json::from_value(cell["service_ns"].clone()).unwrap();
-            wanted.entry((text(&role["name"]), text(&cell["op"]))).or_default().merge(&latencies);
-        }
-    }
-    wanted.retain(|_, latencies| !latencies.is_empty());
-    let found: Vec<Value> =
-        found.into_iter().filter(|point| point["name"] == "iostall_run_service_seconds").collect();
+    let wanted = latencies_in(&run);
+    let mut found = distributions(&receiver);
+    found.retain(|point| point["name"] == "iostall_run_service_seconds");
     assert!(!wanted.is_empty() && found.len() == wanted.len(), "{found:?}");
     for point in &found {
         let attributes = &point["attributes"];
         assert_eq!((&attributes["iostall.run.name"], &attributes["span"]), (&"after".into(), &"1".into()));
         assert_eq!((&point["unit"], point["temporality"].as_u64()), (&"s".into(), Some(1)));
-        let latencies = &wanted[&(text(&attributes["role"]), text(&attributes["operation"]))];
-        let (count, sum) = (point["count"].as_u64().unwrap(), point["sum"].as_f64().unwrap());
-        let in_buckets: u64 =
-            point["counts"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum();
-        assert_eq!((count, in_buckets + point["zero_count"].as_u64().unwrap()), (latencies.count(), count));
-        assert!((sum * 1e9 / latencies.sum() as f64 - 1.0).abs() < 1e-9);
-        for (name, value) in [("min", latencies.min()), ("max", latencies.max())] {
-            assert!(
-                (point[name].as_f64().unwrap() * 1e9 - value.unwrap() as f64).abs() < 1.0,
-                "{name}: {point}"
-            );
-        }
-        for percentile in [Percentile::P50, Percentile::P95, Percentile::P99] {
-            let value = latencies.value_at(percentile).unwrap() as f64 / 1e9;
-            let (low, high) = bucket_of(point, percentile);
-            assert!(low * 0.999_999 <= value && value <= high * 1.000_001, "{low} {value} {high}");
-        }
+        assert_same(point, &wanted[&(text(&attributes["role"]), text(&attributes["operation"]))]);
     }
 }
 

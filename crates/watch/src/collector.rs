@@ -1,6 +1,6 @@
 //! Samples sources, and passes each step to the store, the alerts and the metrics.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -79,6 +79,8 @@ pub struct Collector<H, C> {
     clock: C,
     forget_next: Timestamp,
     failing: HashMap<usize, LastHeard>,
+    /// Those whose last tick was answered.
+    answering: HashSet<usize>,
     /// The name under which the state of the alerts is kept.
     memory_name: Option<String>,
     drills: Drills,
@@ -96,6 +98,7 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
             clock,
             forget_next,
             failing: HashMap::new(),
+            answering: HashSet::new(),
             memory_name: None,
             drills: Drills::default(),
         }
@@ -122,12 +125,18 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
     pub(crate) fn retire(&mut self, source: usize, observer: CollectObserver<'_>) {
         let now = self.clock.now();
         self.failing.remove(&source);
+        self.answering.remove(&source);
         if let Some(metrics) = &self.observers.metrics {
             metrics.retire(source);
         }
         if let Some(alerting) = &mut self.observers.alerting {
             alerting.retire(source, now, &mut |event| observer(CollectEvent::Alert(event)));
         }
+    }
+
+    /// Whether the last tick of source number `source` was answered.
+    pub(crate) fn is_answering(&self, source: usize) -> bool {
+        self.answering.contains(&source)
     }
 
     /// What rules know of source number `source` has changed.
@@ -333,6 +342,7 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         observer: CollectObserver<'_>,
     ) -> Result<(), WatchError> {
         let (id, name) = &self.sources[source];
+        self.answering.insert(source);
         if self.failing.remove(&source).is_some() {
             observer(CollectEvent::AnswersAgain { source: name, at: step.at() });
         }
@@ -345,6 +355,7 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
     }
 
     fn keep_gap(&mut self, missed: &Missed, observer: CollectObserver<'_>) -> Result<(), WatchError> {
+        self.answering.remove(&missed.source);
         let (id, name) = &self.sources[missed.source];
         let news = (missed.gap.reason.clone(), missed.retry.map(|retry| retry.ticks));
         // A source that times out always exceeds the interval; do not report that again.

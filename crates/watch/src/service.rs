@@ -153,7 +153,9 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
         }
         let now_ns = self.clock.now().clock_ns;
         let Self { settings, sources, collector, .. } = self;
-        match settings.turn(sources.keys().copied(), now_ns, |number| opened(&sources[&number])) {
+        // A refused login is tried less and less often, and not once more for the settings: accounts get locked.
+        let numbers = sources.keys().copied().filter(|number| collector.is_answering(*number));
+        match settings.turn(numbers, now_ns, |number| opened(&sources[&number])) {
             // One that is gone meanwhile has nothing to be stored.
             Some((number, read)) if sources.contains_key(&number) => {
                 collector.put_settings(number, &read, observer)
