@@ -74,7 +74,9 @@ mod tests {
         part.interrupted = true;
         let first = store.keep(&part).unwrap();
         let begun = history.runs_state().unwrap();
-        let second = store.add(&sample_run(2)).unwrap();
+        let mut whole = sample_run(2);
+        whole.interrupted = false;
+        let second = store.add(&whole).unwrap();
         let marks = history.run_marks(RunNumber(0), 9).unwrap();
         assert_eq!(marks.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [first, second]);
         assert_eq!(history.run_marks(first, 9).unwrap(), marks[1..]);
