@@ -1,7 +1,7 @@
 /* iostall:settings_databases */
 SELECT N'database ' + d.name                                           AS subject,
-       v.name                                                          AS name,
-       v.value                                                         AS value
+       v.name,
+       v.value
 FROM sys.databases AS d
 CROSS APPLY (VALUES
     (N'recovery model',         CONVERT(nvarchar(60), d.recovery_model_desc)),

@@ -1,8 +1,8 @@
 /* iostall:settings_files */
 -- Growth and limits in pages of 8 KiB, or growth in percent.
 SELECT N'file ' + ISNULL(d.name, CONVERT(nvarchar(12), f.database_id)) + N'/' + f.name AS subject,
-       v.name                                                          AS name,
-       v.value                                                         AS value
+       v.name,
+       v.value
 FROM sys.master_files AS f
 LEFT JOIN sys.databases AS d ON d.database_id = f.database_id
 CROSS APPLY (VALUES

@@ -1,7 +1,7 @@
 /* iostall:settings_server */
 -- The options of sp_configure as they are in use, and what the instance is. The columns are the same from 2008 R2 on.
 SELECT N''                                                             AS subject,
-       c.name                                                          AS name,
+       c.name,
        CONVERT(nvarchar(200), c.value_in_use)                          AS value
 FROM sys.configurations AS c
 UNION ALL

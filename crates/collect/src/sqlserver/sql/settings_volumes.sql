@@ -1,7 +1,7 @@
 /* iostall:settings_volumes */
 SELECT N'volume ' + u.volume_mount_point                               AS subject,
-       v.name                                                          AS name,
-       v.value                                                         AS value
+       v.name,
+       v.value
 FROM (SELECT DISTINCT s.volume_mount_point, s.total_bytes, s.available_bytes
       FROM sys.master_files AS f
       CROSS APPLY sys.dm_os_volume_stats(f.database_id, f.file_id) AS s) AS u
