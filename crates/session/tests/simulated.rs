@@ -197,7 +197,8 @@ fn a_cloud_volume_bursts_for_its_credits_and_is_measured_at_its_base_rate_at_the
     // All credits, and the base rate all the time.
     assert!(per_second.iter().sum::<u64>().abs_diff(20_000 + 500 * 20) <= 30, "{per_second:?}");
     let warning = run.warnings.iter().find(|warning| warning.code == WarningCode::RateChanged).unwrap();
-    let said = "fell from 3,000 to 500 IOPS (-83 %) after 8 s of the measured part and stayed there: until then ";
+    let said =
+        "fell from 3,000 to 500 IOPS (-83 %) after 8 s of the measured part and stayed there: until then ";
     let rest = warning.message.split_once(said).map(|(_, rest)| rest).unwrap_or_default();
     assert!(rest.starts_with("19,99") || rest.starts_with("20,00"), "{}", warning.message);
 }
