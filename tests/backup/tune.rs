@@ -32,9 +32,10 @@ fn a_search_prints_a_line_that_works_as_it_stands_and_leaves_nothing_else() {
     shelves(&here);
     tree(&here.path("the shop's data"));
     let to = ["--to", "b1/my shop.iob", "--to", "b2/shop.iob"];
-    let line = [&SHORT[..], &to, &["--json", "t.json", "the shop's data"]].concat();
-    let ran = here.run(&line).expect_status(0);
-    assert!(ran.stderr.contains("takes 5s: "), "the estimate comes first: {}", ran.stderr);
+    // A machine with other work needs more than five seconds for all that is looked for below.
+    let tune = ["backup", "tune", "--budget", "12s", "--json", "t.json"];
+    let ran = here.run(&[&tune[..], &to, &["the shop's data"]].concat()).expect_status(0);
+    assert!(ran.stderr.contains("takes 12s: "), "the estimate comes first: {}", ran.stderr);
     assert!(ran.stderr.contains("beside the stripes, and removes it"), "{}", ran.stderr);
     assert_eq!((names(&here.path("b1")), names(&here.path("b2"))), (Vec::new(), Vec::new()));
 
