@@ -98,6 +98,11 @@ pub(super) mod fixture {
             .collect()
     }
 
+    /// Settings of a server as a whole.
+    pub(in super::super) fn server(all: &[(&str, &str)]) -> Vec<Setting> {
+        all.iter().map(|(name, value)| Setting::set("", *name, *value)).collect()
+    }
+
     /// What the rule `id` of `rules` says of `all`, at the beginning of November 2026: the values that it speaks about.
     pub(in super::super) fn said(
         rules: &[super::super::Rule],

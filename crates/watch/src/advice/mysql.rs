@@ -86,14 +86,11 @@ fn binlog_not_flushed(facts: &Facts<'_>) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use iostall_model::Setting;
-
     use super::*;
     use crate::advice::facts::fixture;
 
     fn said(id: &str, all: &[(&str, &str)]) -> Result<Vec<String>, Outcome> {
-        let all: Vec<Setting> = all.iter().map(|(name, value)| Setting::set("", *name, *value)).collect();
-        fixture::said(&RULES, id, &all)
+        fixture::said(&RULES, id, &fixture::server(all))
     }
 
     #[test]

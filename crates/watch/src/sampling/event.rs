@@ -63,6 +63,19 @@ pub enum Next {
     Ended,
 }
 
+impl Next {
+    /// What comes next of `events`, waiting up to `limit`. `is_over` is looked at before the wait: by then all events of what has ended are
+    /// in the channel.
+    pub(super) fn of(events: &Receiver<Event>, is_over: bool, limit: Duration) -> Self {
+        let limit = if is_over { Duration::ZERO } else { limit };
+        match receive(events, limit) {
+            Ok(event) => Self::Event(event),
+            Err(RecvTimeoutError::Timeout) if !is_over => Self::Nothing,
+            Err(_) => Self::Ended,
+        }
+    }
+}
+
 /// Provides sampling events.
 pub trait Sampling {
     /// Waits at most `limit` for the next event.

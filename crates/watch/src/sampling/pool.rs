@@ -4,7 +4,7 @@
 //! for it, sources that have not answered last time have only some of the threads, and a server never more than two.
 
 use std::collections::HashMap;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -158,14 +158,7 @@ impl SourceSet for SourcePool {
 
 impl Sampling for SourcePool {
     fn next(&mut self, limit: Duration) -> Next {
-        // Checked before waiting: by then, all events of what was read are in the channel.
-        let is_over = self.is_over();
-        let limit = if is_over { Duration::ZERO } else { limit };
-        match receive(&self.events, limit) {
-            Ok(event) => Next::Event(event),
-            Err(RecvTimeoutError::Timeout) if !is_over => Next::Nothing,
-            Err(_) => Next::Ended,
-        }
+        Next::of(&self.events, self.is_over(), limit)
     }
 }
 

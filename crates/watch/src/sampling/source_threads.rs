@@ -1,11 +1,11 @@
 //! Adds and removes sources while others are sampled.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use iostall_measure::clock::{receive, utc_now};
+use iostall_measure::clock::utc_now;
 use jiff::Timestamp;
 
 use super::event::{Event, Next, Sampling};
@@ -66,14 +66,7 @@ impl SourceSet for SourceThreads {
 
 impl Sampling for SourceThreads {
     fn next(&mut self, limit: Duration) -> Next {
-        // Checked before waiting: by then, all events of ended threads are in the channel.
-        let is_over = self.is_over();
-        let limit = if is_over { Duration::ZERO } else { limit };
-        match receive(&self.events, limit) {
-            Ok(event) => Next::Event(event),
-            Err(RecvTimeoutError::Timeout) if !is_over => Next::Nothing,
-            Err(_) => Next::Ended,
-        }
+        Next::of(&self.events, self.is_over(), limit)
     }
 }
 
