@@ -143,6 +143,7 @@ impl Governed {
             }
             wait = Duration::from_nanos(control.pause_ns);
         }
+        control.read_last(clock);
     }
 
     /// Takes the floor while a reading lasts longer than it should: a server that hangs says nothing until the
@@ -205,6 +206,22 @@ impl Control {
         };
         let decision = self.note(now_ns, why, wait_ns, reason)?;
         matches!(decision.why, Why::Silent | Why::Answers).then_some(decision)
+    }
+
+    /// Reads once more at the end: what users waited since the last reading counts too, and a short transfer may be over
+    /// before there was a second one.
+    fn read_last(&mut self, clock: &RunClock) {
+        let begun_ns = clock.now_ns();
+        if self.is_silent || begun_ns.saturating_sub(self.read_at_ns) < self.interval_ns {
+            return;
+        }
+        let read = catch_unwind(AssertUnwindSafe(|| self.source.read()));
+        let now_ns = clock.now_ns();
+        match read.unwrap_or(Err(SourceError::Defect)) {
+            Ok(sample) => drop(self.answered(sample, now_ns - begun_ns)),
+            Err(_) => self.log.failed(now_ns - begun_ns),
+        }
+        self.note(now_ns, None, None, None);
     }
 
     fn note(

@@ -192,6 +192,21 @@ fn readings_take_at_most_a_twentieth_of_the_time() {
     assert!(gave_way.reading_share().is_some_and(|share| share < 0.06), "{gave_way:?}");
 }
 
+/// A backup of a second, between the first two readings of a server that was slow to answer, was said to have kept every limit.
+#[test]
+fn what_users_waited_since_the_last_reading_counts_at_the_end() {
+    let bench = Bench::new([Says::Late(150), Says::Commits(20, 9_000)]);
+    bench.tick();
+    let read_last = |after_ms: u64| {
+        bench.clock.advance_by(after_ms * MS);
+        bench.governed.control.lock().unwrap().read_last(&RunClock::Manual(bench.clock.clone()));
+        let gave_way = bench.governed.gave_way();
+        (gave_way.readings, gave_way.verdict(&"commit.p95<5ms".parse().unwrap()).unwrap().met)
+    };
+    assert_eq!(read_last(100), (1, true), "there was a reading just now");
+    assert_eq!(read_last(1_000), (2, false));
+}
+
 #[test]
 fn a_stall_that_is_not_reported_is_an_error_with_the_setting_to_change() {
     let Err(error) = Bench::begin([], false) else { panic!("accepted") };
