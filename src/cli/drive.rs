@@ -2,12 +2,16 @@
 
 mod endurance;
 mod flash;
+mod powerfail;
 mod qualify;
 
 use clap::{Args, Subcommand};
 
 pub(crate) use endurance::EnduranceArgs;
 pub(crate) use flash::FlashArgs;
+pub(crate) use powerfail::{
+    PowerfailArgs, PowerfailCheckArgs, PowerfailCommand, PowerfailWitnessArgs, PowerfailWriteArgs,
+};
 pub(crate) use qualify::QualifyArgs;
 
 /// Judge solid-state drives.
@@ -17,8 +21,9 @@ pub(crate) use qualify::QualifyArgs;
     iostall drive endurance /var/lib/smart               saved documents of many drives, over time\n  \
     iostall drive qualify --size 64G data.dat            load it until its figures no longer change\n  \
     iostall drive flash --spare 28%                      how much a drive writes for each write of the host\n  \
-    iostall drive flash --hot 10:90 --want-wa 2          the spare area that a pattern needs\n\n\
-    docs/qualify.md, docs/endurance.md and docs/flash.md are the guides.")]
+    iostall drive flash --hot 10:90 --want-wa 2          the spare area that a pattern needs\n  \
+    iostall drive powerfail write --witness host:4420 data.dat    then pull the plug, and check\n\n\
+    docs/qualify.md, docs/endurance.md, docs/flash.md and docs/powerfail.md are the guides.")]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
     pub(crate) command: DriveCommand,
@@ -31,6 +36,8 @@ pub(crate) enum DriveCommand {
     Endurance(Box<EnduranceArgs>),
     /// Simulate a flash device: how much does it write, how long does it last, how much spare area does it need?
     Flash(Box<FlashArgs>),
+    /// Find out whether a device loses what it said was durable, when its power fails
+    Powerfail(PowerfailArgs),
     /// Load a drive in rounds until its figures no longer change, and say whether that is its steady state
     Qualify(Box<QualifyArgs>),
 }

@@ -35,7 +35,7 @@ impl Engine for NullEngine {
     fn push(&mut self, request: Request) {
         self.tokens.admit(&request);
         let moved = match request.op {
-            RequestOp::Read | RequestOp::Write => request.length,
+            RequestOp::Read | RequestOp::Write | RequestOp::WriteThrough => request.length,
             RequestOp::Fdatasync | RequestOp::Fsync | RequestOp::SyncFileRange => 0,
         };
         self.done.push(Completion { token: request.token, result: Ok(moved), buffer: request.buffer });

@@ -2,13 +2,14 @@
 //! otherwise one thread per request.
 
 use std::collections::VecDeque;
+use std::io::IoSlice;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use iostall_measure::clock::wait_while;
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags};
 
 use crate::files::write_range_back;
 use crate::handle::FileHandle;
@@ -190,6 +191,11 @@ fn carry_out(mut request: Request, files: &[OwnedFd]) -> Done {
             (RequestOp::Write, buffer) => {
                 let buffer = buffer.expect("admitted with a buffer");
                 rustix::io::pwrite(file, &buffer[..length], request.offset)
+            }
+            (RequestOp::WriteThrough, buffer) => {
+                let buffer = buffer.expect("admitted with a buffer");
+                let data = [IoSlice::new(&buffer[..length])];
+                rustix::io::pwritev2(file, &data, request.offset, ReadWriteFlags::DSYNC)
             }
         };
         match moved {

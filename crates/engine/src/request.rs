@@ -19,6 +19,9 @@ pub enum RequestOp {
     Read,
     /// Writes the first `length` bytes of the buffer at `offset`.
     Write,
+    /// The same with `RWF_DSYNC`: it ends when the data is durable. On a device that takes FUA the kernel sends it so, and else a
+    /// write and a flush. The ring of io_uring and `pwritev2` take it; object stores do not.
+    WriteThrough,
     /// `fdatasync`. Uses no buffer, offset or length.
     Fdatasync,
     /// `fsync`. Uses no buffer, offset or length.
@@ -26,6 +29,13 @@ pub enum RequestOp {
     /// `sync_file_range` on `length` bytes at `offset`: writes their dirty pages to the device and waits for that, but flushes
     /// neither metadata nor the device's cache. Uses no buffer.
     SyncFileRange,
+}
+
+impl RequestOp {
+    /// Whether it writes data.
+    pub fn is_write(self) -> bool {
+        matches!(self, Self::Write | Self::WriteThrough)
+    }
 }
 
 /// One request. It owns its buffer until its completion returns it, so nobody can touch memory that the

@@ -32,7 +32,7 @@ impl Tokens {
         assert!(!self.busy[token], "token {token} is in flight already");
         let file = usize::from(request.file.0);
         assert!(file < self.file_count, "file {file} is not one of the engine's {}", self.file_count);
-        if matches!(request.op, RequestOp::Read | RequestOp::Write) {
+        if matches!(request.op, RequestOp::Read | RequestOp::Write | RequestOp::WriteThrough) {
             let bytes = request.buffer.as_ref().map(crate::buffer::Buffer::bytes);
             let bytes = bytes.expect("a read or a write needs a buffer");
             assert!(request.length <= bytes, "{} bytes in a buffer of {bytes}", request.length);

@@ -166,7 +166,7 @@ impl DeviceModel for FlashDevice {
     fn end_ns(&mut self, arrival: &Arrival) -> u64 {
         let is_write = match arrival.op {
             RequestOp::Read => false,
-            RequestOp::Write => true,
+            RequestOp::Write | RequestOp::WriteThrough => true,
             RequestOp::Fdatasync | RequestOp::Fsync | RequestOp::SyncFileRange => return arrival.now_ns,
         };
         let end = arrival.offset.saturating_add(u64::from(arrival.length));

@@ -31,6 +31,7 @@ pub mod outcome;
 pub mod paced;
 pub mod part;
 pub mod point;
+pub mod powerfail;
 pub mod profile;
 pub mod qualify;
 pub mod requirement;

@@ -177,7 +177,7 @@ impl<E: Engine, C: Clock> Engine for RemoteEngine<E, C> {
                 self.done.push(done(Ok(0), buffer));
             }
             // An object is either read or written.
-            (_, RequestOp::Read | RequestOp::Write, buffer) => {
+            (_, RequestOp::Read | RequestOp::Write | RequestOp::WriteThrough, buffer) => {
                 self.done.push(done(Err(IoFailure::BROKEN), buffer));
             }
         }

@@ -37,6 +37,7 @@ pub mod notes;
 pub mod percent;
 mod percentiles;
 pub mod point;
+pub mod powerfail;
 pub mod report;
 pub mod runs;
 pub mod section;

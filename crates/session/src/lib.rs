@@ -24,6 +24,7 @@ pub mod names;
 pub mod output;
 pub mod paced;
 pub mod point_runner;
+pub mod powerfail;
 pub mod qualify;
 mod rate_search;
 pub mod recorder;

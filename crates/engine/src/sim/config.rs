@@ -87,4 +87,6 @@ pub struct Faults {
     pub eio_probability: f64,
     /// Probability that a read or write of more than one sector moves only some of them, 0 to 1.
     pub short_probability: f64,
+    /// Whether a write that must be durable when it ends stays in the cache, as on a drive that ignores FUA.
+    pub ignores_write_through: bool,
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use iostall_measure::{Clock, ManualClock};
+use iostall_measure::{Clock, Durability, ManualClock};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -131,8 +131,7 @@ struct Pending {
 impl Pending {
     fn write_to(&self, file: FileIndex) -> Option<(u64, &[u8])> {
         let request = &self.request;
-        let buffer =
-            request.buffer.as_ref().filter(|_| request.op == RequestOp::Write && request.file == file)?;
+        let buffer = request.buffer.as_ref().filter(|_| request.op.is_write() && request.file == file)?;
         Some((request.offset, &buffer[..self.moves as usize]))
     }
 }
@@ -244,14 +243,21 @@ impl State {
                 let buffer = buffer.expect("admitted with a buffer");
                 Ok(contents.live().read(request.offset, &mut buffer[..bytes]))
             }
-            (RequestOp::Write, buffer) => {
+            (RequestOp::Write | RequestOp::WriteThrough, buffer) => {
                 let buffer = buffer.expect("admitted with a buffer");
                 let space = file.space_bytes.map_or(u64::MAX, |space| space.saturating_sub(request.offset));
                 let bytes = bytes.min(usize::try_from(space).unwrap_or(usize::MAX));
                 if bytes == 0 && moves > 0 {
                     Err(IoFailure(libc::ENOSPC))
                 } else {
-                    contents.write(request.offset, &buffer[..bytes], file.durability);
+                    let is_through =
+                        request.op == RequestOp::WriteThrough || file.durability == Durability::WriteThrough;
+                    let durability = if is_through && !self.config.faults.ignores_write_through {
+                        Durability::WriteThrough
+                    } else {
+                        Durability::None
+                    };
+                    contents.write(request.offset, &buffer[..bytes], durability);
                     Ok(bytes)
                 }
             }

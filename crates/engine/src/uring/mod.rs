@@ -157,6 +157,11 @@ impl UringEngine {
                     None => opcode::Write::new(file, data, length).offset(offset).build(),
                 }
             }
+            (RequestOp::WriteThrough, buffer) => {
+                let buffer = buffer.expect("admitted with a buffer");
+                let write = opcode::Write::new(file, buffer.data(), request.length);
+                write.offset(request.offset).rw_flags(libc::RWF_DSYNC).build()
+            }
         };
         entry.flags(self.file_flags).user_data(u64::from(request.token))
     }

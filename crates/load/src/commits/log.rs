@@ -163,6 +163,7 @@ fn call_name(op: RequestOp) -> &'static str {
     match op {
         RequestOp::Read => "pread",
         RequestOp::Write => "pwrite",
+        RequestOp::WriteThrough => "pwritev2(RWF_DSYNC)",
         RequestOp::Fdatasync => "fdatasync",
         RequestOp::Fsync => "fsync",
         RequestOp::SyncFileRange => "sync_file_range",

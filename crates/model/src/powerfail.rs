@@ -1,0 +1,197 @@
+//! What a device kept, and what it lost, when its power failed.
+
+use serde::{Deserialize, Serialize};
+
+/// Lost writes that are named; more are only counted.
+pub const LOST_NAMED: usize = 20;
+
+/// The call after which a write must be durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Primitive {
+    Fdatasync,
+    Fsync,
+    /// A write to a file that is open with `O_DSYNC`.
+    OpenDatasync,
+    /// A write with `RWF_DSYNC`: FUA, where the device has it.
+    RwfDsync,
+}
+
+impl Primitive {
+    /// All, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Fdatasync, Self::Fsync, Self::OpenDatasync, Self::RwfDsync];
+
+    /// As options and reports name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fdatasync => "fdatasync",
+            Self::Fsync => "fsync",
+            Self::OpenDatasync => "open_datasync",
+            Self::RwfDsync => "rwf_dsync",
+        }
+    }
+
+    /// Whether each write is durable by itself, without a flush after it.
+    pub fn is_per_write(self) -> bool {
+        matches!(self, Self::OpenDatasync | Self::RwfDsync)
+    }
+}
+
+/// A run of writes, as its writer announces it to the witness.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PowerfailRun {
+    /// Its number, which every sector carries: 16 hexadecimal digits.
+    pub run: String,
+    pub primitive: Primitive,
+    /// Bytes of a write.
+    pub block_bytes: u32,
+    /// Where the first block is, bytes.
+    pub first_byte: u64,
+    /// Blocks that are written.
+    pub blocks: u64,
+    /// The target as its user named it.
+    pub target: String,
+    /// Whether the device takes FUA; `None` if unknown.
+    pub takes_fua: Option<bool>,
+    /// Whether the page cache was bypassed.
+    pub is_direct: bool,
+}
+
+/// A write that the witness was told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// From 1, in the order of the writes.
+    pub sequence: u64,
+    /// First byte.
+    pub offset: u64,
+    /// CRC-32C of the sums of its sectors.
+    pub checksum: u32,
+}
+
+/// What is where a lost write was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is")]
+pub enum Found {
+    /// Nothing of this run.
+    Missing,
+    /// An older write of this run, whole.
+    Stale { sequence: u64 },
+    /// Parts of several writes, or of one.
+    Torn,
+    /// It cannot be read.
+    Unreadable,
+}
+
+/// A write that was acknowledged, and is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostWrite {
+    pub sequence: u64,
+    /// First byte.
+    pub offset: u64,
+    /// The flush that acknowledged it, from 1.
+    pub flush: u64,
+    pub found: Found,
+}
+
+/// Something that a cut showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding {
+    /// Acknowledged writes are lost.
+    Lost,
+    /// An older version came back.
+    Stale,
+    /// Of the last acknowledged flush nothing is there.
+    FlushIgnored,
+    /// Of the last acknowledged flush a part is there.
+    FlushPartial,
+    /// A write after a flush survived one before it.
+    Reordered,
+    /// A write was cut into pieces. That breaks no promise of a flush.
+    Torn,
+}
+
+impl Finding {
+    /// Whether the device lost what it had said was safe.
+    pub fn is_loss(self) -> bool {
+        self != Self::Torn
+    }
+}
+
+/// One loss of power.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    pub run: PowerfailRun,
+    pub acknowledged_writes: u64,
+    pub acknowledged_flushes: u64,
+    /// Blocks whose newest acknowledged write was looked for.
+    pub blocks_checked: u64,
+    /// Whether the writer ended by itself, so that nothing was cut.
+    pub is_ended: bool,
+    pub lost_writes: u64,
+    pub stale_writes: u64,
+    /// The first of them by sequence.
+    pub lost: Vec<LostWrite>,
+    /// Of the writes of the last acknowledged flush: how many are there, and how many are not.
+    pub last_flush: (u64, u64),
+    /// The flush of a lost write, and a later write that survived.
+    pub reordered: Option<(u64, u64)>,
+    /// Blocks that hold pieces of several writes.
+    pub torn_blocks: u64,
+    /// The largest size of pieces that explains them, bytes.
+    pub torn_bytes: Option<u32>,
+}
+
+impl Cut {
+    /// Whether it says something about the device.
+    pub fn counts(&self) -> bool {
+        !self.is_ended && self.acknowledged_writes > 0
+    }
+
+    /// What it shows.
+    pub fn findings(&self) -> Vec<Finding> {
+        let (kept, lost) = self.last_flush;
+        let of = [
+            (Finding::Lost, self.lost_writes > 0),
+            (Finding::Stale, self.stale_writes > 0),
+            (Finding::FlushIgnored, kept == 0 && lost > 0 && self.reordered.is_none()),
+            (Finding::FlushPartial, kept > 0 && lost > 0),
+            (Finding::Reordered, self.reordered.is_some()),
+            (Finding::Torn, self.torn_blocks > 0),
+        ];
+        of.into_iter().filter_map(|(finding, is_so)| is_so.then_some(finding)).collect()
+    }
+
+    /// Whether acknowledged writes are lost.
+    pub fn is_loss(&self) -> bool {
+        self.lost_writes > 0
+    }
+}
+
+/// All cuts with one primitive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PrimitiveVerdict {
+    pub primitive: Primitive,
+    pub cuts: u64,
+    /// Cuts that lost acknowledged writes.
+    pub cuts_with_loss: u64,
+    /// With a confidence of 95 %, at most this share of cuts loses something; `None` if one did, or none was seen.
+    pub loss_share_max: Option<f64>,
+    /// Cuts without a loss that would show the share that was asked for.
+    pub cuts_wanted: u64,
+    /// The smallest pieces that writes were torn into, bytes.
+    pub torn_bytes: Option<u32>,
+    /// Whether the kernel turned FUA into a flush, so that nothing is known of the device's FUA.
+    pub is_not_passed: bool,
+}
+
+/// A cut, and what all cuts say so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PowerfailReport {
+    pub cut: Cut,
+    pub findings: Vec<Finding>,
+    /// The share of cuts with a loss that is to be excluded.
+    pub below: f64,
+    pub verdicts: Vec<PrimitiveVerdict>,
+}
