@@ -145,7 +145,7 @@ impl Agents {
 }
 
 /// What a server has beside its store once it has joined.
-fn write_key(store: &Path, number: u64, fleet: &Fleet<'_>) {
+pub(crate) fn write_key(store: &Path, number: u64, fleet: &Fleet<'_>) {
     let key = Sha256::digest(format!("key {number}"));
     let secret = key.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
     let document = json!({"version": 1, "centres": [{

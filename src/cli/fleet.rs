@@ -2,6 +2,8 @@
 
 mod members;
 mod pull;
+mod push;
+mod release;
 mod runs;
 mod serve;
 
@@ -14,6 +16,14 @@ use super::collect::length;
 
 pub(crate) use members::{FleetCodeArgs, FleetJoinArgs, FleetReceiveArgs, FleetRevokeArgs, FleetServersArgs};
 pub(crate) use pull::FleetPullArgs;
+pub(crate) use push::{
+    FleetAgentArgs, FleetPushArgs, FleetPushCommand, PushApplyArgs, PushOperatorArgs, PushPlanArgs,
+    PushReadArgs, PushRollbackArgs, PushStatusArgs,
+};
+pub(crate) use release::{
+    FleetReleaseArgs, FleetReleaseCommand, ReleaseApplyArgs, ReleaseKeygenArgs, ReleaseMakeArgs,
+    ReleaseShowArgs, ReleaseUndoArgs, ReleaseVerifyArgs,
+};
 pub(crate) use runs::{FleetRunArgs, FleetRunsArgs, FleetRunsCommand};
 pub(crate) use serve::FleetServeArgs;
 
@@ -60,6 +70,12 @@ pub(crate) enum FleetCommand {
     Report(FleetReportArgs),
     /// List the runs that servers have sent, or show one: load tests, copies, backups, restores, drills
     Runs(FleetRunsArgs),
+    /// Make signed releases of settings, profiles, alert rules and iostall itself, and apply them
+    Release(Box<FleetReleaseArgs>),
+    /// Take releases from a centre, as far as this server's policy allows
+    Agent(FleetAgentArgs),
+    /// Send releases from a centre to chosen servers, ring after ring
+    Push(Box<FleetPushArgs>),
     /// Say by hand what a volume lies on, where nothing identifies it
     Tag(FleetTagArgs),
 }

@@ -54,9 +54,12 @@ pub(crate) use drive::{
     PowerfailWitnessArgs, PowerfailWriteArgs, QualifyArgs,
 };
 pub(crate) use fleet::{
-    FleetArgs, FleetCodeArgs, FleetCommand, FleetInitArgs, FleetJoinArgs, FleetPullArgs, FleetReceiveArgs,
+    FleetAgentArgs, FleetArgs, FleetCodeArgs, FleetCommand, FleetInitArgs, FleetJoinArgs, FleetPullArgs,
+    FleetPushArgs, FleetPushCommand, FleetReceiveArgs, FleetReleaseArgs, FleetReleaseCommand,
     FleetReportArgs, FleetRevokeArgs, FleetRunArgs, FleetRunsArgs, FleetRunsCommand, FleetSendArgs,
-    FleetServeArgs, FleetServersArgs, FleetTagArgs,
+    FleetServeArgs, FleetServersArgs, FleetTagArgs, PushApplyArgs, PushOperatorArgs, PushPlanArgs,
+    PushReadArgs, PushRollbackArgs, PushStatusArgs, ReleaseApplyArgs, ReleaseKeygenArgs, ReleaseMakeArgs,
+    ReleaseShowArgs, ReleaseUndoArgs, ReleaseVerifyArgs,
 };
 pub(crate) use fsync::FsyncArgs;
 pub(crate) use give_way::GiveWayArgs;

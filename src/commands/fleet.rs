@@ -1,8 +1,11 @@
 //! `iostall fleet`.
 
+mod agent;
 mod members;
 mod pull;
+mod push;
 mod relay;
+mod release;
 mod report;
 mod runs;
 mod send;
@@ -30,6 +33,9 @@ pub(crate) fn run(args: &FleetArgs, global: &GlobalArgs, printer: &Printer) -> a
         FleetCommand::Revoke(args) => members::revoke(args, printer),
         FleetCommand::Report(args) => report::run(args, global, printer),
         FleetCommand::Runs(args) => runs::run(args, global, printer),
+        FleetCommand::Release(args) => release::run(args, printer),
+        FleetCommand::Agent(args) => agent::run(args, global, printer),
+        FleetCommand::Push(args) => push::run(args, printer),
         FleetCommand::Tag(args) => tag(args),
     }
 }

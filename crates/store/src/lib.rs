@@ -21,6 +21,7 @@ mod identity;
 mod location;
 mod member;
 mod postgres;
+mod push;
 mod repository_error;
 mod selector;
 mod sent_run;
@@ -49,6 +50,10 @@ pub use member::{
 pub use postgres::{
     CloneNoticed, FleetServer, FleetSizes, FleetUse, Holder, Holding, Initialised, InitialisedRepository,
     PostgresHistory, PulledAppend, SharedDevice, StallDay,
+};
+pub use push::{
+    AgentReport, NewPush, PushCounts, PushLogEntry, PushServer, PushedServer, StoredOperator, StoredPush,
+    WantedPush,
 };
 pub use repository_error::RepositoryError;
 pub use selector::{FRAGMENT_DIGITS_MIN, Selector, SelectorError};

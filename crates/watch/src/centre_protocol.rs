@@ -3,11 +3,15 @@
 //! Each request is a POST to a path that names the version of the protocol. Bodies are JSON, but for batches and
 //! runs, which have forms of their own ([`Batch::to_wire`](iostall_store::Batch::to_wire), [`SentRun::to_wire`](iostall_store::SentRun::to_wire)).
 
+use std::collections::BTreeMap;
+
 use iostall_model::RunId;
 use iostall_model::device::Placement;
 use iostall_store::{RunMark, SourceId, StoreId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::release::ObjectState;
 
 /// The version that this program speaks.
 pub const VERSION: u32 = 1;
@@ -34,10 +38,16 @@ pub enum Verb {
     Run,
     /// To take another key.
     Rotate,
+    /// Whether a release is wanted of this server.
+    Wanted,
+    /// A part of that release.
+    Part,
+    /// Nothing: the server says what became of it.
+    Outcome,
 }
 
 impl Verb {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 11] = [
         Self::Join,
         Self::Hello,
         Self::Known,
@@ -46,6 +56,9 @@ impl Verb {
         Self::Runs,
         Self::Run,
         Self::Rotate,
+        Self::Wanted,
+        Self::Part,
+        Self::Outcome,
     ];
 
     fn name(self) -> &'static str {
@@ -58,6 +71,9 @@ impl Verb {
             Self::Runs => "runs",
             Self::Run => "run",
             Self::Rotate => "rotate",
+            Self::Wanted => "wanted",
+            Self::Part => "part",
+            Self::Outcome => "outcome",
         }
     }
 
@@ -115,6 +131,7 @@ pub mod code {
     pub const BATCH: &str = "Batch";
     pub const RUN: &str = "Run";
     pub const NOT_NEXT: &str = "NotNext";
+    pub const PUSH: &str = "Push";
     /// The same request may succeed later.
     pub const SLOW_DOWN: &str = "SlowDown";
     /// The same request may succeed later: the repository does not answer.
@@ -216,6 +233,61 @@ pub struct RotateRequest {
 /// The answer to [`Verb::Rotate`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RotateAnswer {}
+
+/// Of [`Verb::Wanted`]: what a server is now. A centre that is older than this verb does not understand it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct WantedRequest {
+    /// By its own policy.
+    pub labels: BTreeMap<String, String>,
+    pub platform: String,
+    /// What identifies the release that it has applied.
+    pub release: Option<String>,
+    /// What releases have put there.
+    pub objects: Vec<ObjectState>,
+}
+
+/// The answer to [`Verb::Wanted`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct WantedAnswer {
+    pub wanted: Option<Wanted>,
+}
+
+/// What is wanted of a server.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Wanted {
+    pub push: u64,
+    /// What identifies the release.
+    pub release: String,
+    /// Of its file.
+    pub parts: u32,
+    /// With it the release is to be undone, and without it applied.
+    pub permit: Option<String>,
+}
+
+/// A part of a file of a release has so many bytes, and the last one the rest.
+pub const PART_BYTES: usize = 512 << 10;
+
+/// Of [`Verb::Part`]. The answer is the part.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PartRequest {
+    pub push: u64,
+    pub number: u32,
+}
+
+/// Of [`Verb::Outcome`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct OutcomeRequest {
+    pub push: u64,
+    pub is_undo: bool,
+    /// Why nothing was done; `None` if it was done.
+    pub reason: Option<String>,
+    /// The server after it.
+    pub now: WantedRequest,
+}
+
+/// The answer to [`Verb::Outcome`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct OutcomeAnswer {}
 
 #[cfg(test)]
 mod tests {

@@ -13,6 +13,8 @@ use thiserror::Error;
 use crate::centre_error::CentreError;
 use crate::ratings_error::RatingsError;
 use crate::relay_error::RelayError;
+use crate::release_error::ReleaseError;
+use crate::rollout_error::RolloutError;
 use crate::setup_error::SetupError;
 use crate::windows::SourceHistory;
 
@@ -74,6 +76,10 @@ pub enum WatchError {
     Centre(#[from] CentreError),
     #[error(transparent)]
     Relay(#[from] RelayError),
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
+    #[error(transparent)]
+    Rollout(#[from] RolloutError),
     #[error("another sender changes what is there of {name} all the time")]
     NotNext { name: String },
     #[error("one sample is too long for a batch")]
@@ -118,6 +124,8 @@ impl WatchError {
             Self::Drive(error) => return error.hint(),
             Self::Centre(error) => return error.hint(),
             Self::Relay(error) => return error.hint(),
+            Self::Release(error) => return error.hint(),
+            Self::Rollout(error) => return error.hint(),
             Self::NoDrives => {
                 "name files, a directory or a device, or let `iostall collect run smart:/dev/nvme0` sample some"
             }

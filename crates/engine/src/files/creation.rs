@@ -49,6 +49,11 @@ pub fn make_private(file: &File) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(OWNER_ONLY))
 }
 
+/// Sets the permissions in `mode`, whatever the umask takes from new files.
+pub fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(mode & 0o777))
+}
+
 /// Makes a directory for its owner only. It fails where something has the name.
 pub fn create_new_directory_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)

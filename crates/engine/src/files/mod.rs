@@ -30,7 +30,7 @@ pub(crate) use cache::{WRITE_RANGE_BACK, write_range_back};
 pub use cache::{drop_read, drop_written, start_writeback, write_back};
 pub use creation::{
     create_new, create_new_directory_private, create_new_private, make_private, make_symlink,
-    open_in_shared_directory, open_or_create_private, open_to_lock,
+    open_in_shared_directory, open_or_create_private, open_to_lock, set_mode,
 };
 pub use discard::discard;
 pub use extents::{clone_blocks, data_ranges, preallocate, punch_hole};

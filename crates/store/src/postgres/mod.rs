@@ -12,6 +12,7 @@ mod members;
 mod partitions;
 mod placements;
 mod pulled;
+mod pushes;
 mod reader;
 mod relays;
 mod retention;

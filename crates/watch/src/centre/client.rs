@@ -16,8 +16,9 @@ use super::instance::{Instance, PROGRAM_VERSION};
 use super::membership::{Key, Membership, MembershipFile};
 use crate::centre_error::CentreError;
 use crate::centre_protocol::{
-    AFTER, AppendAnswer, HelloAnswer, HelloRequest, KnownAnswer, KnownRequest, PlaceAnswer, PlaceRequest,
-    RotateAnswer, RotateRequest, RunsAnswer, RunsRequest, Verb, code,
+    AFTER, AppendAnswer, HelloAnswer, HelloRequest, KnownAnswer, KnownRequest, OutcomeAnswer, OutcomeRequest,
+    PartRequest, PlaceAnswer, PlaceRequest, RotateAnswer, RotateRequest, RunsAnswer, RunsRequest, Verb,
+    WantedAnswer, WantedRequest, code,
 };
 use crate::destination::{Destination, Known};
 use crate::error::WatchError;
@@ -149,17 +150,40 @@ impl Centre {
         Ok(())
     }
 
+    /// Whether a release is wanted of this server.
+    ///
+    /// # Errors
+    /// If the centre does not answer, refuses, or is older than this.
+    pub(crate) fn wanted(&self, request: &WantedRequest) -> Result<WantedAnswer, CentreError> {
+        self.ask(Verb::Wanted, request)
+    }
+
+    /// A part of the release that is wanted.
+    pub(crate) fn part(&self, request: &PartRequest) -> Result<Vec<u8>, CentreError> {
+        let body = serde_json::to_vec(request).unwrap_or_default();
+        self.patiently(|key| body_of(&self.client, self.address(), &Verb::Part.path(), Some(key), &body))
+    }
+
+    /// Says what became of it.
+    pub(crate) fn outcome(&self, request: &OutcomeRequest) -> Result<OutcomeAnswer, CentreError> {
+        self.ask(Verb::Outcome, request)
+    }
+
     fn ask<A: DeserializeOwned>(&self, verb: Verb, request: &impl Serialize) -> Result<A, CentreError> {
         let body = serde_json::to_vec(request).unwrap_or_default();
         self.post(&verb.path(), &body)
     }
 
-    /// Asks, and again where the centre has too much to do.
     fn post<A: DeserializeOwned>(&self, path: &str, body: &[u8]) -> Result<A, CentreError> {
+        self.patiently(|key| answer_of(&self.client, self.address(), path, Some(key), body))
+    }
+
+    /// Asks, and again where the centre has too much to do.
+    fn patiently<A>(&self, ask: impl Fn(&str) -> Result<A, CentreError>) -> Result<A, CentreError> {
         let key = self.secret.digits();
         let mut pause_ns = PAUSE_NS;
         for _ in 1..TRIES_MAX {
-            match answer_of(&self.client, self.address(), path, Some(&key), body) {
+            match ask(&key) {
                 Err(error) if error.is(code::SLOW_DOWN) => {
                     self.clock.sleep_until(self.clock.now_ns() + pause_ns);
                     pause_ns *= 2;
@@ -167,7 +191,7 @@ impl Centre {
                 answer => return answer,
             }
         }
-        answer_of(&self.client, self.address(), path, Some(&key), body)
+        ask(&key)
     }
 }
 
@@ -179,6 +203,18 @@ pub(super) fn answer_of<A: DeserializeOwned>(
     key: Option<&str>,
     body: &[u8],
 ) -> Result<A, CentreError> {
+    let body = body_of(client, address, path, key, body)?;
+    serde_json::from_slice(&body).map_err(|_| CentreError::NotUnderstood { address: address.to_owned() })
+}
+
+/// One request, and its answer as it is.
+fn body_of(
+    client: &CentreClient,
+    address: &str,
+    path: &str,
+    key: Option<&str>,
+    body: &[u8],
+) -> Result<Vec<u8>, CentreError> {
     let answer = client.post(path, key, body)?;
     let not_understood = || CentreError::NotUnderstood { address: address.to_owned() };
     if !answer.is_success {
@@ -186,7 +222,7 @@ pub(super) fn answer_of<A: DeserializeOwned>(
         let (code, reason) = (refusal.code, refusal.reason);
         return Err(CentreError::Refused { address: address.to_owned(), code, reason });
     }
-    serde_json::from_slice(&answer.body).map_err(|_| not_understood())
+    Ok(answer.body)
 }
 
 impl Destination for Centre {

@@ -10,6 +10,7 @@
 mod answers;
 mod checks;
 mod limits;
+mod pushes;
 mod refusals;
 mod requests;
 mod seen;

@@ -15,6 +15,12 @@ pub(super) fn json(answer: &impl Serialize) -> Answer {
     Answer { status: 200, headers, body: Body::Bytes(body) }
 }
 
+/// An answer that is no document.
+pub(super) fn bytes(content: Vec<u8>) -> Answer {
+    let headers = vec![("Content-Type", "application/octet-stream".to_owned())];
+    Answer { status: 200, headers, body: Body::Bytes(content) }
+}
+
 /// A refusal: its code and its reason are in a header.
 pub(super) fn refused(refusal: &Refusal) -> Answer {
     Answer::empty(refusal.status).header(REFUSAL, refusal.header_text())

@@ -13,9 +13,10 @@ use iostall_store::{
     Retention, SecretHash, StoreError, StoreId,
 };
 use iostall_watch::centre_protocol::{
-    HelloAnswer, HelloRequest, JoinAnswer, JoinRequest, PathError, RotateAnswer, RotateRequest, Verb,
+    HelloAnswer, HelloRequest, JoinAnswer, JoinRequest, PathError, RotateAnswer, RotateRequest, Verb, code,
 };
 use iostall_watch::intake::IntakeError;
+use iostall_watch::rollout::RolloutError;
 use jiff::SignedDuration;
 
 use super::checks::{REQUEST_BYTES_MAX, check_texts, json_of, lock};
@@ -104,6 +105,16 @@ impl From<IntakeError> for Failed {
         match error {
             IntakeError::Refused { code, reason } => Self::Refused(refusals::of_code(code, &reason)),
             IntakeError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<RolloutError> for Failed {
+    /// What is wrong with an action is for the operator, and not for servers.
+    fn from(error: RolloutError) -> Self {
+        match error {
+            RolloutError::Store(error) => Self::Store(error),
+            error => Self::Refused(Refusal::new(409, code::PUSH, error.to_string())),
         }
     }
 }
@@ -255,6 +266,9 @@ impl Shared {
             Verb::Runs => self.runs(connection, member),
             Verb::Run => self.run(connection, member),
             Verb::Rotate => self.rotate(connection, member),
+            Verb::Wanted => self.wanted(connection, member),
+            Verb::Part => self.part(connection, member),
+            Verb::Outcome => self.outcome(connection, member),
             Verb::Join => Err(Refusal::not_understood().into()),
         }
     }

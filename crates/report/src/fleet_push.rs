@@ -1,0 +1,80 @@
+//! Pushes: how far they are, who did what, and what differs on servers.
+
+use iostall_measure::foreign::shown;
+use iostall_watch::rollout::{Drift, DriftState, LogEntry, PushEntry, PushPlan, ServerOutcome};
+
+/// What a push would do.
+pub fn plan_text(plan: &PushPlan) -> String {
+    let mut text = format!("release {} would go to {} servers\n", plan.version, plan.servers.len());
+    for server in &plan.servers {
+        let changes =
+            if server.changes.is_empty() { "nothing to change".to_owned() } else { server.changes.join(" ") };
+        text.push_str(&format!("  ring {}  {}  {}\n", server.ring, shown(&server.server), shown(&changes)));
+    }
+    text
+}
+
+/// How far pushes are.
+pub fn status_text(pushes: &[PushEntry]) -> String {
+    let mut text = String::new();
+    for push in pushes {
+        let PushEntry { push: number, version, state, ring, rings, changed_utc, .. } = push;
+        let counted = counts(push);
+        text.push_str(&format!("push {number}: release {version}, {state} in ring {ring} of {rings} since {changed_utc:.0}: {counted}\n"));
+        for server in push.servers.iter().flatten() {
+            let ServerOutcome { server, ring, state, reason, .. } = server;
+            let reason = reason.as_ref().map_or_else(String::new, |reason| format!("  {}", shown(reason)));
+            text.push_str(&format!("  ring {ring}  {}  {state}{reason}\n", shown(server)));
+        }
+    }
+    text
+}
+
+/// What is not as it should be.
+pub fn drift_text(found: &[Drift]) -> String {
+    let mut text = String::new();
+    let short = |hash: &Option<String>| {
+        hash.as_ref().map_or("nothing".to_owned(), |hash| hash.chars().take(12).collect())
+    };
+    for one in found.iter().filter(|one| one.state != DriftState::Same) {
+        let (server, object) = (shown(&one.server), shown(&one.object));
+        text.push_str(&format!(
+            "{server}  {object}  wanted {}, there {}\n",
+            short(&one.wanted),
+            short(&one.there)
+        ));
+    }
+    let same = found.iter().filter(|one| one.state == DriftState::Same).count();
+    text.push_str(&format!("{same} of {} objects are as they should be\n", found.len()));
+    text
+}
+
+/// Who did what.
+pub fn log_text(log: &[LogEntry]) -> String {
+    let line = |entry: &LogEntry| {
+        let LogEntry { number, at_utc, operator, what } = entry;
+        format!(
+            "{number}  {at_utc:.0}  {}  {}\n",
+            shown(operator.as_deref().unwrap_or("the centre")),
+            shown(what)
+        )
+    };
+    log.iter().map(line).collect()
+}
+
+/// Servers, by what became of a push there.
+fn counts(push: &PushEntry) -> String {
+    let all = [
+        (push.waiting, "waiting"),
+        (push.asked, "asked"),
+        (push.applied, "applied"),
+        (push.failed, "failed"),
+        (push.undo, "to undo"),
+        (push.undone, "undone"),
+        (push.undo_failed, "not undone"),
+        (push.left, "left out"),
+    ];
+    let parts: Vec<String> =
+        all.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    parts.join(", ")
+}

@@ -1,0 +1,287 @@
+//! Releases in a repository, who pushes them, and what became of them on servers.
+
+use tokio_postgres::Row;
+
+use super::PostgresHistory;
+use super::columns::{UtcMicros, storable};
+use super::statements;
+use crate::history::StoreId;
+use crate::member::Member;
+use crate::push::{
+    AgentReport, NewPush, PushCounts, PushLogEntry, PushServer, PushedServer, StoredOperator, StoredPush,
+    WantedPush,
+};
+use crate::repository_error::RepositoryError;
+
+/// A number as a column has it.
+fn column(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn small(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
+
+impl PostgresHistory {
+    /// Runs `work` in one transaction, alone among those that change pushes.
+    ///
+    /// # Errors
+    /// Those of `work`, or if the repository cannot be used; then nothing has changed.
+    pub fn change_pushes<T, E: From<RepositoryError>>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let session = &self.database.session;
+        let transaction = session.begin()?;
+        session.execute(statements::LOCK_PUSHES, &[])?;
+        let done = work(self)?;
+        transaction.commit()?;
+        Ok(done)
+    }
+
+    /// All keys of operators, by name.
+    pub fn operators(&self) -> Result<Vec<StoredOperator>, RepositoryError> {
+        let database = &self.database;
+        let operator = |row: &Row| {
+            Ok(StoredOperator {
+                key: database.column(row, 0)?,
+                name: database.column(row, 1)?,
+                role: database.column(row, 2)?,
+            })
+        };
+        database.session.rows(statements::LIST_OPERATORS, &[])?.iter().map(operator).collect()
+    }
+
+    /// Adds a key of an operator, or changes what it may do.
+    pub fn put_operator(&self, operator: &StoredOperator) -> Result<(), RepositoryError> {
+        let StoredOperator { key, name, role } = operator;
+        self.database
+            .session
+            .execute(statements::PUT_OPERATOR, &[key, &storable(name).as_ref(), role])
+            .map(drop)
+    }
+
+    /// Adds an entry to the log.
+    pub fn add_push_log(
+        &self,
+        operator: Option<&str>,
+        what: &str,
+        signed: Option<&str>,
+    ) -> Result<(), RepositoryError> {
+        self.database
+            .session
+            .execute(statements::ADD_LOG, &[&operator, &storable(what).as_ref(), &signed])
+            .map(drop)
+    }
+
+    /// The last action in the log that an operator signed.
+    pub fn last_push_action(&self) -> Result<Option<String>, RepositoryError> {
+        let rows = self.database.session.rows(statements::LAST_ACTION, &[])?;
+        rows.first().map(|row| self.database.column(row, 0)).transpose()
+    }
+
+    /// The log from its beginning.
+    pub fn push_log(&self) -> Result<Vec<PushLogEntry>, RepositoryError> {
+        let database = &self.database;
+        let entry = |row: &Row| {
+            Ok(PushLogEntry {
+                number: database.column::<i64>(row, 0)?.unsigned_abs(),
+                at: database.column::<UtcMicros>(row, 1)?.timestamp(),
+                operator: database.column(row, 2)?,
+                what: database.column(row, 3)?,
+                signed: database.column(row, 4)?,
+            })
+        };
+        database.session.rows(statements::LIST_LOG, &[])?.iter().map(entry).collect()
+    }
+
+    /// Stores a release whose file consists of `parts`. One that is there stays.
+    pub fn add_release(
+        &self,
+        id: &str,
+        version: u64,
+        objects: &str,
+        parts: &[&[u8]],
+    ) -> Result<(), RepositoryError> {
+        let session = &self.database.session;
+        let count = small(u32::try_from(parts.len()).unwrap_or(u32::MAX));
+        if session.execute(statements::ADD_RELEASE, &[&id, &column(version), &objects, &count])? == 0 {
+            return Ok(());
+        }
+        for (number, part) in (0_i32..).zip(parts) {
+            session.execute(statements::ADD_RELEASE_PART, &[&id, &number, part])?;
+        }
+        Ok(())
+    }
+
+    /// A part of the release that `push` wants of `member`; `None` if there is none.
+    pub fn release_part(
+        &self,
+        member: &Member,
+        push: u64,
+        number: u32,
+    ) -> Result<Option<Vec<u8>>, RepositoryError> {
+        let values = (member.number, column(push), small(number));
+        let session = &self.database.session;
+        let rows = session.rows(statements::FIND_RELEASE_PART, &[&values.0, &values.1, &values.2])?;
+        rows.first().map(|row| self.database.column(row, 0)).transpose()
+    }
+
+    /// Takes note of what the agent of `member` says.
+    pub fn put_push_agent(&self, member: &Member, report: &AgentReport<'_>) -> Result<(), RepositoryError> {
+        let AgentReport { labels, platform, release, objects } = report;
+        let session = &self.database.session;
+        let platform = storable(platform);
+        let values = &[&member.number as _, labels as _, &platform.as_ref() as _, release as _, objects as _];
+        session.execute(statements::PUT_PUSH_AGENT, values).map(drop)
+    }
+
+    /// Every server whose agent has asked and that has not been revoked since, by name.
+    pub fn push_agents(&self) -> Result<Vec<PushServer>, RepositoryError> {
+        let database = &self.database;
+        let server = |row: &Row| {
+            Ok(PushServer {
+                store: database.parsed(row, 0)?,
+                name: database.column(row, 1)?,
+                labels: database.column(row, 2)?,
+                platform: database.column(row, 3)?,
+                release: database.column(row, 4)?,
+                objects: database.column(row, 5)?,
+                last_contact: database.column::<UtcMicros>(row, 6)?.timestamp(),
+            })
+        };
+        database.session.rows(statements::LIST_PUSH_AGENTS, &[])?.iter().map(server).collect()
+    }
+
+    /// The objects of every push that has reached a server, as documents, in order.
+    pub fn wanted_objects(&self) -> Result<Vec<(StoreId, String)>, RepositoryError> {
+        let database = &self.database;
+        let wanted = |row: &Row| Ok((database.parsed(row, 0)?, database.column(row, 1)?));
+        database.session.rows(statements::LIST_WANTED_OBJECTS, &[])?.iter().map(wanted).collect()
+    }
+
+    /// One of these servers of which another push wants something, if there is any.
+    pub fn busy_server(&self, servers: &[(StoreId, u32)]) -> Result<Option<String>, RepositoryError> {
+        let ids: Vec<String> = servers.iter().map(|(store, _)| store.to_string()).collect();
+        let rows = self.database.session.rows(statements::BUSY_SERVERS, &[&ids])?;
+        rows.first().map(|row| self.database.column(row, 0)).transpose()
+    }
+
+    /// Begins a push; the servers of its first ring are asked from now on. Its number.
+    pub fn add_push(&self, push: &NewPush<'_>) -> Result<u64, RepositoryError> {
+        let database = &self.database;
+        let NewPush { release, failed_max, action, servers, rings } = push;
+        let row =
+            database.session.row(statements::ADD_PUSH, &[release, &small(*rings), failed_max, action])?;
+        let number: i64 = database.column(&row, 0)?;
+        let ids: Vec<String> = servers.iter().map(|(store, _)| store.to_string()).collect();
+        let of: Vec<i32> = servers.iter().map(|(_, ring)| small(*ring)).collect();
+        database.session.execute(statements::ADD_PUSH_SERVERS, &[&number, &ids, &of])?;
+        Ok(number.unsigned_abs())
+    }
+
+    /// All pushes, or one of them, the newest first.
+    pub fn pushes(&self, only: Option<u64>) -> Result<Vec<StoredPush>, RepositoryError> {
+        let database = &self.database;
+        let count =
+            |row: &Row, place| Ok::<_, RepositoryError>(database.column::<i64>(row, place)?.unsigned_abs());
+        let push = |row: &Row| {
+            Ok(StoredPush {
+                number: count(row, 0)?,
+                release: database.column(row, 1)?,
+                version: count(row, 2)?,
+                state: database.column(row, 3)?,
+                ring: database.column::<i32>(row, 4)?.unsigned_abs(),
+                rings: database.column::<i32>(row, 5)?.unsigned_abs(),
+                failed_max: database.column(row, 6)?,
+                begun: database.column::<UtcMicros>(row, 7)?.timestamp(),
+                changed: database.column::<UtcMicros>(row, 8)?.timestamp(),
+                counts: PushCounts {
+                    waiting: count(row, 9)?,
+                    asked: count(row, 10)?,
+                    applied: count(row, 11)?,
+                    failed: count(row, 12)?,
+                    undo: count(row, 13)?,
+                    undone: count(row, 14)?,
+                    undo_failed: count(row, 15)?,
+                    left: count(row, 16)?,
+                },
+            })
+        };
+        database.session.rows(statements::LIST_PUSHES, &[&only.map(column)])?.iter().map(push).collect()
+    }
+
+    /// The servers of a push, by ring and name.
+    pub fn pushed_servers(&self, push: u64) -> Result<Vec<PushedServer>, RepositoryError> {
+        let database = &self.database;
+        let server = |row: &Row| {
+            let name: Option<String> = database.column(row, 0)?;
+            Ok(PushedServer {
+                name: name.map_or_else(|| database.column(row, 1), Ok)?,
+                ring: database.column::<i32>(row, 2)?.unsigned_abs(),
+                state: database.column(row, 3)?,
+                reason: database.column(row, 4)?,
+                reported: database.column::<Option<UtcMicros>>(row, 5)?.map(UtcMicros::timestamp),
+            })
+        };
+        database.session.rows(statements::LIST_PUSHED_SERVERS, &[&column(push)])?.iter().map(server).collect()
+    }
+
+    /// What is wanted of `member` now.
+    pub fn wanted_push(&self, member: &Member) -> Result<Option<WantedPush>, RepositoryError> {
+        let database = &self.database;
+        let rows = database.session.rows(statements::FIND_WANTED, &[&member.number])?;
+        let wanted = |row: &Row| {
+            Ok(WantedPush {
+                push: database.column::<i64>(row, 0)?.unsigned_abs(),
+                release: database.column(row, 1)?,
+                parts: database.column::<i32>(row, 2)?.unsigned_abs(),
+                is_undo: database.column(row, 3)?,
+                action: database.column(row, 4)?,
+                permit: database.column(row, 5)?,
+            })
+        };
+        rows.first().map(wanted).transpose()
+    }
+
+    /// Takes note of what became of a push on `member`; whether that was still to be answered.
+    pub fn put_pushed(
+        &self,
+        member: &Member,
+        push: u64,
+        is_undo: bool,
+        state: &str,
+        reason: Option<&str>,
+    ) -> Result<bool, RepositoryError> {
+        let (push, reason) = (column(push), reason.map(|reason| storable(reason).into_owned()));
+        let session = &self.database.session;
+        let changed =
+            session.execute(statements::PUT_PUSHED, &[&push, &member.number, &state, &reason, &is_undo])?;
+        Ok(changed > 0)
+    }
+
+    /// Moves a push on.
+    pub fn put_push_state(&self, push: u64, state: &str, ring: u32) -> Result<(), RepositoryError> {
+        let values = (column(push), small(ring));
+        self.database.session.execute(statements::PUT_PUSH_STATE, &[&values.0, &state, &values.1]).map(drop)
+    }
+
+    /// Asks the servers of a ring from now on.
+    pub fn ask_ring(&self, push: u64, ring: u32) -> Result<(), RepositoryError> {
+        let values = (column(push), small(ring));
+        self.database.session.execute(statements::ASK_RING, &[&values.0, &values.1]).map(drop)
+    }
+
+    /// Asks nobody any more.
+    pub fn leave_servers(&self, push: u64) -> Result<(), RepositoryError> {
+        self.database.session.execute(statements::LEAVE_SERVERS, &[&column(push)]).map(drop)
+    }
+
+    /// Has every server that a push may have reached undo it.
+    pub fn begin_undo(&self, push: &StoredPush, action: &str, permit: &str) -> Result<(), RepositoryError> {
+        let (number, ring) = (column(push.number), small(push.ring));
+        let session = &self.database.session;
+        session.execute(statements::BEGIN_UNDO, &[&number, &action, &permit])?;
+        session.execute(statements::UNDO_SERVERS, &[&number, &ring]).map(drop)
+    }
+}

@@ -1,0 +1,192 @@
+//! The policy file of a server: who may push what to where. Nobody but who owns the machine writes it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use iostall_engine::Input;
+use iostall_engine::files::{effective_user, stamp_of_path};
+use iostall_measure::ByteCount;
+use serde::Deserialize;
+
+use crate::release::{Object, ObjectKind, PublicKey};
+use crate::release_error::ReleaseError;
+
+const FILE: Input = Input { what: "policy", limit: ByteCount(1 << 20) };
+/// Permission bits with which users other than the owner change a file.
+const OTHERS_WRITE: u32 = 0o022;
+const ROOT: u32 = 0;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    path: PathBuf,
+    pub(super) keys: Vec<PublicKey>,
+    /// Where the agent keeps what it has to remember.
+    pub(super) state: PathBuf,
+    pub(super) lowest_version: u64,
+    labels: BTreeMap<String, String>,
+    rules: Vec<Rule>,
+}
+
+/// The form of the file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Written {
+    keys: Vec<PublicKey>,
+    state: PathBuf,
+    #[serde(default)]
+    lowest_version: u64,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    #[serde(default)]
+    allow: Vec<Rule>,
+}
+
+/// Objects that may come, and where to.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Rule {
+    kind: ObjectKind,
+    /// With `*` for any characters.
+    names: Vec<String>,
+    /// They go there under their own names.
+    directory: Option<PathBuf>,
+    /// They take the place of this file.
+    file: Option<PathBuf>,
+}
+
+/// Where an object goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Destination {
+    pub(super) path: PathBuf,
+    /// The policy names the very file: what is there may be replaced, whoever put it there.
+    pub(super) is_named: bool,
+}
+
+/// What programs for this machine are called.
+pub fn platform() -> String {
+    format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS)
+}
+
+impl Policy {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// If it is none, or somebody else than its owner could change it.
+    pub fn read(path: &Path) -> Result<Self, ReleaseError> {
+        let text = FILE.text(path)?;
+        let stamp = stamp_of_path(path);
+        let stamp = stamp.map_err(|source| ReleaseError::System { path: path.to_owned(), source })?;
+        let invalid = |reason: String| ReleaseError::Policy { path: path.to_owned(), reason };
+        if stamp.mode & OTHERS_WRITE != 0 {
+            return Err(invalid("users other than its owner can change it (chmod go-w)".to_owned()));
+        }
+        if ![ROOT, effective_user()].contains(&stamp.uid) {
+            return Err(invalid("it belongs to somebody else".to_owned()));
+        }
+        let written: Written =
+            toml::from_str(&text).map_err(|error| invalid(error.to_string().trim_end().to_owned()))?;
+        let Written { keys, state, lowest_version, labels, allow: rules } = written;
+        let policy = Self { path: path.to_owned(), keys, state, lowest_version, labels, rules };
+        policy.check().map_err(invalid)?;
+        Ok(policy)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.keys.is_empty() {
+            return Err("keys names nobody who may sign".to_owned());
+        }
+        if !self.state.is_absolute() {
+            return Err("state is no absolute path".to_owned());
+        }
+        for rule in &self.rules {
+            let kind = rule.kind.name();
+            let place = match (&rule.directory, &rule.file) {
+                (Some(place), None) | (None, Some(place)) => place,
+                _ => return Err(format!("allow {kind}: write either directory or file")),
+            };
+            if !place.is_absolute() {
+                return Err(format!("allow {kind}: {} is no absolute path", place.display()));
+            }
+            if place.starts_with(&self.state) || rule.names.is_empty() {
+                return Err(format!("allow {kind}: it names nothing, or lies within state"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What its keys are called in messages.
+    pub(super) fn name(&self) -> String {
+        format!("the policy {}", self.path.display())
+    }
+
+    /// What this server is, for releases and for the centre.
+    pub fn labels(&self) -> &BTreeMap<String, String> {
+        &self.labels
+    }
+
+    /// Whether an object is meant for a server like this one.
+    pub(super) fn is_meant(&self, object: &Object) -> bool {
+        object.is_for(&self.labels) && (object.kind != ObjectKind::Program || object.name == platform())
+    }
+
+    /// Where an object goes.
+    ///
+    /// # Errors
+    /// If nothing allows it.
+    pub(super) fn destination(&self, kind: ObjectKind, name: &str) -> Result<Destination, ReleaseError> {
+        let forbidden = |reason: &str| ReleaseError::Forbidden {
+            policy: self.path.clone(),
+            object: format!("{}/{name}", kind.name()),
+            reason: reason.to_owned(),
+        };
+        let mut of_kind = self.rules.iter().filter(|rule| rule.kind == kind).peekable();
+        if of_kind.peek().is_none() {
+            return Err(forbidden("no rule allows this kind of object"));
+        }
+        let found = of_kind.find_map(|rule| {
+            let pattern = rule.names.iter().find(|pattern| matches(pattern, name))?;
+            Some((rule, pattern))
+        });
+        let (rule, pattern) = found.ok_or_else(|| forbidden("no rule allows this name"))?;
+        Ok(match (&rule.file, &rule.directory) {
+            (Some(file), _) => Destination { path: file.clone(), is_named: true },
+            (None, Some(directory)) => {
+                Destination { path: directory.join(name), is_named: !pattern.contains('*') }
+            }
+            (None, None) => return Err(forbidden("its rule names no place")),
+        })
+    }
+}
+
+/// Whether a name fits a pattern, in which `*` is any characters.
+fn matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_is_any_characters_and_nothing_else_is_special() {
+        for (pattern, name) in
+            [("*", "a"), ("a", "a"), ("a*", "a"), ("a*c", "abc"), ("*.toml", "x.toml"), ("a*b*c", "aXbYc")]
+        {
+            assert!(matches(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in
+            [("a", "b"), ("a", "ab"), ("a*c", "ac.d"), ("a*a", "a"), ("?", "a"), ("", "a"), ("a*b*c", "aXc")]
+        {
+            assert!(!matches(pattern, name), "{pattern} {name}");
+        }
+    }
+}

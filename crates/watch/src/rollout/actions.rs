@@ -1,0 +1,185 @@
+//! What operators do: plan a push, begin it, undo it.
+
+use std::collections::BTreeMap;
+
+use iostall_store::{NewPush, PostgresHistory, PushServer};
+use serde::Serialize;
+
+use super::operator::{Operator, What};
+use super::rings::{FailedMax, Rings};
+use crate::centre_protocol::PART_BYTES;
+use crate::release::{Object, ObjectKind, ObjectState, Opened, ReleaseInfo};
+use crate::rollout_error::RolloutError;
+
+/// Which release goes where.
+#[derive(Debug)]
+pub struct PushRequest<'a> {
+    /// The file of the release.
+    pub file: &'a [u8],
+    /// Servers with all of these; without any, all servers.
+    pub labels: BTreeMap<String, String>,
+    pub rings: Rings,
+    pub failed_max: FailedMax,
+}
+
+/// What a push would do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PushPlan {
+    pub version: u64,
+    /// What identifies the release.
+    pub release: String,
+    pub servers: Vec<PlannedServer>,
+}
+
+/// What it would do on a server, by what that last said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PlannedServer {
+    pub server: String,
+    /// From 1 on.
+    pub ring: u32,
+    /// Objects that are not there, or not as they are in the release.
+    pub changes: Vec<String>,
+    /// Objects that are there already.
+    pub same: usize,
+}
+
+/// Labels from texts such as `role=standby`.
+///
+/// # Errors
+/// If one is none.
+pub fn chosen_by(texts: &[String]) -> Result<BTreeMap<String, String>, RolloutError> {
+    let label = |text: &String| {
+        let (name, value) = text.split_once('=').ok_or_else(|| RolloutError::Label { text: text.clone() })?;
+        Ok((name.to_owned(), value.to_owned()))
+    };
+    texts.iter().map(label).collect()
+}
+
+/// What a server is for, as its agent says.
+pub(super) fn labels_of(server: &PushServer) -> BTreeMap<String, String> {
+    serde_json::from_str(&server.labels).unwrap_or_default()
+}
+
+/// What is on it, as its agent says.
+pub(super) fn objects_of(server: &PushServer) -> Vec<ObjectState> {
+    serde_json::from_str(&server.objects).unwrap_or_default()
+}
+
+/// Whether an object is for this server.
+pub(super) fn is_meant(object: &Object, server: &PushServer, labels: &BTreeMap<String, String>) -> bool {
+    object.is_for(labels) && (object.kind != ObjectKind::Program || object.name == server.platform)
+}
+
+fn chosen(
+    repository: &PostgresHistory,
+    request: &PushRequest<'_>,
+) -> Result<Vec<(PushServer, u32)>, RolloutError> {
+    let has_all = |server: &PushServer| {
+        let has = labels_of(server);
+        request.labels.iter().all(|(name, value)| has.get(name) == Some(value))
+    };
+    let servers: Vec<PushServer> = repository.push_agents()?.into_iter().filter(has_all).collect();
+    if servers.is_empty() {
+        return Err(RolloutError::NoServers);
+    }
+    let rings = request.rings.of(servers.len());
+    Ok(servers.into_iter().zip(rings).collect())
+}
+
+/// The release in a file that may still be applied.
+fn described(file: &[u8]) -> Result<ReleaseInfo, RolloutError> {
+    let info = Opened::describe(file)?;
+    let opened = Opened::verify(file, &[info.key], "itself")?;
+    opened.check_time()?;
+    Ok(info)
+}
+
+/// What a push would do on each server.
+///
+/// # Errors
+/// If the release is none, or there is no such server.
+pub fn plan(repository: &PostgresHistory, request: &PushRequest<'_>) -> Result<PushPlan, RolloutError> {
+    let info = described(request.file)?;
+    let planned = |(server, ring): (PushServer, u32)| {
+        let (labels, there) = (labels_of(&server), objects_of(&server));
+        let is_there = |object: &&Object| {
+            there.iter().any(|now| {
+                now.kind == object.kind
+                    && now.name == object.name
+                    && now.sha256.as_ref() == Some(&object.sha256)
+            })
+        };
+        let meant = info.objects.iter().filter(|object| is_meant(object, &server, &labels));
+        let (same, changes): (Vec<&Object>, Vec<&Object>) = meant.partition(is_there);
+        let changes = changes.iter().map(ToString::to_string).collect();
+        PlannedServer { server: server.name.clone(), ring, changes, same: same.len() }
+    };
+    let servers = chosen(repository, request)?.into_iter().map(planned).collect();
+    Ok(PushPlan { version: info.version, release: info.id, servers })
+}
+
+/// Begins a push, and returns its number. The servers of the first ring are asked from now on.
+///
+/// # Errors
+/// If the release is none, there is no such server, or another push wants something of one.
+pub fn begin(
+    repository: &PostgresHistory,
+    operator: &Operator,
+    request: &PushRequest<'_>,
+) -> Result<u64, RolloutError> {
+    let info = described(request.file)?;
+    let parts: Vec<&[u8]> = request.file.chunks(PART_BYTES).collect();
+    let objects = serde_json::to_string(&info.objects).unwrap_or_default();
+    repository.change_pushes(|repository| {
+        let servers: Vec<_> =
+            chosen(repository, request)?.into_iter().map(|(server, ring)| (server.store, ring)).collect();
+        if let Some(server) = repository.busy_server(&servers)? {
+            return Err(RolloutError::Busy { server });
+        }
+        let (rings, failed_max) = (request.rings.to_string(), request.failed_max.to_string());
+        let what = What::Push {
+            release: info.id.clone(),
+            version: info.version,
+            labels: request.labels.clone(),
+            servers: servers.len(),
+            rings,
+            failed_max: failed_max.clone(),
+        };
+        let action = operator.act(repository, what)?;
+        repository.add_release(&info.id, info.version, &objects, &parts)?;
+        let rings = servers.last().map_or(1, |(_, ring)| *ring);
+        Ok(repository.add_push(&NewPush {
+            release: &info.id,
+            failed_max: &failed_max,
+            action: &action,
+            servers: &servers,
+            rings,
+        })?)
+    })
+}
+
+/// Has every server that `push` may have reached put back what was there before it.
+///
+/// # Errors
+/// If there is no such push, it is undone already, or the permit is none for its release.
+pub fn undo(
+    repository: &PostgresHistory,
+    operator: &Operator,
+    push: u64,
+    permit: &[u8],
+) -> Result<(), RolloutError> {
+    let info = described(permit)?;
+    let text = std::str::from_utf8(permit).map_err(|_| RolloutError::OtherPermit { push })?;
+    repository.change_pushes(|repository| {
+        let found = repository.pushes(Some(push))?.pop().ok_or(RolloutError::NoPush { push })?;
+        if info.kind != "undo" || info.id != found.release {
+            return Err(RolloutError::OtherPermit { push });
+        }
+        if found.state == "undone" && found.counts.undo_failed == 0 {
+            return Err(RolloutError::NotUndone { push, state: found.state });
+        }
+        let action = operator.act(repository, What::Undo { push, release: info.id })?;
+        repository.begin_undo(&found, &action, text)?;
+        super::serve::advance(repository, push)
+    })
+}

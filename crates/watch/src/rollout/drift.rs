@@ -1,0 +1,81 @@
+//! What is on servers, against what pushes have put there.
+
+use std::collections::BTreeMap;
+
+use iostall_store::{PostgresHistory, StoreId};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::actions::{is_meant, labels_of, objects_of};
+use crate::release::{Object, ObjectKind};
+use crate::rollout_error::RolloutError;
+
+/// An object on a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Drift {
+    pub server: String,
+    /// Kind and name.
+    pub object: String,
+    pub state: DriftState,
+    /// The hash that is wanted, and the one that is there.
+    pub wanted: Option<String>,
+    pub there: Option<String>,
+    /// When the server said so.
+    pub as_of: Timestamp,
+}
+
+/// How it compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriftState {
+    Same,
+    /// It has another hash.
+    Changed,
+    /// It is wanted, and not there.
+    Missing,
+}
+
+/// Every object that pushes have put on servers, by server, kind and name, with the hash that was there when its agent last asked.
+///
+/// # Errors
+/// If the repository cannot be used.
+pub fn drift(repository: &PostgresHistory) -> Result<Vec<Drift>, RolloutError> {
+    let mut wanted: BTreeMap<String, Vec<Object>> = BTreeMap::new();
+    for (store, objects) in repository.wanted_objects()? {
+        let objects: Vec<Object> = serde_json::from_str(&objects).unwrap_or_default();
+        wanted.entry(store.to_string()).or_default().extend(objects);
+    }
+    let mut found = Vec::new();
+    for server in repository.push_agents()? {
+        let (labels, there) = (labels_of(&server), objects_of(&server));
+        // A later release replaces what an earlier one has put there.
+        let mut last: BTreeMap<(ObjectKind, &str), &Object> = BTreeMap::new();
+        for object in wanted.get(&key(server.store)).into_iter().flatten() {
+            if is_meant(object, &server, &labels) {
+                last.insert((object.kind, &object.name), object);
+            }
+        }
+        for ((kind, name), object) in last {
+            let now = there.iter().find(|now| now.kind == kind && now.name == name);
+            let there = now.and_then(|now| now.sha256.clone());
+            let state = match &there {
+                None => DriftState::Missing,
+                Some(there) if *there == object.sha256 => DriftState::Same,
+                Some(_) => DriftState::Changed,
+            };
+            found.push(Drift {
+                server: server.name.clone(),
+                object: object.to_string(),
+                state,
+                wanted: Some(object.sha256.clone()),
+                there,
+                as_of: server.last_contact,
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn key(store: StoreId) -> String {
+    store.to_string()
+}

@@ -1,0 +1,70 @@
+//! Errors of pushing releases from a centre.
+
+use iostall_store::{RepositoryError, StoreError};
+use thiserror::Error;
+
+use crate::release_error::ReleaseError;
+
+/// Why a push did not begin or go on. The message says what and where; [`RolloutError::hint`] what to do next.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RolloutError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
+    #[error("{key} is the key of no operator of this repository")]
+    NoOperator { key: String },
+    #[error("{name} is {role}, and this needs {needed}")]
+    Role { name: String, role: String, needed: &'static str },
+    #[error("there would be no admin any more")]
+    LastAdmin,
+    #[error("no server whose agent has asked has these labels")]
+    NoServers,
+    #[error("another push wants something of {server}")]
+    Busy { server: String },
+    #[error("there is no push {push}")]
+    NoPush { push: u64 },
+    #[error("push {push} is {state}, and cannot be undone")]
+    NotUndone { push: u64, state: String },
+    #[error("this permit is for another release than that of push {push}")]
+    OtherPermit { push: u64 },
+    #[error("{text:?} is no label")]
+    Label { text: String },
+    #[error("{text:?} is no list of rings")]
+    Rings { text: String },
+    #[error("{text:?} is neither a number nor a share")]
+    FailedMax { text: String },
+    #[error("entry {number} of the log is not as it was signed: {reason}")]
+    Log { number: u64, reason: String },
+}
+
+impl From<RepositoryError> for RolloutError {
+    fn from(error: RepositoryError) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl RolloutError {
+    /// What to do about it; `None` if the message says everything.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Store(error) => return error.hint(),
+            Self::Release(error) => return error.hint(),
+            Self::NoOperator { .. } => "let an admin add it: `iostall fleet push operator`",
+            Self::Role { .. } => "let an admin do it, or change the role: `iostall fleet push operator`",
+            Self::LastAdmin => "make somebody else an admin first",
+            Self::NoServers => "`iostall fleet agent` on a server asks, and its policy says its labels",
+            Self::Busy { .. } | Self::NoPush { .. } => "`iostall fleet push status` lists what goes on",
+            Self::NotUndone { .. } => "`iostall fleet push status` says how far it is",
+            Self::OtherPermit { .. } => "`iostall fleet release undo` makes one for the release of this push",
+            Self::Label { .. } => "write a name and a value, such as role=standby",
+            Self::Rings { .. } => "write how many servers each ring reaches, such as 1,10%,100%",
+            Self::FailedMax { .. } => "write how many servers may fail, such as 3 or 2%",
+            Self::Log { .. } => {
+                "somebody has changed the tables by hand: compare with a backup of the repository"
+            }
+        };
+        Some(hint.to_owned())
+    }
+}

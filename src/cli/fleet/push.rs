@@ -1,0 +1,155 @@
+//! `iostall fleet push` and `iostall fleet agent`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use crate::cli::collect::length;
+
+/// Which centre, and what is allowed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall fleet agent https://central:7444 --policy /etc/iostall/push.toml          until it is stopped\n  \
+    iostall fleet agent https://central:7444 --policy /etc/iostall/push.toml --once   for a job\n\n\
+    The server has joined with `iostall fleet join`. What its policy does not allow is not done, whoever asks for it.")]
+pub(crate) struct FleetAgentArgs {
+    /// https://HOST:PORT of a centre that this store has joined
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// What this server allows: whose releases, which objects, and where to
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: PathBuf,
+    /// Ask once, and end; with 1 if a release was refused or failed
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Ask this often
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = length, conflicts_with = "once")]
+    pub(crate) every: Duration,
+}
+
+/// Pushes.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall fleet push operator 'postgres://iostall@localhost/iostall' anna --public-key ed25519:0c1f… --role admin --key anna.key\n  \
+    iostall fleet push plan 'postgres://iostall@localhost/iostall' 12.release --where role=standby --key anna.key\n  \
+    iostall fleet push apply 'postgres://iostall@localhost/iostall' 12.release --where role=standby --key anna.key\n  \
+    iostall fleet push status 'postgres://iostall@localhost/iostall' --key anna.key\n\n\
+    `iostall fleet release` makes releases, `iostall fleet agent` takes them. docs/push.md explains all of it.")]
+pub(crate) struct FleetPushArgs {
+    #[command(subcommand)]
+    pub(crate) command: FleetPushCommand,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FleetPushCommand {
+    /// Say what a key may do here; the first one makes itself an admin
+    Operator(PushOperatorArgs),
+    /// Show which servers a release would go to, in which rings, and what it would change
+    Plan(PushPlanArgs),
+    /// Send a release to chosen servers, ring after ring, until too many fail
+    Apply(PushApplyArgs),
+    /// Show how far pushes are, or what became of one on each server
+    Status(PushStatusArgs),
+    /// Have servers put back what was there before a push
+    Rollback(PushRollbackArgs),
+    /// Compare what is on servers with what pushes have put there; ends with 1 if something differs
+    Drift(PushReadArgs),
+    /// Show who did what, and check every signature
+    Log(PushReadArgs),
+}
+
+/// Who, and what it may do.
+#[derive(Debug, Args)]
+pub(crate) struct PushOperatorArgs {
+    /// postgres://USER@HOST/DATABASE of the repository
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// Who has that key
+    #[arg(value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) name: String,
+    /// As `iostall fleet release keygen` shows it
+    #[arg(long, value_name = "KEY")]
+    pub(crate) public_key: String,
+    /// viewer reads, operator pushes, admin makes operators, too; none may nothing any more
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: String,
+    /// Sign as the owner of this key
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+}
+
+/// Which release, and where to.
+#[derive(Debug, Args)]
+pub(crate) struct PushPlanArgs {
+    /// postgres://USER@HOST/DATABASE of the repository
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// A release
+    #[arg(value_name = "RELEASE")]
+    pub(crate) release: PathBuf,
+    /// Only servers whose policy has this label; may be repeated
+    #[arg(long = "where", value_name = "LABEL=VALUE")]
+    pub(crate) labels: Vec<String>,
+    /// How many servers each ring reaches, with those before it; the last one reaches all
+    #[arg(long, value_name = "LIST", default_value = "1,10%,100%")]
+    pub(crate) rings: String,
+    /// Act as the owner of this key
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which release, where to, and until when.
+#[derive(Debug, Args)]
+pub(crate) struct PushApplyArgs {
+    #[command(flatten)]
+    pub(crate) what: PushPlanArgs,
+    /// Halt when more servers have failed: a number, or a share of those that were asked so far
+    #[arg(long, value_name = "N", default_value = "2%")]
+    pub(crate) max_failed: String,
+}
+
+/// Which one.
+#[derive(Debug, Args)]
+pub(crate) struct PushStatusArgs {
+    #[command(flatten)]
+    pub(crate) read: PushReadArgs,
+    /// Only this one, with its servers
+    #[arg(value_name = "PUSH")]
+    pub(crate) push: Option<u64>,
+}
+
+/// Which one, and who allows it.
+#[derive(Debug, Args)]
+pub(crate) struct PushRollbackArgs {
+    /// postgres://USER@HOST/DATABASE of the repository
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// Its number, as `iostall fleet push status` lists it
+    #[arg(value_name = "PUSH")]
+    pub(crate) push: u64,
+    /// The permit that `iostall fleet release undo` made for its release
+    #[arg(long, value_name = "FILE")]
+    pub(crate) permit: PathBuf,
+    /// Sign as the owner of this key
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+}
+
+/// Of which repository.
+#[derive(Debug, Args)]
+pub(crate) struct PushReadArgs {
+    /// postgres://USER@HOST/DATABASE of the repository
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// Act as the owner of this key
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

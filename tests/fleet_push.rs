@@ -1,0 +1,298 @@
+//! Releases that go from a centre to servers: real PostgreSQL, the real service, real agents, and who would misuse them.
+
+use std::fs;
+
+use iostall_watch::release::{SigningKey, sealed};
+use serde_json::Value;
+
+use crate::fleet_centre::{Centre, assert_refused};
+use crate::fleet_release::Signer;
+use crate::support::{Ran, Workspace};
+
+/// An operator with a key at the centre.
+pub(crate) struct Pushing {
+    pub(crate) centre: Centre,
+    pub(crate) signer: Signer,
+}
+
+impl Pushing {
+    /// `None` without PostgreSQL.
+    pub(crate) fn start(centre: Option<Centre>) -> Option<Self> {
+        let pushing = Self { centre: centre?, signer: Signer::new() };
+        let key = pushing.key("admin.key");
+        pushing.operator("anna", &key, "admin", "admin.key").expect_status(0);
+        Some(pushing)
+    }
+
+    fn key(&self, name: &str) -> String {
+        let ran = self.centre.here.run(&["fleet", "release", "keygen", name]).expect_status(0);
+        ran.stdout.trim().to_owned()
+    }
+
+    fn operator(&self, name: &str, key: &str, role: &str, by: &str) -> Ran {
+        let line = [
+            "fleet",
+            "push",
+            "operator",
+            &self.centre.url,
+            name,
+            "--public-key",
+            key,
+            "--role",
+            role,
+            "--key",
+            by,
+        ];
+        self.centre.here.run(&line)
+    }
+
+    /// A verb of pushes, as the admin.
+    pub(crate) fn push(&self, verb: &str, options: &[&str]) -> Ran {
+        self.push_as("admin.key", verb, options)
+    }
+
+    fn push_as(&self, key: &str, verb: &str, options: &[&str]) -> Ran {
+        let line = ["fleet", "push", verb, &self.centre.url];
+        self.centre.here.run(&[&line[..], options, &["--key", key]].concat())
+    }
+
+    pub(crate) fn json(&self, verb: &str, options: &[&str]) -> Value {
+        let ran = self.push(verb, &[options, &["--json"]].concat());
+        serde_json::from_str(&ran.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
+    }
+
+    /// A server whose agent has asked.
+    fn server(&self, name: &str, role: &str) -> Workspace {
+        let server = self.centre.member(name);
+        self.signer.allow(&server, &format!("role = \"{role}\""));
+        self.ask(&server).expect_status(0);
+        server
+    }
+
+    fn ask(&self, server: &Workspace) -> Ran {
+        server.run(&["fleet", "agent", &self.centre.address(), "--policy", "push.toml", "--once"])
+    }
+}
+
+fn read(server: &Workspace, name: &str) -> String {
+    fs::read_to_string(server.path("etc").join(name)).unwrap_or_default()
+}
+
+#[test]
+fn a_release_goes_out_ring_by_ring_drifts_and_comes_back() {
+    let Some(pushing) = Pushing::start(Centre::start()) else { return };
+    let servers: Vec<Workspace> = ["db1", "db2", "db3"].map(|name| pushing.server(name, "standby")).into();
+    let other = pushing.server("db4", "primary");
+    let first = pushing.signer.release(1, &[("settings/a.toml", "a = 1\n")]);
+    let plan = pushing.json("plan", &[&first, "--where", "role=standby"]);
+    let rings: Vec<u64> =
+        plan["servers"].as_array().unwrap().iter().map(|one| one["ring"].as_u64().unwrap()).collect();
+    assert_eq!(
+        (rings, &plan["servers"][2]["changes"][0]),
+        (vec![1, 2, 2], &"settings/a.toml".into()),
+        "{plan}"
+    );
+    assert_refused(
+        pushing.push("plan", &[&first, "--where", "role=witness"]),
+        &["no server whose agent has asked"],
+    );
+    pushing.push("apply", &[&first, "--where", "role=standby"]).expect_status(0);
+    assert_refused(pushing.push("apply", &[&first]), &["another push wants something of db1"]);
+    // The second ring waits for the first.
+    pushing.ask(&servers[1]).expect_status(0);
+    assert_eq!(read(&servers[1], "a.toml"), "");
+    assert!(
+        pushing
+            .ask(&servers[0])
+            .expect_status(0)
+            .stdout
+            .contains("applied release 1\n  add      settings/a.toml")
+    );
+    let status = pushing.json("status", &[]);
+    assert_eq!(
+        (&status[0]["state"], &status[0]["ring"], &status[0]["asked"]),
+        (&"running".into(), &2.into(), &2.into())
+    );
+    for server in &servers {
+        pushing.ask(server).expect_status(0);
+        assert_eq!(read(server, "a.toml"), "a = 1\n");
+    }
+    pushing.ask(&other).expect_status(0);
+    assert_eq!(read(&other, "a.toml"), "", "it has another label");
+    assert_eq!(pushing.json("status", &[])[0]["state"], "done");
+    assert!(
+        pushing.push("drift", &[]).expect_status(0).stdout.contains("3 of 3 objects are as they should be")
+    );
+    fs::write(servers[1].path("etc/a.toml"), "a = 9\n").unwrap();
+    fs::remove_file(servers[2].path("etc/a.toml")).unwrap();
+    servers.iter().for_each(|server| drop(pushing.ask(server).expect_status(0)));
+    let drift = pushing.push("drift", &[]).expect_status(1).stdout;
+    assert!(
+        drift.contains("db2  settings/a.toml  wanted ") && drift.contains("there nothing\n1 of 3"),
+        "{drift}"
+    );
+    for server in &servers[1..] {
+        fs::write(server.path("etc/a.toml"), "a = 1\n").unwrap();
+    }
+    // A release that one of them refuses, and back.
+    let text = fs::read_to_string(servers[0].path("push.toml")).unwrap();
+    servers[0].secret("push.toml", &text.replace("*.toml", "a.toml"));
+    let second = pushing.signer.release(2, &[("settings/a.toml", "a = 2\n"), ("settings/b.toml", "b = 2\n")]);
+    pushing
+        .push("apply", &[&second, "--rings", "2", "--max-failed", "0", "--where", "role=standby"])
+        .expect_status(0);
+    pushing.ask(&servers[1]).expect_status(0);
+    assert_eq!(read(&servers[1], "b.toml"), "b = 2\n");
+    let ran = pushing.ask(&servers[0]).expect_status(1);
+    assert!(
+        ran.stderr.contains("does not allow settings/b.toml") && ran.stderr.contains("hint: "),
+        "{}",
+        ran.stderr
+    );
+    let status = pushing.json("status", &["2"]);
+    assert_eq!(
+        (&status[0]["state"], &status[0]["failed"], &status[0]["left"]),
+        (&"halted".into(), &1.into(), &1.into())
+    );
+    let failed =
+        status[0]["servers"].as_array().unwrap().iter().find(|one| one["state"] == "failed").unwrap();
+    assert!(failed["reason"].as_str().unwrap().contains("no rule allows this name"), "{status}");
+    pushing.ask(&servers[2]).expect_status(0);
+    assert_eq!(read(&servers[2], "a.toml"), "a = 1\n", "nobody begins after that");
+    assert_refused(
+        pushing.push("rollback", &["2", "--permit", &pushing.signer.permit(&first)]),
+        &["another release"],
+    );
+    pushing.push("rollback", &["2", "--permit", &pushing.signer.permit(&second)]).expect_status(0);
+    for server in &servers {
+        pushing.ask(server).expect_status(0);
+        assert_eq!((read(server, "a.toml"), read(server, "b.toml")), ("a = 1\n".into(), String::new()));
+    }
+    assert_eq!(pushing.json("status", &["2"])[0]["state"], "undone");
+    pushing.push("drift", &[]).expect_status(0);
+}
+
+#[test]
+fn operators_do_what_their_role_allows_and_the_log_has_it_all() {
+    let Some(pushing) = Pushing::start(Centre::start()) else { return };
+    let _servers = ["db1", "db2", "db3"].map(|name| pushing.server(name, "standby"));
+    let (viewer, operator) = (pushing.key("viewer.key"), pushing.key("operator.key"));
+    let release = pushing.signer.release(1, &[("settings/a.toml", "a = 1\n")]);
+    assert_refused(pushing.push_as("viewer.key", "status", &[]), &["the key of no operator"]);
+    // Nobody makes itself an admin once there is one.
+    assert_refused(pushing.operator("eve", &viewer, "admin", "viewer.key"), &["the key of no operator"]);
+    pushing.operator("vera", &viewer, "viewer", "admin.key").expect_status(0);
+    pushing.operator("otto", &operator, "operator", "admin.key").expect_status(0);
+    pushing.push_as("viewer.key", "plan", &[&release]).expect_status(0);
+    assert_refused(
+        pushing.push_as("viewer.key", "apply", &[&release]),
+        &["vera is viewer, and this needs operator"],
+    );
+    assert_refused(
+        pushing.operator("vera", &viewer, "admin", "operator.key"),
+        &["otto is operator, and this needs admin"],
+    );
+    let admin = fs::read_to_string(pushing.centre.here.path("admin.key")).unwrap();
+    assert!(admin.starts_with("ed25519-secret:"));
+    let log = pushing.json("log", &[]);
+    let key = log[0]["what"].as_str().unwrap().split(['(', ')']).nth(1).unwrap().to_owned();
+    assert_refused(pushing.operator("anna", &key, "none", "admin.key"), &["no admin any more"]);
+    pushing.push_as("operator.key", "apply", &[&release]).expect_status(0);
+    pushing.operator("vera", &viewer, "none", "admin.key").expect_status(0);
+    assert_refused(pushing.push_as("viewer.key", "log", &[]), &["vera is none"]);
+    let log = pushing.json("log", &[]);
+    let who: Vec<&str> =
+        log.as_array().unwrap().iter().map(|one| one["operator"].as_str().unwrap()).collect();
+    assert_eq!(who, ["anna", "anna", "anna", "otto", "anna"], "{log}");
+    assert!(log[3]["what"].as_str().unwrap().starts_with("pushed release 1 to 3 servers"), "{log}");
+    pushing.centre.server.sql(include_str!("sql/change_log.sql"));
+    pushing.centre.server.sql(include_str!("sql/forge_log.sql"));
+    assert_refused(pushing.push("log", &[]), &["entry 4 of the log is not as it was signed"]);
+}
+
+#[test]
+fn a_centre_in_the_wrong_hands_changes_nothing_on_a_server() {
+    let Some(pushing) = Pushing::start(Centre::start()) else { return };
+    let server = pushing.server("db1", "standby");
+    let (signer, foreign) = (&pushing.signer, Signer::new());
+    let first = signer.release(1, &[("settings/a.toml", "a = 1\n")]);
+    let second = signer.release(2, &[("settings/a.toml", "a = 2\n")]);
+    for release in [&first, &second] {
+        pushing.push("apply", &[release]).expect_status(0);
+        pushing.ask(&server).expect_status(0);
+    }
+    let third = signer.release(3, &[("settings/a.toml", "a = 3\n")]);
+    let bytes = fs::read(&third).unwrap();
+    let text = String::from_utf8(bytes.clone()).unwrap();
+    let unsigned = text
+        .lines()
+        .enumerate()
+        .filter(|(line, _)| *line != 2)
+        .map(|(_, line)| format!("{line}\n"))
+        .collect();
+    let elsewhere = foreign.release(3, &[("settings/a.toml", "a = 3\n")]);
+    let short = signer.here.path("short").to_str().unwrap().to_owned();
+    let make = [
+        "fleet",
+        "release",
+        "make",
+        "from-3",
+        "--version",
+        "3",
+        "--key",
+        "key",
+        "--valid",
+        "1ms",
+        "--to",
+        &short,
+    ];
+    signer.here.run(&make).expect_status(0);
+    let forbidden = signer.release(4, &[("alerts/a.toml", "")]);
+    // Even who may sign cannot name a place.
+    let key = SigningKey::read(&signer.here.path("key")).unwrap();
+    let manifest = text.lines().nth(1).unwrap().replace("\"a.toml\"", "\"../a.toml\"");
+    let astray = [sealed("iostall-release 1", &manifest, &key), b"a = 3\n".to_vec()].concat();
+    let forged: [(&str, Vec<u8>, &str); 10] = [
+        ("with a name that leads elsewhere", astray, "settings/../a.toml is invalid"),
+        ("unsigned", String::into_bytes(unsigned), "no release"),
+        ("signed by somebody", fs::read(elsewhere).unwrap(), "none of the keys of the policy"),
+        ("replayed", fs::read(&first).unwrap(), "release 1 is not newer than 2"),
+        ("altered", text.replace("a = 3", "a = 4").into_bytes(), "is not the one that was signed"),
+        ("renamed", text.replace("a.toml", "../a.toml").into_bytes(), "does not hold"),
+        (
+            "with another version",
+            text.replace("\"version\":3", "\"version\":9").into_bytes(),
+            "does not hold",
+        ),
+        ("expired", fs::read(short).unwrap(), "it expired at"),
+        ("of a kind that is forbidden", fs::read(forbidden).unwrap(), "no rule allows this kind"),
+        ("cut", bytes[..bytes.len() - 1].to_vec(), "is not the one that was signed"),
+    ];
+    for (what, file, words) in forged {
+        let third = signer.release(3, &[("settings/a.toml", &format!("a = 3 # {what}\n"))]);
+        let number = pushing.json("apply", &[&third])["push"].to_string();
+        let hex: String = file.iter().map(|byte| format!("{byte:02x}")).collect();
+        pushing.centre.server.sql(&include_str!("sql/forge_part.sql").replace("{hex}", &hex));
+        let ran = pushing.ask(&server).expect_status(1);
+        assert!(ran.stderr.contains(words), "{what}: {}", ran.stderr);
+        let status = pushing.json("status", &[&number]);
+        assert!(status[0]["servers"][0]["reason"].as_str().unwrap().contains(words), "{what}: {status}");
+        assert_eq!(status[0]["state"], "halted", "{what}");
+        assert_eq!(read(&server, "a.toml"), "a = 2\n", "{what}");
+        assert_eq!(fs::read_dir(server.path("etc")).unwrap().count(), 1, "{what}");
+    }
+    // What nobody signed who may push is not even handed on.
+    let forge = |action: &str| {
+        pushing.centre.server.sql(&include_str!("sql/forge_push.sql").replace("{action}", action))
+    };
+    forge("");
+    assert_refused_without_hint(pushing.ask(&server), "no signed head");
+    assert_eq!(read(&server, "a.toml"), "a = 2\n");
+}
+
+#[track_caller]
+fn assert_refused_without_hint(ran: Ran, words: &str) {
+    let ran = ran.expect_status(2);
+    assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+}
