@@ -1,10 +1,20 @@
-//! Exports the history of watched sources as Parquet files with one row per counter row of a sample, for
-//! DuckDB and others.
+//! The history of watched sources for engines that read Parquet: exported from a local store, or moved from the repository of a fleet to
+//! tables of Apache Iceberg.
 
 mod columns;
+mod data_file;
+mod day;
 mod error;
 mod export;
 mod file;
+mod iceberg;
+mod move_error;
+mod moves;
+mod place;
+mod rows;
+mod table;
 
 pub use error::ExportError;
 pub use export::{Exported, export};
+pub use move_error::MoveError;
+pub use moves::{MoveEvent, MoveRequest, MovedDay, movable_days, move_days};

@@ -137,6 +137,11 @@ impl StallHistogram {
         Self { buckets: buckets.into_iter().collect() }
     }
 
+    /// The largest interval stall that counts in `bucket`, nanoseconds.
+    pub fn stall_ns_max(bucket: u8) -> u64 {
+        bucket_end(bucket)
+    }
+
     /// The interval stall that `share` (0 to 1) of the operations did not exceed, nanoseconds, to the width
     /// of a bucket: never too low, at most a quarter too high. `None` without operations.
     pub fn stall_ns_at(&self, share: f64) -> Option<u64> {

@@ -18,6 +18,7 @@ mod fleet_secret;
 pub mod fuzzing;
 mod history;
 mod identity;
+mod lake_day;
 mod location;
 mod member;
 mod postgres;
@@ -42,6 +43,10 @@ pub use fleet_secret::{FleetSecret, SecretHash};
 pub use history::{
     Appended, BODY_BYTES_MAX, Batch, BatchError, History, ImportMark, Retention, RollupRow, RowColumns,
     SampleColumns, Seams, SeenWarning, SeriesId, Source, SourceId, StoreId, Watched, WireError,
+};
+pub use lake_day::{
+    LakeDay, LakeEpoch, LakeHour, LakeMove, LakeReader, LakeRow, LakeSeal, LakeSeries, LakeSource,
+    LakeSwitch, LakeTable,
 };
 pub use location::{default_path, default_path_in};
 pub use member::{

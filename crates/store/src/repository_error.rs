@@ -59,8 +59,9 @@ pub enum RepositoryError {
     Damaged { name: String, what: String },
 }
 
-/// The server's codes for what goes by itself: a conflict, a limit reached, an end of the server, a lock not had in time.
-const PASSING: [&str; 5] = ["40", "53", "57", "08", "55P03"];
+/// The server's codes for what goes by itself: a conflict, a limit reached, an end of the server, a lock not had in time, a partition that
+/// another program has dropped and the next try makes again.
+const PASSING: [&str; 6] = ["40", "53", "57", "08", "55P03", "23514"];
 /// The code of a missing privilege.
 const DENIED: &str = "42501";
 /// The code of a full disk.

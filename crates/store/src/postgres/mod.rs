@@ -8,6 +8,8 @@ mod columns;
 mod copy_format;
 mod database;
 mod fleet;
+mod lake;
+mod lake_rows;
 mod members;
 mod partitions;
 mod placements;

@@ -142,7 +142,7 @@ impl Database {
         rows.iter().map(read).collect()
     }
 
-    fn rollup(&self, row: &Row) -> Result<(UtcMicros, u32, Rollup), RepositoryError> {
+    pub(super) fn rollup(&self, row: &Row) -> Result<(UtcMicros, u32, Rollup), RepositoryError> {
         let unsigned = |place| self.column::<i64>(row, place).map(i64::cast_unsigned);
         let histogram = |place| {
             let numbers: Vec<i64> = self.column(row, place)?;

@@ -11,13 +11,14 @@ use crate::identity::StoreId;
 use crate::repository_error::RepositoryError;
 
 /// All migrations in order.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/postgres/0001_create_repository.sql"),
     include_str!("../../migrations/postgres/0002_place_volumes.sql"),
     include_str!("../../migrations/postgres/0003_enrol_servers.sql"),
     include_str!("../../migrations/postgres/0004_keep_runs.sql"),
     include_str!("../../migrations/postgres/0005_add_relays.sql"),
     include_str!("../../migrations/postgres/0006_push_releases.sql"),
+    include_str!("../../migrations/postgres/0007_move_to_lake.sql"),
 ];
 
 /// The newest version that this program knows: the number of migrations.

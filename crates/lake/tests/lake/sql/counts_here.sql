@@ -1,0 +1,2 @@
+/* iostall:test_lake_counts_here */
+SELECT count(*) FROM iostall.sample_row;

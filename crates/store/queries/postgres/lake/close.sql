@@ -1,0 +1,3 @@
+/* iostall:lake_close */
+CLOSE lake_rows;
+CLOSE lake_hours;

@@ -1,0 +1,2 @@
+/* iostall:lake_fetch_rows */
+FETCH FORWARD 5000 FROM lake_rows;
