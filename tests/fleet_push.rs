@@ -126,7 +126,9 @@ fn a_release_goes_out_ring_by_ring_drifts_and_comes_back() {
     );
     fs::write(servers[1].path("etc/a.toml"), "a = 9\n").unwrap();
     fs::remove_file(servers[2].path("etc/a.toml")).unwrap();
-    servers.iter().for_each(|server| drop(pushing.ask(server).expect_status(0)));
+    for server in &servers {
+        pushing.ask(server).expect_status(0);
+    }
     let drift = pushing.push("drift", &[]).expect_status(1).stdout;
     assert!(
         drift.contains("db2  settings/a.toml  wanted ") && drift.contains("there nothing\n1 of 3"),
@@ -135,7 +137,11 @@ fn a_release_goes_out_ring_by_ring_drifts_and_comes_back() {
     for server in &servers[1..] {
         fs::write(server.path("etc/a.toml"), "a = 1\n").unwrap();
     }
-    // A release that one of them refuses, and back.
+    halt_and_undo(&pushing, &servers, &first);
+}
+
+/// A release that one of them refuses, and back.
+fn halt_and_undo(pushing: &Pushing, servers: &[Workspace], first: &str) {
     let text = fs::read_to_string(servers[0].path("push.toml")).unwrap();
     servers[0].secret("push.toml", &text.replace("*.toml", "a.toml"));
     let second = pushing.signer.release(2, &[("settings/a.toml", "a = 2\n"), ("settings/b.toml", "b = 2\n")]);
@@ -161,11 +167,11 @@ fn a_release_goes_out_ring_by_ring_drifts_and_comes_back() {
     pushing.ask(&servers[2]).expect_status(0);
     assert_eq!(read(&servers[2], "a.toml"), "a = 1\n", "nobody begins after that");
     assert_refused(
-        pushing.push("rollback", &["2", "--permit", &pushing.signer.permit(&first)]),
+        pushing.push("rollback", &["2", "--permit", &pushing.signer.permit(first)]),
         &["another release"],
     );
     pushing.push("rollback", &["2", "--permit", &pushing.signer.permit(&second)]).expect_status(0);
-    for server in &servers {
+    for server in servers {
         pushing.ask(server).expect_status(0);
         assert_eq!((read(server, "a.toml"), read(server, "b.toml")), ("a = 1\n".into(), String::new()));
     }
@@ -211,27 +217,15 @@ fn operators_do_what_their_role_allows_and_the_log_has_it_all() {
     assert_refused(pushing.push("log", &[]), &["entry 4 of the log is not as it was signed"]);
 }
 
-#[test]
-fn a_centre_in_the_wrong_hands_changes_nothing_on_a_server() {
-    let Some(pushing) = Pushing::start(Centre::start()) else { return };
-    let server = pushing.server("db1", "standby");
-    let (signer, foreign) = (&pushing.signer, Signer::new());
-    let first = signer.release(1, &[("settings/a.toml", "a = 1\n")]);
-    let second = signer.release(2, &[("settings/a.toml", "a = 2\n")]);
-    for release in [&first, &second] {
-        pushing.push("apply", &[release]).expect_status(0);
-        pushing.ask(&server).expect_status(0);
-    }
+/// Files that a centre might hand on in place of release 3: what each is, and what a server says of it.
+fn forged_files(signer: &Signer, first: &str) -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let third = signer.release(3, &[("settings/a.toml", "a = 3\n")]);
     let bytes = fs::read(&third).unwrap();
     let text = String::from_utf8(bytes.clone()).unwrap();
-    let unsigned = text
-        .lines()
-        .enumerate()
-        .filter(|(line, _)| *line != 2)
-        .map(|(_, line)| format!("{line}\n"))
-        .collect();
-    let elsewhere = foreign.release(3, &[("settings/a.toml", "a = 3\n")]);
+    let unsigned = text.lines().enumerate().filter(|(line, _)| *line != 2).map(|(_, line)| line);
+    let unsigned = unsigned.collect::<Vec<_>>().join("\n") + "\n";
+    let elsewhere = Signer::new();
+    let elsewhere = elsewhere.release(3, &[("settings/a.toml", "a = 3\n")]);
     let short = signer.here.path("short").to_str().unwrap().to_owned();
     let make = [
         "fleet",
@@ -253,11 +247,11 @@ fn a_centre_in_the_wrong_hands_changes_nothing_on_a_server() {
     let key = SigningKey::read(&signer.here.path("key")).unwrap();
     let manifest = text.lines().nth(1).unwrap().replace("\"a.toml\"", "\"../a.toml\"");
     let astray = [sealed("iostall-release 1", &manifest, &key), b"a = 3\n".to_vec()].concat();
-    let forged: [(&str, Vec<u8>, &str); 10] = [
+    vec![
         ("with a name that leads elsewhere", astray, "settings/../a.toml is invalid"),
-        ("unsigned", String::into_bytes(unsigned), "no release"),
+        ("unsigned", unsigned.into_bytes(), "no release"),
         ("signed by somebody", fs::read(elsewhere).unwrap(), "none of the keys of the policy"),
-        ("replayed", fs::read(&first).unwrap(), "release 1 is not newer than 2"),
+        ("replayed", fs::read(first).unwrap(), "release 1 is not newer than 2"),
         ("altered", text.replace("a = 3", "a = 4").into_bytes(), "is not the one that was signed"),
         ("renamed", text.replace("a.toml", "../a.toml").into_bytes(), "does not hold"),
         (
@@ -268,11 +262,24 @@ fn a_centre_in_the_wrong_hands_changes_nothing_on_a_server() {
         ("expired", fs::read(short).unwrap(), "it expired at"),
         ("of a kind that is forbidden", fs::read(forbidden).unwrap(), "no rule allows this kind"),
         ("cut", bytes[..bytes.len() - 1].to_vec(), "is not the one that was signed"),
-    ];
-    for (what, file, words) in forged {
+    ]
+}
+
+#[test]
+fn a_centre_in_the_wrong_hands_changes_nothing_on_a_server() {
+    let Some(pushing) = Pushing::start(Centre::start()) else { return };
+    let server = pushing.server("db1", "standby");
+    let signer = &pushing.signer;
+    let first = signer.release(1, &[("settings/a.toml", "a = 1\n")]);
+    let second = signer.release(2, &[("settings/a.toml", "a = 2\n")]);
+    for release in [&first, &second] {
+        pushing.push("apply", &[release]).expect_status(0);
+        pushing.ask(&server).expect_status(0);
+    }
+    for (what, file, words) in forged_files(signer, &first) {
         let third = signer.release(3, &[("settings/a.toml", &format!("a = 3 # {what}\n"))]);
         let number = pushing.json("apply", &[&third])["push"].to_string();
-        let hex: String = file.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = file.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
         pushing.centre.server.sql(&include_str!("sql/forge_part.sql").replace("{hex}", &hex));
         let ran = pushing.ask(&server).expect_status(1);
         assert!(ran.stderr.contains(words), "{what}: {}", ran.stderr);
@@ -283,10 +290,7 @@ fn a_centre_in_the_wrong_hands_changes_nothing_on_a_server() {
         assert_eq!(fs::read_dir(server.path("etc")).unwrap().count(), 1, "{what}");
     }
     // What nobody signed who may push is not even handed on.
-    let forge = |action: &str| {
-        pushing.centre.server.sql(&include_str!("sql/forge_push.sql").replace("{action}", action))
-    };
-    forge("");
+    pushing.centre.server.sql(&include_str!("sql/forge_push.sql").replace("{action}", ""));
     assert_refused_without_hint(pushing.ask(&server), "no signed head");
     assert_eq!(read(&server, "a.toml"), "a = 2\n");
 }

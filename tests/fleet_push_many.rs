@@ -34,8 +34,9 @@ impl Simulated {
         let names = if (100..110).contains(&number) { "a.toml" } else { "*" };
         let policy = place.join("push.toml");
         let text = format!(
-            "keys = [\"{key}\"]\nstate = {:?}\n[[allow]]\nkind = \"settings\"\nnames = [\"{names}\"]\ndirectory = {etc:?}\n",
-            place.join("state")
+            "keys = [\"{key}\"]\nstate = \"{}\"\n[[allow]]\nkind = \"settings\"\nnames = [\"{names}\"]\ndirectory = \"{}\"\n",
+            place.join("state").display(),
+            etc.display()
         );
         fs::write(&policy, text).unwrap();
         fs::set_permissions(&policy, fs::Permissions::from_mode(0o644)).unwrap();

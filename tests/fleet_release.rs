@@ -59,10 +59,10 @@ impl Signer {
     pub(crate) fn allow(&self, server: &Workspace, labels: &str) {
         let _ = fs::create_dir(server.path("etc"));
         let text = format!(
-            "keys = [\"{}\"]\nstate = {:?}\n[labels]\n{labels}\n[[allow]]\nkind = \"settings\"\nnames = [\"*.toml\"]\ndirectory = {:?}\n",
+            "keys = [\"{}\"]\nstate = \"{}\"\n[labels]\n{labels}\n[[allow]]\nkind = \"settings\"\nnames = [\"*.toml\"]\ndirectory = \"{}\"\n",
             self.public_key,
-            server.path("push"),
-            server.path("etc")
+            server.path("push").display(),
+            server.path("etc").display()
         );
         server.secret("push.toml", &text);
     }

@@ -101,9 +101,8 @@ impl Policy {
         }
         for rule in &self.rules {
             let kind = rule.kind.name();
-            let place = match (&rule.directory, &rule.file) {
-                (Some(place), None) | (None, Some(place)) => place,
-                _ => return Err(format!("allow {kind}: write either directory or file")),
+            let ((Some(place), None) | (None, Some(place))) = (&rule.directory, &rule.file) else {
+                return Err(format!("allow {kind}: write either directory or file"));
             };
             if !place.is_absolute() {
                 return Err(format!("allow {kind}: {} is no absolute path", place.display()));

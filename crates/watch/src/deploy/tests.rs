@@ -240,7 +240,7 @@ fn is_killed(server: &Server, bytes: &[u8], after: u32) -> bool {
 }
 
 /// Kills one that applies `bytes` after each step in turn; what is there then, and after the next one began, is `before` or `after`.
-fn kill_between_steps(prepare: &[Vec<u8>], bytes: &[u8], after: &BTreeMap<String, String>) -> u32 {
+fn kill_between_steps(prepare: &[&[u8]], bytes: &[u8], after: &BTreeMap<String, String>) -> u32 {
     for steps in 0.. {
         let place = tempfile::tempdir().unwrap();
         let server = Server::new(place.path());
@@ -280,7 +280,7 @@ fn an_agent_that_is_killed_between_any_two_steps_leaves_the_old_or_the_new_objec
         content(&[("a.toml", "a = 2"), ("b.toml", "b = 2"), ("c.toml", "c = 2")]),
     );
     // Two kept, three staged, recorded, three replaced, verified, completed.
-    assert_eq!(kill_between_steps(&[first.clone()], &second, &new), 11);
+    assert_eq!(kill_between_steps(&[&first], &second, &new), 11);
     let permit = make_permit(&second, VALID, &signer.key).unwrap();
-    assert!(kill_between_steps(&[first, second], &permit, &old) >= 9);
+    assert!(kill_between_steps(&[&first, &second], &permit, &old) >= 9);
 }

@@ -204,10 +204,10 @@ pub(super) fn check_log(repository: &PostgresHistory) -> Result<Vec<PushLogEntry
         if action.repository != id || action.previous != previous {
             return Err(wrong("it does not follow the one before"));
         }
-        let signer = Sealed::split(signed.as_bytes())?.key;
-        let role = roles.get(&signer).copied();
+        let by = Sealed::split(signed.as_bytes())?.key;
+        let role = roles.get(&by).copied();
         let (needed, first) = match &action.what {
-            What::Operator { key, role, .. } => (Role::Admin, (*key == signer).then_some(*role)),
+            What::Operator { key, role, .. } => (Role::Admin, (*key == by).then_some(*role)),
             What::Push { .. } | What::Undo { .. } => (Role::Operator, None),
         };
         let has = if roles.is_empty() { first } else { role };

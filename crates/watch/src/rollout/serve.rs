@@ -7,8 +7,8 @@ use super::rings::{FailedMax, Next};
 use crate::centre_protocol::{OutcomeRequest, Wanted, WantedRequest};
 use crate::rollout_error::RolloutError;
 
-/// Why a server did not apply a release, bytes.
-const REASON_BYTES_MAX: usize = 1_000;
+/// Why a server did not apply a release, characters.
+const REASON_CHARS_MAX: usize = 1_000;
 
 /// Takes note of what a server is, and says what is wanted of it. An action that nobody signed who may is none: what is in the tables
 /// by hand is wanted of nobody.
@@ -67,10 +67,8 @@ pub fn note_outcome(
     member: &Member,
     outcome: &OutcomeRequest,
 ) -> Result<(), RolloutError> {
-    let mut reason = outcome.reason.clone();
-    if let Some(reason) = &mut reason {
-        reason.truncate(reason.floor_char_boundary(REASON_BYTES_MAX));
-    }
+    let reason =
+        outcome.reason.as_ref().map(|reason| reason.chars().take(REASON_CHARS_MAX).collect::<String>());
     let state = match (outcome.is_undo, reason.is_some()) {
         (false, false) => "applied",
         (false, true) => "failed",
