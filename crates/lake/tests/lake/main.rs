@@ -1,11 +1,13 @@
 //! The program end to end, on a real PostgreSQL, read back by pyiceberg and DuckDB.
 
+mod buckets;
 mod days;
 mod kills;
 mod place;
 mod postgres;
 mod queries;
 mod reader;
+mod spark;
 
 use std::path::Path;
 use std::process::{Command, Output};

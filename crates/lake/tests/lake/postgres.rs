@@ -78,6 +78,11 @@ impl Postgres {
         )
     }
 
+    /// How Java's driver is told the same.
+    pub(crate) fn jdbc_url(&self) -> String {
+        format!("jdbc:postgresql://127.0.0.1:{}/postgres?currentSchema=iostall", self.port)
+    }
+
     fn address(&self) -> Address {
         self.url().parse().unwrap()
     }
