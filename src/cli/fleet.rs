@@ -4,6 +4,7 @@ mod members;
 mod pull;
 mod runs;
 mod serve;
+mod settings;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,6 +17,7 @@ pub(crate) use members::{FleetCodeArgs, FleetJoinArgs, FleetReceiveArgs, FleetRe
 pub(crate) use pull::FleetPullArgs;
 pub(crate) use runs::{FleetRunArgs, FleetRunsArgs, FleetRunsCommand};
 pub(crate) use serve::FleetServeArgs;
+pub(crate) use settings::{FleetAdviseArgs, FleetNotesArgs, FleetServerChoice, FleetSettingsArgs};
 
 /// Keep the history of many servers in one central repository.
 #[derive(Debug, Args)]
@@ -60,6 +62,12 @@ pub(crate) enum FleetCommand {
     Report(FleetReportArgs),
     /// List the runs that servers have sent, or show one: load tests, copies, backups, restores, drills
     Runs(FleetRunsArgs),
+    /// Show how the sources of all servers are set, as their iostall reads it, and what changed
+    Settings(FleetSettingsArgs),
+    /// Say what named rules find in the settings of all servers
+    Advise(FleetAdviseArgs),
+    /// List what was noted on all servers: deployments, failovers and the like
+    Notes(FleetNotesArgs),
     /// Say by hand what a volume lies on, where nothing identifies it
     Tag(FleetTagArgs),
 }

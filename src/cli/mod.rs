@@ -51,20 +51,21 @@ pub(crate) use copy::{CopyArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use drive::{DriveArgs, DriveCommand, EnduranceArgs, FlashArgs, QualifyArgs};
 pub(crate) use fleet::{
-    FleetArgs, FleetCodeArgs, FleetCommand, FleetInitArgs, FleetJoinArgs, FleetPullArgs, FleetReceiveArgs,
-    FleetReportArgs, FleetRevokeArgs, FleetRunArgs, FleetRunsArgs, FleetRunsCommand, FleetSendArgs,
-    FleetServeArgs, FleetServersArgs, FleetTagArgs,
+    FleetAdviseArgs, FleetArgs, FleetCodeArgs, FleetCommand, FleetInitArgs, FleetJoinArgs, FleetNotesArgs,
+    FleetPullArgs, FleetReceiveArgs, FleetReportArgs, FleetRevokeArgs, FleetRunArgs, FleetRunsArgs,
+    FleetRunsCommand, FleetSendArgs, FleetServeArgs, FleetServerChoice, FleetServersArgs, FleetSettingsArgs,
+    FleetTagArgs,
 };
 pub(crate) use fsync::FsyncArgs;
 pub(crate) use give_way::GiveWayArgs;
 pub(crate) use load::{LoadArgs, OutputArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use matrix::MatrixArgs;
-pub(crate) use notes::{NoteArgs, NotesArgs};
+pub(crate) use notes::{NoteArgs, NotesArgs, NotesChoice};
 pub(crate) use profile::{PresetsArgs, ProfileArgs, ProfileCommand, TranslateArgs};
 pub(crate) use report::ReportArgs;
-pub(crate) use runs::{CapacityArgs, RunsArgs, RunsCommand};
-pub(crate) use settings::{AdviseArgs, SettingsArgs};
+pub(crate) use runs::{CapacityArgs, RunListChoice, RunsArgs, RunsCommand};
+pub(crate) use settings::{AdviseArgs, AdviseChoice, SettingsArgs, SettingsChoice};
 pub(crate) use store::{StoreArgs, StoreCommand};
 pub(crate) use sweep::{PatternArgs, SweepArgs};
 pub(crate) use top::TopArgs;

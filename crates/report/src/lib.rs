@@ -21,6 +21,7 @@ pub mod fact;
 pub mod facts;
 pub mod fleet;
 pub mod fleet_pull;
+pub mod fleet_received;
 pub mod fleet_sent;
 pub mod fleet_servers;
 pub mod format;

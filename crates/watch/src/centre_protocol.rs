@@ -1,11 +1,12 @@
 //! What a server of a fleet and the service at its centre say to each other. `docs/formats.md` explains it.
 //!
-//! Each request is a POST to a path that names the version of the protocol. Bodies are JSON, but for batches and
-//! runs, which have forms of their own ([`Batch::to_wire`](iostall_store::Batch::to_wire), [`SentRun::to_wire`](iostall_store::SentRun::to_wire)).
+//! Each request is a POST to a path that names the version of the protocol. Bodies are JSON, but for batches,
+//! runs and sheets, which have forms of their own ([`Batch::to_wire`](iostall_store::Batch::to_wire), [`SentRun::to_wire`](iostall_store::SentRun::to_wire),
+//! [`SentSheet::to_wire`](iostall_store::SentSheet::to_wire)).
 
 use iostall_model::RunId;
 use iostall_model::device::Placement;
-use iostall_store::{RunMark, SourceId, StoreId};
+use iostall_store::{RunMark, SheetMark, SourceId, StoreId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -32,12 +33,16 @@ pub enum Verb {
     Runs,
     /// To store a run.
     Run,
+    /// Which of some sheets of notes and settings are not there as they are now.
+    Sheets,
+    /// To store a sheet.
+    Sheet,
     /// To take another key.
     Rotate,
 }
 
 impl Verb {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Join,
         Self::Hello,
         Self::Known,
@@ -45,6 +50,8 @@ impl Verb {
         Self::Place,
         Self::Runs,
         Self::Run,
+        Self::Sheets,
+        Self::Sheet,
         Self::Rotate,
     ];
 
@@ -57,6 +64,8 @@ impl Verb {
             Self::Place => "place",
             Self::Runs => "runs",
             Self::Run => "run",
+            Self::Sheets => "sheets",
+            Self::Sheet => "sheet",
             Self::Rotate => "rotate",
         }
     }
@@ -114,6 +123,7 @@ pub mod code {
     pub const TOO_LONG: &str = "TooLong";
     pub const BATCH: &str = "Batch";
     pub const RUN: &str = "Run";
+    pub const SHEET: &str = "Sheet";
     pub const NOT_NEXT: &str = "NotNext";
     /// The same request may succeed later.
     pub const SLOW_DOWN: &str = "SlowDown";
@@ -174,7 +184,7 @@ pub struct KnownAnswer {
     pub newest: Option<Timestamp>,
 }
 
-/// The answer to [`Verb::Append`] and [`Verb::Run`].
+/// The answer to [`Verb::Append`], [`Verb::Run`] and [`Verb::Sheet`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AppendAnswer {
     /// Whether it was not there before.
@@ -204,6 +214,19 @@ pub struct RunsRequest {
 pub struct RunsAnswer {
     /// Those of them that are not there as they are now.
     pub lacking: Vec<RunId>,
+}
+
+/// Of [`Verb::Sheets`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SheetsRequest {
+    pub sheets: Vec<SheetMark>,
+}
+
+/// The answer to [`Verb::Sheets`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SheetsAnswer {
+    /// Those of them that are not there as they are now.
+    pub lacking: Vec<SheetMark>,
 }
 
 /// Of [`Verb::Rotate`].

@@ -11,12 +11,13 @@ use crate::identity::StoreId;
 use crate::repository_error::RepositoryError;
 
 /// All migrations in order.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("../../migrations/postgres/0001_create_repository.sql"),
     include_str!("../../migrations/postgres/0002_place_volumes.sql"),
     include_str!("../../migrations/postgres/0003_enrol_servers.sql"),
     include_str!("../../migrations/postgres/0004_keep_runs.sql"),
     include_str!("../../migrations/postgres/0005_add_relays.sql"),
+    include_str!("../../migrations/postgres/0006_keep_notes_and_settings.sql"),
 ];
 
 /// The newest version that this program knows: the number of migrations.
