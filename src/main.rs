@@ -12,6 +12,7 @@ mod metrics;
 mod output;
 mod printer;
 mod screen;
+mod settings;
 mod store;
 
 use std::process::ExitCode;

@@ -14,7 +14,9 @@ use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::RunId;
 use iostall_model::device::Placement;
-use iostall_store::{Appended, Batch, RunMark, RunPut, SentRun, SourceId, StoreId};
+use iostall_store::{
+    Appended, Batch, RunMark, RunPut, SentRun, SentSheet, SheetMark, SheetPut, SourceId, StoreId,
+};
 use iostall_watch::centre::Centre;
 use iostall_watch::{Destination, FollowEvent, Follower, Known, WatchError};
 use jiff::{SignedDuration, Timestamp};
@@ -266,6 +268,20 @@ impl Destination for Watched<'_> {
 
     fn put_run(&mut self, store: StoreId, run: &SentRun) -> Result<RunPut, WatchError> {
         let done = self.centre.put_run(store, run);
+        self.counted(done)
+    }
+
+    fn lacking_sheets(
+        &mut self,
+        store: StoreId,
+        marks: &[SheetMark],
+    ) -> Result<Option<Vec<SheetMark>>, WatchError> {
+        let done = self.centre.lacking_sheets(store, marks);
+        self.counted(done)
+    }
+
+    fn put_sheet(&mut self, store: StoreId, sheet: &SentSheet) -> Result<SheetPut, WatchError> {
+        let done = self.centre.put_sheet(store, sheet);
         self.counted(done)
     }
 

@@ -10,6 +10,7 @@ use iostall_measure::{Clock as _, MonotonicClock};
 
 use crate::copy_crash::draw;
 use crate::fleet_centre::Centre;
+use crate::fleet_notes::{note, notes_in};
 use crate::fleet_runs::{measure, runs_in};
 use crate::support::Workspace;
 
@@ -28,6 +29,15 @@ fn content(centre: &Centre, database: &str) -> String {
 /// The repository has what the store has: the same as another repository, which got all of it at once and without a centre.
 #[track_caller]
 pub(crate) fn assert_same(centre: &Centre, server: &Workspace, word: &Path, number: u64) {
+    let database = assert_same_history(centre, server, word, number);
+    let notes = notes_in(centre, &database);
+    assert!(notes.contains("setting|"), "{notes}");
+    assert_eq!(notes_in(centre, "postgres"), notes);
+}
+
+/// The same without notes and settings. The name of the other repository.
+#[track_caller]
+pub(crate) fn assert_same_history(centre: &Centre, server: &Workspace, word: &Path, number: u64) -> String {
     let database = format!("reference_{number}");
     centre.server.sql(&format!("CREATE DATABASE {database}"));
     let url = centre.server.url(&database, word);
@@ -37,6 +47,7 @@ pub(crate) fn assert_same(centre: &Centre, server: &Workspace, word: &Path, numb
     assert!(wanted.starts_with(|c: char| ('1'..='9').contains(&c)), "{wanted}");
     assert_eq!(found, wanted);
     assert_eq!(runs_in(centre, "postgres"), runs_in(centre, &database));
+    database
 }
 
 fn pause(ns: u64) {
@@ -57,6 +68,7 @@ fn kills_of_servers_and_centres_lose_nothing_and_store_nothing_twice() {
     let mut state = 15;
     for kill in 0..2 * kills() {
         measure(&server, &format!("run {kill}"));
+        note(&server, &[&format!("note {kill}")]);
         let address = centre.address();
         let mut sending = server.start(&["fleet", "send", &address]);
         pause(draw(&mut state, whole_ns + whole_ns / 4));
@@ -156,6 +168,7 @@ fn a_centre_that_is_restored_from_an_older_backup_gets_again_what_it_lacks() {
     server.run(&["collect", "once", "linux:"]).expect_status(0);
     measure(&server, "after the dump");
     make_key_old(&server);
+    note(&server, &["after the dump"]);
     centre.send(&server).expect_status(0);
     centre.send(&server).expect_status(0);
     assert_eq!(server.json("store.db.fleet")["centres"][0]["keys"].as_array().unwrap().len(), 2, "a new key");

@@ -3,12 +3,13 @@
 use iostall_measure::clock::utc_now;
 use iostall_model::job::JobRun;
 use iostall_model::{
-    Counter, Counters, Epoch, Gap, Kind, Note, Row, RunId, Sample, SampleTime, Scope, Setting, Step, Subject,
-    Tier, Warning,
+    Counter, Counters, Epoch, Gap, Kind, Note, Row, RunId, Sample, SampleTime, Scope, Setting,
+    SettingVersion, Step, Subject, Tier, Warning,
 };
 use iostall_store::{
     Appended, Batch, CollectorState, History, ImportMark, Retention, RollupRow, RunMark, RunNumber,
-    RunsToSend, Seams, SentRun, Source, SourceId, StoreError, StoreId, Stored, StoredNote, Watched,
+    RunsToSend, Seams, SentRun, SentSheet, SettingsRead, SheetMark, SheetsToSend, Source, SourceId,
+    StoreError, StoreId, Stored, StoredNote, Watched,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -177,6 +178,18 @@ impl History for MadeUpStore {
         unreachable!("{ONLY_SENT}")
     }
 
+    fn notes(&self, _: SourceId, _: Timestamp, _: Timestamp) -> Result<Vec<Note>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn settings(&self, _: SourceId, _: Timestamp, _: Timestamp) -> Result<Vec<SettingVersion>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn settings_read(&self, _: SourceId) -> Result<Option<SettingsRead>, StoreError> {
+        Ok(None)
+    }
+
     fn seams(&self, _: SourceId) -> Result<Option<Seams>, StoreError> {
         unreachable!("{ONLY_SENT}")
     }
@@ -246,6 +259,21 @@ impl CollectorState for MadeUpStore {
 }
 
 /// It has run nothing.
+/// It has none.
+impl SheetsToSend for MadeUpStore {
+    fn sheet_marks(&self) -> Result<Vec<SheetMark>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn sheet_to_send(&self, _: &SheetMark) -> Result<Option<SentSheet>, StoreError> {
+        Ok(None)
+    }
+
+    fn sheets_state(&self) -> Result<String, StoreError> {
+        Ok(String::new())
+    }
+}
+
 impl RunsToSend for MadeUpStore {
     fn run_marks(&self, _: RunNumber, _: u32) -> Result<Vec<(RunNumber, RunMark)>, StoreError> {
         Ok(Vec::new())

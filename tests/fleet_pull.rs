@@ -105,6 +105,15 @@ fn sources_are_sampled_once_as_those_of_their_servers() {
     let wanted = [("sales", "db1", "sent"), ("stock", "127.0.0.1", "sent")];
     assert_eq!(outcomes(&ran), wanted.map(|(a, b, c)| (a.into(), b.into(), c.into())));
     assert!(centre.counts().starts_with("2|2|2|"), "servers, sources, samples: {}", centre.counts());
+    let listed = centre.here.run(&["fleet", "servers", &centre.url, "--json"]).expect_status(0).stdout;
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    for (place, name) in ["127.0.0.1", "db1"].into_iter().enumerate() {
+        assert_eq!(
+            (&listed[place]["name"], &listed[place]["state"]),
+            (&name.into(), &"pulled".into()),
+            "{listed}"
+        );
+    }
     centre.once().expect_status(0);
     assert!(centre.counts().starts_with("2|2|4|"), "{}", centre.counts());
     let report = centre.here.run(&["fleet", "report", &centre.url, "--json", "-"]).expect_status(0).stdout;
@@ -305,6 +314,10 @@ fn a_file_that_changes_adds_and_removes_sources_and_the_rest_of_a_removed_one_is
     centre.server.resume();
     pulling.wait_for("samples are sent to the repository again");
     until("the new one comes", || centre.counts().starts_with("1|3|").then_some(()));
+    until("settings come", || {
+        let ran = centre.here.run(&["fleet", "settings", &centre.url, "--name", "full_page_writes"]);
+        ran.stdout.contains("few 3, read at").then_some(())
+    });
     pulling.signal("INT");
     pulling.ended().expect_status(0);
     centre.assert_same_as(&centre.here.path("store.db.pull"));

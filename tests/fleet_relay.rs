@@ -8,19 +8,20 @@ use serde_json::Value;
 use crate::backup::moto::Store;
 use crate::copy_crash::draw;
 use crate::fleet_centre::{Centre, assert_refused};
-use crate::fleet_kills::{assert_same, kills};
+use crate::fleet_kills::{assert_same, assert_same_history, kills};
+use crate::fleet_notes::note;
 use crate::fleet_runs::measure;
 use crate::support::{Ran, Workspace, pause};
 
 /// A centre, and a directory between it and its servers.
-struct Relay {
-    centre: Centre,
-    directory: PathBuf,
-    address: String,
+pub(crate) struct Relay {
+    pub(crate) centre: Centre,
+    pub(crate) directory: PathBuf,
+    pub(crate) address: String,
 }
 
 impl Relay {
-    fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         let centre = Centre::start()?;
         let directory = centre.here.path("relay");
         fs::create_dir(&directory).unwrap();
@@ -28,21 +29,21 @@ impl Relay {
         Some(Self { centre, directory, address })
     }
 
-    fn join(&self, server: &Workspace, code: &str) -> Ran {
+    pub(crate) fn join(&self, server: &Workspace, code: &str) -> Ran {
         let file = server.secret("code", code);
         server.run(&["fleet", "join", &self.address, "--code-file", file.to_str().unwrap()])
     }
 
-    fn send(&self, server: &Workspace) -> Ran {
+    pub(crate) fn send(&self, server: &Workspace) -> Ran {
         server.run(&["fleet", "send", &self.address])
     }
 
-    fn receive(&self) -> Ran {
+    pub(crate) fn receive(&self) -> Ran {
         self.centre.here.run(&["fleet", "receive", &self.centre.url, &self.address])
     }
 
     /// A server that has joined and sampled.
-    fn member(&self, name: &str) -> Workspace {
+    pub(crate) fn member(&self, name: &str) -> Workspace {
         let server = Workspace::new();
         self.join(&server, &self.centre.code(&["--for", name])).expect_status(0);
         server.run(&["collect", "once", "linux:"]).expect_status(0);
@@ -50,7 +51,7 @@ impl Relay {
     }
 
     /// Names of files that end so, in order.
-    fn files(&self, end: &str) -> Vec<String> {
+    pub(crate) fn files(&self, end: &str) -> Vec<String> {
         let all = fs::read_dir(&self.directory).unwrap().map(|entry| entry.unwrap().file_name());
         let mut names: Vec<String> =
             all.map(|name| name.into_string().unwrap()).filter(|name| name.ends_with(end)).collect();
@@ -58,7 +59,12 @@ impl Relay {
         names
     }
 
-    fn assert_same(&self, server: &Workspace, number: u64) {
+    /// Notes and settings come when the centre has said for the first time what it takes.
+    pub(crate) fn assert_same_history(&self, server: &Workspace, number: u64) {
+        assert_same_history(&self.centre, server, &self.centre.here.path("word"), number);
+    }
+
+    pub(crate) fn assert_same(&self, server: &Workspace, number: u64) {
         assert_same(&self.centre, server, &self.centre.here.path("word"), number);
     }
 }
@@ -75,7 +81,7 @@ fn history_and_runs_come_through_a_directory_and_what_is_confirmed_is_deleted_th
     assert_eq!(relay.send(&server).expect_status(0).stdout, "linux:: 0 samples\n");
     let ran = relay.receive().expect_status(0);
     assert_eq!(ran.stdout, "db1 has joined\ndb1: 1 file\n");
-    relay.assert_same(&server, 1);
+    relay.assert_same_history(&server, 1);
     // The server deletes what the centre has confirmed, and not before.
     assert_eq!((relay.files(".join").len(), relay.files(".batch").len()), (0, 1));
     assert_eq!(relay.receive().expect_status(0).stdout, "", "nothing is taken twice");
@@ -203,7 +209,7 @@ fn what_is_wrong_with_a_relay_is_said_with_what_to_do() {
     relay.join(&server, &relay.centre.code(&["--for", "db1"])).expect_status(0);
     relay.send(&server).expect_status(0);
     relay.receive().expect_status(0);
-    relay.assert_same(&server, 1);
+    relay.assert_same_history(&server, 1);
     fs::rename(&relay.directory, relay.centre.here.path("elsewhere")).unwrap();
     assert_refused(relay.send(&server), &["cannot list the relay dir:", "mounted"]);
     assert_refused(relay.receive(), &["cannot list the relay dir:"]);
@@ -219,6 +225,7 @@ fn kills_of_senders_and_receivers_lose_nothing_and_store_nothing_twice() {
     let mut state = 21;
     for kill in 0..2 * kills() {
         measure(&server, &format!("run {kill}"));
+        note(&server, &[&format!("note {kill}")]);
         let mut running = if kill % 2 == 0 {
             server.start(&["fleet", "send", &relay.address])
         } else {
@@ -255,7 +262,7 @@ fn history_comes_through_a_bucket() {
         let taken = run(&centre.here, &["fleet", "receive", &centre.url, address]);
         assert!(taken.ends_with("db1: 1 file\n"), "{taken}");
         assert_eq!(run(&centre.here, &["fleet", "receive", &centre.url, address]), "");
-        assert_same(&centre, &server, &centre.here.path("word"), number);
+        assert_same_history(&centre, &server, &centre.here.path("word"), number);
     }
     assert_eq!(run(&server, &["fleet", "send", address]), "linux:: 0 samples\n");
     let names = store.names();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::fleet_centre::{Centre, assert_refused};
 use crate::fleet_devices::OlderCentre;
 use crate::fleet_hostile::Client;
-use crate::support::Workspace;
+use crate::support::{Workspace, until};
 
 /// All runs in a database.
 pub(crate) fn runs_in(centre: &Centre, database: &str) -> String {
@@ -95,6 +95,23 @@ fn the_runs_of_a_fleet_are_narrowed_by_server_and_kind() {
     assert!(shown.contains("of db2") && shown.contains("IOPS"), "{shown}");
     assert_refused(show(&["db2", "7"]), &["has no run #7 of a server \"db2\"", "fleet runs"]);
     assert_refused(show(&["db3", "1"]), &["of a server \"db3\""]);
+}
+
+/// What a centre has deleted is not sent again by a server that still has it.
+#[test]
+fn runs_are_kept_for_as_long_as_the_centre_is_asked_to() {
+    let Some(mut centre) = Centre::start() else { return };
+    let server = centre.member("db1");
+    measure(&server, "old");
+    centre.send(&server).expect_status(0);
+    centre.restart("INT");
+    assert!(runs_in(&centre, "postgres").starts_with("1 "), "without the option they are kept");
+    centre.restart_with("INT", &["--keep-runs", "1s"]);
+    until("the run is deleted", || (runs_in(&centre, "postgres") == "0").then_some(()));
+    assert_eq!(centre.send(&server).expect_status(0).stdout, "linux:: 0 samples\n");
+    centre.restart("INT");
+    measure(&server, "new");
+    assert_eq!(centre.send(&server).expect_status(0).stdout, "linux:: 0 samples\n1 run\n");
 }
 
 /// An older centre takes samples alone; what it has no place for is sent when it is upgraded.

@@ -20,7 +20,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 27] = [
         Self { name: "alerts", check: readers::toml::alerts, seeds: &["docs/alerts.toml"] },
         Self {
             name: "backup-content",
@@ -49,6 +49,26 @@ impl Reader {
             name: "fleet-batch",
             check: iostall_store::fuzzing::batch,
             seeds: &["fuzz/corpus/fleet-batch"],
+        },
+        Self {
+            name: "fleet-confirmation",
+            check: iostall_watch::relay::fuzzing::confirmation,
+            seeds: &["fuzz/corpus/fleet-confirmation"],
+        },
+        Self {
+            name: "fleet-packet",
+            check: iostall_watch::relay::fuzzing::packet,
+            seeds: &["fuzz/corpus/fleet-packet"],
+        },
+        Self {
+            name: "fleet-run",
+            check: iostall_store::fuzzing::sent_run,
+            seeds: &["fuzz/corpus/fleet-run"],
+        },
+        Self {
+            name: "fleet-sheet",
+            check: iostall_store::fuzzing::sheet,
+            seeds: &["fuzz/corpus/fleet-sheet"],
         },
         Self {
             name: "incremental-file",

@@ -6,6 +6,7 @@ mod push;
 mod release;
 mod runs;
 mod serve;
+mod settings;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +27,7 @@ pub(crate) use release::{
 };
 pub(crate) use runs::{FleetRunArgs, FleetRunsArgs, FleetRunsCommand};
 pub(crate) use serve::FleetServeArgs;
+pub(crate) use settings::{FleetAdviseArgs, FleetNotesArgs, FleetServerChoice, FleetSettingsArgs};
 
 /// Keep the history of many servers in one central repository.
 #[derive(Debug, Args)]
@@ -70,6 +72,12 @@ pub(crate) enum FleetCommand {
     Report(FleetReportArgs),
     /// List the runs that servers have sent, or show one: load tests, copies, backups, restores, drills
     Runs(FleetRunsArgs),
+    /// Show how the sources of all servers are set, as their iostall reads it, and what changed
+    Settings(FleetSettingsArgs),
+    /// Say what named rules find in the settings of all servers
+    Advise(FleetAdviseArgs),
+    /// List what was noted on all servers: deployments, failovers and the like
+    Notes(FleetNotesArgs),
     /// Make signed releases of settings, profiles, alert rules and iostall itself, and apply them
     Release(Box<FleetReleaseArgs>),
     /// Take releases from a centre, as far as this server's policy allows

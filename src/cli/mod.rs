@@ -54,23 +54,24 @@ pub(crate) use drive::{
     PowerfailWitnessArgs, PowerfailWriteArgs, QualifyArgs,
 };
 pub(crate) use fleet::{
-    FleetAgentArgs, FleetArgs, FleetCodeArgs, FleetCommand, FleetInitArgs, FleetJoinArgs, FleetPullArgs,
-    FleetPushArgs, FleetPushCommand, FleetReceiveArgs, FleetReleaseArgs, FleetReleaseCommand,
-    FleetReportArgs, FleetRevokeArgs, FleetRunArgs, FleetRunsArgs, FleetRunsCommand, FleetSendArgs,
-    FleetServeArgs, FleetServersArgs, FleetTagArgs, PushApplyArgs, PushOperatorArgs, PushPlanArgs,
-    PushReadArgs, PushRollbackArgs, PushStatusArgs, ReleaseApplyArgs, ReleaseKeygenArgs, ReleaseMakeArgs,
-    ReleaseShowArgs, ReleaseUndoArgs, ReleaseVerifyArgs,
+    FleetAdviseArgs, FleetAgentArgs, FleetArgs, FleetCodeArgs, FleetCommand, FleetInitArgs, FleetJoinArgs,
+    FleetNotesArgs, FleetPullArgs, FleetPushArgs, FleetPushCommand, FleetReceiveArgs, FleetReleaseArgs,
+    FleetReleaseCommand, FleetReportArgs, FleetRevokeArgs, FleetRunArgs, FleetRunsArgs, FleetRunsCommand,
+    FleetSendArgs, FleetServeArgs, FleetServerChoice, FleetServersArgs, FleetSettingsArgs, FleetTagArgs,
+    PushApplyArgs, PushOperatorArgs, PushPlanArgs, PushReadArgs, PushRollbackArgs, PushStatusArgs,
+    ReleaseApplyArgs, ReleaseKeygenArgs, ReleaseMakeArgs, ReleaseShowArgs, ReleaseUndoArgs,
+    ReleaseVerifyArgs,
 };
 pub(crate) use fsync::FsyncArgs;
 pub(crate) use give_way::GiveWayArgs;
 pub(crate) use load::{LoadArgs, OutputArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use matrix::MatrixArgs;
-pub(crate) use notes::{NoteArgs, NotesArgs};
+pub(crate) use notes::{NoteArgs, NotesArgs, NotesChoice};
 pub(crate) use profile::{PresetsArgs, ProfileArgs, ProfileCommand, TranslateArgs};
 pub(crate) use report::ReportArgs;
-pub(crate) use runs::{CapacityArgs, RunsArgs, RunsCommand};
-pub(crate) use settings::{AdviseArgs, SettingsArgs};
+pub(crate) use runs::{CapacityArgs, RunListChoice, RunsArgs, RunsCommand};
+pub(crate) use settings::{AdviseArgs, AdviseChoice, SettingsArgs, SettingsChoice};
 pub(crate) use store::{StoreArgs, StoreCommand};
 pub(crate) use sweep::{PatternArgs, SweepArgs};
 pub(crate) use top::TopArgs;

@@ -34,6 +34,16 @@ pub(crate) struct NoteArgs {
     iostall collect notes --remove 3\n\n\
     iostall's own jobs and runs are not in this list: reports show them by themselves.")]
 pub(crate) struct NotesArgs {
+    #[command(flatten)]
+    pub(crate) choice: NotesChoice,
+    /// Remove the note of this number; may be repeated
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["since", "until", "kind", "source", "json"])]
+    pub(crate) remove: Vec<u32>,
+}
+
+/// Which notes, and in which form.
+#[derive(Debug, Args)]
+pub(crate) struct NotesChoice {
     /// What was noted of this time or later: a date, a time, or how long ago [default: everything]
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
@@ -49,9 +59,6 @@ pub(crate) struct NotesArgs {
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Remove the note of this number; may be repeated
-    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["since", "until", "kind", "source", "json"])]
-    pub(crate) remove: Vec<u32>,
 }
 
 /// The kinds that people note.

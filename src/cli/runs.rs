@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use iostall_diskspd::ResultFormats;
+use iostall_measure::clock::utc_now;
+use jiff::Timestamp;
 
 use super::candidates;
+use super::timestamp::timestamp;
 
 /// Manage stored runs.
 #[derive(Debug, Args)]
@@ -37,6 +40,13 @@ pub(crate) struct ListArgs {
     /// Only runs on a target whose path contains this
     #[arg(long, value_name = "TEXT")]
     pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) choice: RunListChoice,
+}
+
+/// Which runs, wherever they are stored, and in which form.
+#[derive(Debug, Args)]
+pub(crate) struct RunListChoice {
     /// Only runs started since: a date, a time, or how long ago (7d, 12h)
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
@@ -46,6 +56,13 @@ pub(crate) struct ListArgs {
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl RunListChoice {
+    /// Only runs that started at this time or later.
+    pub(crate) fn since(&self) -> anyhow::Result<Option<Timestamp>> {
+        self.since.as_deref().map(|text| timestamp("--since", text, utc_now())).transpose()
+    }
 }
 
 /// The verbs.

@@ -13,12 +13,22 @@ use iostall_watch::advice_rules;
     iostall collect settings --diff 2026-11-01..       what is not as it was then\n\n\
     `iostall collect run` reads them at its start and every hour, `iostall collect once` if that was not done within the hour.")]
 pub(crate) struct SettingsArgs {
+    #[command(flatten)]
+    pub(crate) choice: SettingsChoice,
+}
+
+/// Which settings, of which time, and in which form.
+#[derive(Debug, Args)]
+pub(crate) struct SettingsChoice {
     /// Only of sources whose name contains this
     #[arg(long, value_name = "TEXT")]
     pub(crate) source: Option<String>,
     /// Only settings whose name or subject contains this
     #[arg(long, value_name = "TEXT")]
     pub(crate) name: Option<String>,
+    /// Only settings with this value, such as off; of changes, those from or to it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) value: Option<String>,
     /// As they were at this time: a date, a time, or how long ago [default: now]
     #[arg(long, value_name = "WHEN", conflicts_with_all = ["changes", "diff"])]
     pub(crate) at: Option<String>,
@@ -46,6 +56,13 @@ pub(crate) struct SettingsArgs {
     iostall collect advise --source linux: --json\n\n\
     Rules speak on what was read of settings (iostall collect settings) alone; what they cannot know they say. docs/watch.md lists them.")]
 pub(crate) struct AdviseArgs {
+    #[command(flatten)]
+    pub(crate) choice: AdviseChoice,
+}
+
+/// Which advice, and in which form.
+#[derive(Debug, Args)]
+pub(crate) struct AdviseChoice {
     /// Only about sources whose name contains this
     #[arg(long, value_name = "TEXT")]
     pub(crate) source: Option<String>,

@@ -1,6 +1,5 @@
 //! `iostall collect`: one sample, or samples at regular ticks of the clock.
 
-mod advise;
 mod import;
 mod jobs;
 mod note;
@@ -31,7 +30,7 @@ pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) ->
         CollectCommand::Note(args) => note::run(args, global, printer),
         CollectCommand::Notes(args) => note::list(args, global, printer),
         CollectCommand::Settings(args) => settings::run(args, global, printer),
-        CollectCommand::Advise(args) => advise::run(args, global, printer),
+        CollectCommand::Advise(args) => settings::advise(args, global, printer),
         CollectCommand::Grants(grants_args) => {
             printer.result(grants::text(grants_args.engine.into()))?;
             Ok(Status::Done)

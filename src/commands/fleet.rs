@@ -10,6 +10,7 @@ mod report;
 mod runs;
 mod send;
 mod serve;
+mod settings;
 
 use iostall_report::fleet::RepositoryEntry;
 use iostall_store::Initialised;
@@ -33,6 +34,9 @@ pub(crate) fn run(args: &FleetArgs, global: &GlobalArgs, printer: &Printer) -> a
         FleetCommand::Revoke(args) => members::revoke(args, printer),
         FleetCommand::Report(args) => report::run(args, global, printer),
         FleetCommand::Runs(args) => runs::run(args, global, printer),
+        FleetCommand::Settings(args) => settings::settings(args, printer),
+        FleetCommand::Advise(args) => settings::advice(args, printer),
+        FleetCommand::Notes(args) => settings::notes(args, printer),
         FleetCommand::Release(args) => release::run(args, printer),
         FleetCommand::Agent(args) => agent::run(args, global, printer),
         FleetCommand::Push(args) => push::run(args, printer),

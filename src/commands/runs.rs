@@ -2,14 +2,12 @@
 
 mod capacity;
 
-use iostall_measure::clock::utc_now;
 use iostall_report::forms::write_figures;
 use iostall_report::runs::{table, to_json};
 use iostall_session::diskspd::report_again;
 use iostall_session::output::{Form, Outputs, Wanted};
 use iostall_store::{Filter, SqliteStore, Store};
 
-use crate::cli::timestamp::timestamp;
 use crate::cli::{GlobalArgs, RunsArgs, RunsCommand};
 use crate::failure::Status;
 use crate::output::{Delivery, Shown, to_stdout, wanted, write_or_show};
@@ -63,16 +61,16 @@ fn wanted_of(args: &RunsArgs) -> Vec<Wanted<'_>> {
 
 fn list(args: &RunsArgs, store: &SqliteStore, printer: &Printer) -> anyhow::Result<()> {
     let list = &args.list;
-    let since = list.since.as_deref().map(|text| timestamp("--since", text, utc_now())).transpose()?;
+    let since = list.choice.since()?;
     let filter = Filter {
         name: list.name.clone(),
         target_contains: list.target.clone(),
         since,
-        limit: Some(list.limit),
+        limit: Some(list.choice.limit),
         ..Filter::default()
     };
     let entries = store.list(&filter)?;
-    if list.json {
+    if list.choice.json {
         return Ok(to_stdout(printer, &|out| write_figures(&to_json(&entries), out))?);
     }
     if entries.is_empty() {

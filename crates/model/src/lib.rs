@@ -87,7 +87,9 @@ pub use run::Run;
 pub use run_id::RunId;
 pub use sample::{Epoch, Row, Sample, SampleTime, Subject};
 pub use scope::{DeviceRole, Scope};
-pub use setting::{Setting, SettingChange, SettingClass, SettingVersion, changes_in, difference};
+pub use setting::{
+    Setting, SettingChange, SettingClass, SettingVersion, changes_in, difference, notes_of_changes,
+};
 pub use step::Step;
 pub use summary::Summary;
 pub use totals::Totals;

@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::note::{Note, NoteKind};
+
 /// A longer value is cut: it is to be read, not to be used.
 const VALUE_CHARS_MAX: usize = 500;
 
@@ -167,6 +169,13 @@ pub fn changes_in(versions: &[SettingVersion], from: Timestamp, to: Timestamp) -
         (one.at, &one.subject, &one.name).cmp(&(other.at, &other.subject, &other.name))
     });
     changes
+}
+
+/// What changed within a window, as notes. `versions`: all that held at some time in it.
+pub fn notes_of_changes(versions: &[SettingVersion], from: Timestamp, to: Timestamp) -> Vec<Note> {
+    let changes = changes_in(versions, from, to);
+    let note = |change: &SettingChange| Some(Note::new(change.at?, NoteKind::Setting, change.sentence()));
+    changes.iter().filter_map(note).collect()
 }
 
 /// What is another at `after` than at `before`. `versions`: at least all that held at either.

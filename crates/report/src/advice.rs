@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use iostall_measure::foreign::shown;
 use iostall_watch::{Evidence, Outcome, RuleAdvice, SourceAdvice};
 
+use crate::settings::titled;
 use crate::zone::timestamp;
 
 /// Values of one rule that are listed; the rest is counted.
@@ -17,7 +18,7 @@ pub fn advice_text(all: &[SourceAdvice]) -> String {
         if place > 0 {
             text.push('\n');
         }
-        let (source, read) = (shown(&of.source), timestamp(of.read));
+        let (source, read) = (titled(of.server.as_ref(), &of.source), timestamp(of.read));
         line(&mut text, &format!("{source}, as read at {read}"));
         let (mut fine, mut is_silent) = (0, true);
         for advice in &of.rules {
@@ -86,7 +87,7 @@ mod tests {
             RuleAdvice { rule: rule("io-timing-off"), outcome: Outcome::Unknown { reason: "denied".into() } },
             RuleAdvice { rule: rule("checksums-off"), outcome: Outcome::Fine },
         ];
-        let of = |rules| SourceAdvice { source: "db".into(), read: since, rules };
+        let of = |rules| SourceAdvice { server: None, source: "db".into(), read: since, rules };
         let text = advice_text(&[of(rules), of(Vec::new())]);
         for part in [
             "safety      fsync-off: fsync is off",

@@ -9,6 +9,8 @@ pub struct FleetSent {
     pub sources: Vec<SentSource>,
     /// Runs that were sent.
     pub runs: usize,
+    /// Sheets of notes and settings that were sent: the notes of a month, or the settings of a source.
+    pub sheets: usize,
 }
 
 /// Of a source.

@@ -12,9 +12,9 @@ use crate::zone::{column, heading};
 pub struct ServerEntry {
     /// The id of its store.
     pub id: String,
-    /// `None` if it has not joined: it logs in to the repository itself.
+    /// As it joined, or that of its host, or what whoever pulls it calls it.
     pub name: Option<String>,
-    /// `joined`, `copied`, `revoked`, or `direct` if it has not joined.
+    /// `joined`, `copied`, `revoked`, `direct` if it logs in to the repository itself, or `pulled`.
     pub state: &'static str,
     /// Since when it is in this state.
     pub state_since_utc: Option<Timestamp>,

@@ -9,8 +9,12 @@ use crate::zone::{column, heading, timestamp};
 /// A note in a listing.
 #[derive(Clone, Debug, Serialize)]
 pub struct NoteEntry {
-    /// By which it is removed.
-    pub number: u32,
+    /// By which it is removed; `None` in a repository, where that is done on its server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
+    /// Its server, in a repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// `None`: it is about all sources.
     pub source: Option<String>,
     #[serde(flatten)]
@@ -24,12 +28,22 @@ pub fn note_list(notes: &[NoteEntry]) -> String {
     }
     let heading = heading("at");
     let width = heading.chars().count().max(19);
-    let mut text = format!("{:>5}  {heading:width$}  {:11}  what\n", "note", "kind");
-    for NoteEntry { number, source, note } in notes {
+    let first: Vec<String> = notes
+        .iter()
+        .map(|entry| match (&entry.server, entry.number) {
+            (Some(server), _) => shown(server),
+            (None, Some(number)) => format!("{number:>5}"),
+            (None, None) => String::new(),
+        })
+        .collect();
+    let first_width = first.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(5);
+    let of = if notes.iter().any(|entry| entry.server.is_some()) { "server" } else { " note" };
+    let mut text = format!("{of:first_width$}  {heading:width$}  {:11}  what\n", "kind");
+    for (NoteEntry { source, note, .. }, first) in notes.iter().zip(&first) {
         let about = source.as_ref().map_or_else(String::new, |source| format!("  ({})", shown(source)));
         let end = note.end.map_or_else(String::new, |end| format!(", until {}", column(end)));
         let (at, kind, what) = (column(note.at), note.kind.name(), shown(&note.text));
-        text.push_str(&format!("{number:>5}  {at:width$}  {kind:11}  {what}{end}{about}\n"));
+        text.push_str(&format!("{first:first_width$}  {at:width$}  {kind:11}  {what}{end}{about}\n"));
     }
     text
 }
@@ -92,7 +106,7 @@ mod tests {
             note_sentence(&long)
         );
         assert!(!note_sentence(&note(1, NoteKind::Other, "x")).contains("other"));
-        let entry = NoteEntry { number: 7, source: Some("db1".into()), note: long };
+        let entry = NoteEntry { number: Some(7), server: None, source: Some("db1".into()), note: long };
         let list = note_list(std::slice::from_ref(&entry));
         assert!(list.contains("    7  ") && list.contains("(db1)") && list.contains("until"), "{list}");
         let json = serde_json::to_value(&entry).unwrap();

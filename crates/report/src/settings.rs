@@ -10,7 +10,7 @@ use crate::zone::{column, heading, timestamp};
 pub fn settings_list(all: &[SourceSettings]) -> String {
     let mut text = String::new();
     for of in all {
-        let (source, last) = (shown(&of.source), timestamp(of.last_read));
+        let (source, last) = (titled(of.server.as_ref(), &of.source), timestamp(of.last_read));
         text.push_str(&format!("{source}, read at {last}\n"));
         if of.settings.is_empty() {
             text.push_str("  nothing is known of that time\n");
@@ -30,6 +30,11 @@ pub fn settings_list(all: &[SourceSettings]) -> String {
     text
 }
 
+/// A source, and its server where there are several.
+pub(crate) fn titled(server: Option<&String>, source: &str) -> String {
+    server.map_or_else(|| shown(source), |server| format!("{}: {}", shown(server), shown(source)))
+}
+
 fn value(version: &SettingVersion) -> String {
     let value = shown(&version.setting.value);
     match version.setting.class {
@@ -43,7 +48,11 @@ fn value(version: &SettingVersion) -> String {
 pub fn changes_list(all: &[SourceChanges]) -> String {
     let mut text = String::new();
     for of in all {
-        text.push_str(&format!("{}, known since {}\n", shown(&of.source), timestamp(of.first_read)));
+        text.push_str(&format!(
+            "{}, known since {}\n",
+            titled(of.server.as_ref(), &of.source),
+            timestamp(of.first_read)
+        ));
         if of.changes.is_empty() {
             text.push_str("  nothing changed\n");
         }
@@ -71,7 +80,8 @@ mod tests {
             version(Setting::measured("mount /", "free bytes", "7")),
             version(Setting::unread("file", "denied")),
         ];
-        let of = SourceSettings { source: "db".into(), first_read: at, last_read: at, settings };
+        let of =
+            SourceSettings { server: None, source: "db".into(), first_read: at, last_read: at, settings };
         let text = settings_list(&[of]);
         assert!(text.contains("disk sda scheduler") && !text.contains('\u{1b}'), "{text}");
         assert!(text.contains("7 (now)") && text.contains("could not be read: denied"), "{text}");
@@ -87,7 +97,12 @@ mod tests {
             before: Some("on".into()),
             after: Some("off".into()),
         };
-        let of = |source: &str, changes| SourceChanges { source: source.into(), first_read: at, changes };
+        let of = |source: &str, changes| SourceChanges {
+            server: Some("s".into()),
+            source: source.into(),
+            first_read: at,
+            changes,
+        };
         let text = changes_list(&[of("a", vec![change]), of("b", Vec::new())]);
         assert!(text.contains("fsync: on → off") && text.contains("nothing changed"), "{text}");
     }

@@ -2,6 +2,8 @@
 
 use crate::document;
 use crate::history::Batch;
+use crate::sent_run::SentRun;
+use crate::sheet::SentSheet;
 pub use crate::sqlite::fuzzing::{rollup_body, sample_body};
 
 /// A batch of another server, as JSON text. Whatever is accepted arrives as it left.
@@ -14,6 +16,28 @@ pub fn batch(input: &[u8]) {
             assert!(again == batch, "it changed on its way: {batch:?}");
             assert!(again.to_samples() == samples);
         }
+        Ok(Err(error)) => panic!("what was sent is refused: {error}"),
+        Err(_) => {}
+    }
+}
+
+/// A run of another server: a line of JSON and its document. Whatever is accepted arrives as it left.
+pub fn sent_run(input: &[u8]) {
+    let body = zstd::encode_all(input, 1).unwrap_or_default();
+    let Ok(run) = SentRun::from_wire(&body) else { return };
+    match run.to_wire().map(|body| SentRun::from_wire(&body)) {
+        Ok(Ok(again)) => assert!(again == run, "it changed on its way: {run:?}"),
+        Ok(Err(error)) => panic!("what was sent is refused: {error}"),
+        Err(_) => {}
+    }
+}
+
+/// Notes or settings of another server, as JSON text. Whatever is accepted arrives as it left.
+pub fn sheet(input: &[u8]) {
+    let body = zstd::encode_all(input, 1).unwrap_or_default();
+    let Ok(sheet) = SentSheet::from_wire(&body) else { return };
+    match sheet.to_wire().map(|body| SentSheet::from_wire(&body)) {
+        Ok(Ok(again)) => assert!(again == sheet, "it changed on its way: {sheet:?}"),
         Ok(Err(error)) => panic!("what was sent is refused: {error}"),
         Err(_) => {}
     }

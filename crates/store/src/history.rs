@@ -122,26 +122,19 @@ pub trait History {
     fn warnings(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Warning>, StoreError>;
 
     /// What was done in the window about `source`, and about all of them: what was noted, changes of settings, and the runs and jobs
-    /// of iostall's own that are in the same store. A repository has none: they stay where they were made.
-    fn notes(&self, _source: SourceId, _from: Timestamp, _to: Timestamp) -> Result<Vec<Note>, StoreError> {
-        Ok(Vec::new())
-    }
+    /// of iostall's own that are in the same store. In a repository runs and jobs are not among them.
+    fn notes(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Note>, StoreError>;
 
-    /// The settings of `source` that held at some time between the two, both included, by subject and name, in order of time. A
-    /// repository has none.
+    /// The settings of `source` that held at some time between the two, both included, by subject and name, in order of time.
     fn settings(
         &self,
-        _source: SourceId,
-        _from: Timestamp,
-        _to: Timestamp,
-    ) -> Result<Vec<SettingVersion>, StoreError> {
-        Ok(Vec::new())
-    }
+        source: SourceId,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<SettingVersion>, StoreError>;
 
     /// When the settings of `source` were read; `None` if they never were.
-    fn settings_read(&self, _source: SourceId) -> Result<Option<SettingsRead>, StoreError> {
-        Ok(None)
-    }
+    fn settings_read(&self, source: SourceId) -> Result<Option<SettingsRead>, StoreError>;
 
     /// Where days, hours and raw samples meet; `None` if raw samples cover everything.
     fn seams(&self, source: SourceId) -> Result<Option<Seams>, StoreError>;

@@ -33,6 +33,11 @@ impl StoreId {
     pub(crate) fn of_pulled(repository: Self, server: &str) -> Self {
         Self(derived(repository.0, &["pulled server", server]))
     }
+
+    /// Whether it is that of a server without a store of its own, whose sources are pulled.
+    pub fn is_of_pulled(&self) -> bool {
+        self.0.get_version_num() == 5
+    }
 }
 
 impl SourceId {

@@ -12,6 +12,7 @@ mod collector_state;
 mod document;
 mod entry;
 mod error;
+mod fleet_note;
 mod fleet_run;
 mod fleet_secret;
 #[cfg(feature = "fuzzing")]
@@ -26,6 +27,7 @@ mod push;
 mod repository_error;
 mod selector;
 mod sent_run;
+mod sheet;
 mod sqlite;
 mod store;
 
@@ -38,6 +40,7 @@ pub use collector_state::{CollectorState, SettingsRead, StoredNote};
 pub use document::DocumentError;
 pub use entry::{Entry, Filter, RunNumber};
 pub use error::StoreError;
+pub use fleet_note::{FleetNote, FleetNoteFilter, ServerNames};
 pub use fleet_run::{FleetRun, FleetRunFilter, RunPut};
 pub use fleet_secret::{FleetSecret, SecretHash};
 pub use history::{
@@ -63,5 +66,9 @@ pub use push::{
 pub use repository_error::RepositoryError;
 pub use selector::{FRAGMENT_DIGITS_MIN, Selector, SelectorError};
 pub use sent_run::{RunMark, RunsToSend, SentRun, SentRunError};
+pub use sheet::{
+    SentSheet, SheetContent, SheetError, SheetKind, SheetMark, SheetNote, SheetPut, SheetSetting,
+    SheetsToSend,
+};
 pub use sqlite::{SqliteHistory, SqliteStore};
 pub use store::{Store, Stored, StoredCapacity};

@@ -111,8 +111,13 @@ pub struct Contact<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownServer {
     pub store: StoreId,
-    /// `None` if it logs in to the repository itself.
+    /// `None` if it logs in to the repository itself, or is pulled.
     pub membership: Option<Membership>,
+    /// What it, or who pulls it, said of it without being a member.
+    pub host: Option<String>,
+    pub version: Option<String>,
+    pub last_contact: Option<Timestamp>,
+    pub clock_ahead_ms: Option<i64>,
     pub sources: i64,
     /// When its newest sample was taken.
     pub newest_sample: Option<Timestamp>,

@@ -10,6 +10,9 @@ use thiserror::Error;
 
 use crate::centre_protocol::code;
 
+/// What messages call a file with a one-time code.
+pub(crate) const CODE_FILE_NAME: &str = "file of the code";
+
 /// See the module. The message says what and where; [`CentreError::hint`] what to do next.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -64,6 +67,9 @@ impl CentreError {
             Self::NotUnderstood { .. } => "write the address where `iostall fleet serve` listens",
             Self::NotJoined { .. } => {
                 "let an operator run `iostall fleet code` at the centre, and run `iostall fleet join` here with that code"
+            }
+            Self::Read(InputError::System { what: CODE_FILE_NAME, .. }) => {
+                "`iostall fleet code` at the centre prints a code: put it into that file, which only its owner can read (mode 600)"
             }
             Self::Read(error) => return error.hint(),
             Self::NoCode { .. } => {

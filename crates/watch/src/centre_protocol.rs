@@ -1,13 +1,14 @@
 //! What a server of a fleet and the service at its centre say to each other. `docs/formats.md` explains it.
 //!
-//! Each request is a POST to a path that names the version of the protocol. Bodies are JSON, but for batches and
-//! runs, which have forms of their own ([`Batch::to_wire`](iostall_store::Batch::to_wire), [`SentRun::to_wire`](iostall_store::SentRun::to_wire)).
+//! Each request is a POST to a path that names the version of the protocol. Bodies are JSON, but for batches,
+//! runs and sheets, which have forms of their own ([`Batch::to_wire`](iostall_store::Batch::to_wire), [`SentRun::to_wire`](iostall_store::SentRun::to_wire),
+//! [`SentSheet::to_wire`](iostall_store::SentSheet::to_wire)).
 
 use std::collections::BTreeMap;
 
 use iostall_model::RunId;
 use iostall_model::device::Placement;
-use iostall_store::{RunMark, SourceId, StoreId};
+use iostall_store::{RunMark, SheetMark, SourceId, StoreId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,10 @@ pub enum Verb {
     Runs,
     /// To store a run.
     Run,
+    /// Which of some sheets of notes and settings are not there as they are now.
+    Sheets,
+    /// To store a sheet.
+    Sheet,
     /// To take another key.
     Rotate,
     /// Whether a release is wanted of this server.
@@ -47,7 +52,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 13] = [
         Self::Join,
         Self::Hello,
         Self::Known,
@@ -55,6 +60,8 @@ impl Verb {
         Self::Place,
         Self::Runs,
         Self::Run,
+        Self::Sheets,
+        Self::Sheet,
         Self::Rotate,
         Self::Wanted,
         Self::Part,
@@ -70,6 +77,8 @@ impl Verb {
             Self::Place => "place",
             Self::Runs => "runs",
             Self::Run => "run",
+            Self::Sheets => "sheets",
+            Self::Sheet => "sheet",
             Self::Rotate => "rotate",
             Self::Wanted => "wanted",
             Self::Part => "part",
@@ -130,6 +139,7 @@ pub mod code {
     pub const TOO_LONG: &str = "TooLong";
     pub const BATCH: &str = "Batch";
     pub const RUN: &str = "Run";
+    pub const SHEET: &str = "Sheet";
     pub const NOT_NEXT: &str = "NotNext";
     pub const PUSH: &str = "Push";
     /// The same request may succeed later.
@@ -191,7 +201,7 @@ pub struct KnownAnswer {
     pub newest: Option<Timestamp>,
 }
 
-/// The answer to [`Verb::Append`] and [`Verb::Run`].
+/// The answer to [`Verb::Append`], [`Verb::Run`] and [`Verb::Sheet`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AppendAnswer {
     /// Whether it was not there before.
@@ -221,6 +231,19 @@ pub struct RunsRequest {
 pub struct RunsAnswer {
     /// Those of them that are not there as they are now.
     pub lacking: Vec<RunId>,
+}
+
+/// Of [`Verb::Sheets`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SheetsRequest {
+    pub sheets: Vec<SheetMark>,
+}
+
+/// The answer to [`Verb::Sheets`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SheetsAnswer {
+    /// Those of them that are not there as they are now.
+    pub lacking: Vec<SheetMark>,
 }
 
 /// Of [`Verb::Rotate`].

@@ -3,7 +3,8 @@
 use iostall_model::RunId;
 use iostall_model::device::Placement;
 use iostall_store::{
-    Appended, Batch, History, PostgresHistory, RunMark, RunPut, SentRun, SourceId, StoreError, StoreId,
+    Appended, Batch, History, PostgresHistory, RunMark, RunPut, SentRun, SentSheet, SheetMark, SheetPut,
+    SourceId, StoreError, StoreId,
 };
 use jiff::Timestamp;
 
@@ -31,6 +32,11 @@ pub trait Destination {
         None
     }
 
+    /// Why nothing more of `source` is to be sent now; `None` if it is.
+    fn refuses(&self, _source: SourceId) -> Option<String> {
+        None
+    }
+
     /// How much of `source` is there.
     fn known(&mut self, source: SourceId) -> Result<Known, WatchError>;
 
@@ -46,6 +52,16 @@ pub trait Destination {
 
     /// Stores a run of `store`. Twice is once.
     fn put_run(&mut self, store: StoreId, run: &SentRun) -> Result<RunPut, WatchError>;
+
+    /// Which of these sheets of `store` are not there as they are now; `None` if it takes none, as an older centre.
+    fn lacking_sheets(
+        &mut self,
+        store: StoreId,
+        marks: &[SheetMark],
+    ) -> Result<Option<Vec<SheetMark>>, WatchError>;
+
+    /// Stores a sheet of `store`. Twice is once.
+    fn put_sheet(&mut self, store: StoreId, sheet: &SentSheet) -> Result<SheetPut, WatchError>;
 
     /// Has it write what it holds back.
     fn finish(&mut self) -> Result<(), WatchError>;
@@ -80,6 +96,18 @@ impl Destination for PostgresHistory {
 
     fn put_run(&mut self, store: StoreId, run: &SentRun) -> Result<RunPut, WatchError> {
         Ok(Self::put_run(self, store, run).map_err(StoreError::from)?)
+    }
+
+    fn lacking_sheets(
+        &mut self,
+        store: StoreId,
+        marks: &[SheetMark],
+    ) -> Result<Option<Vec<SheetMark>>, WatchError> {
+        Ok(Some(Self::lacking_sheets(self, store, marks).map_err(StoreError::from)?))
+    }
+
+    fn put_sheet(&mut self, store: StoreId, sheet: &SentSheet) -> Result<SheetPut, WatchError> {
+        Ok(Self::put_sheet(self, store, sheet)?)
     }
 
     fn finish(&mut self) -> Result<(), WatchError> {
@@ -119,6 +147,14 @@ impl Destination for iostall_store::SqliteHistory {
 
     fn put_run(&mut self, _: StoreId, _: &SentRun) -> Result<RunPut, WatchError> {
         Ok(RunPut::AlreadyThere)
+    }
+
+    fn lacking_sheets(&mut self, _: StoreId, _: &[SheetMark]) -> Result<Option<Vec<SheetMark>>, WatchError> {
+        Ok(None)
+    }
+
+    fn put_sheet(&mut self, _: StoreId, _: &SentSheet) -> Result<SheetPut, WatchError> {
+        Ok(SheetPut::AlreadyThere)
     }
 
     fn finish(&mut self) -> Result<(), WatchError> {

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use iostall_collect::Address;
 use iostall_host::System;
 use iostall_measure::clock::utc_now;
+use iostall_measure::foreign::shown;
 use iostall_model::device::Greeting;
 use iostall_store::{
     Appended, CloneNoticed, CollectorState, History, InitialisedRepository, PostgresHistory, RunsToSend,
-    Source, StoreError,
+    SheetsToSend, Source, StoreError,
 };
 
 use crate::confirmed::Confirmed;
@@ -17,6 +18,7 @@ use crate::error::WatchError;
 use crate::named::{AskPassword, NamedSource};
 use crate::placed::Placed;
 use crate::sent_runs::send_runs;
+use crate::sent_sheets::SentSheets;
 
 /// Samples in a batch: an hour of minutes, or a minute of seconds.
 const BATCH_SAMPLES: u32 = 60;
@@ -60,27 +62,36 @@ pub enum SendEvent<'a> {
     Sent { source: &'a Source, samples: usize },
     /// So many runs were sent.
     Runs(usize),
+    /// So many sheets of notes or settings were sent.
+    Sheets(usize),
 }
 
-/// Sends what `to` lacks of the sources that `from` samples itself, and of its runs, until `stop` is set. How much of each source is
+/// Sends what `to` lacks of the sources that `from` samples itself, and of its runs, notes and settings, until `stop` is set. How much of each source is
 /// there then.
 ///
 /// Both know how far it got: a batch that arrives twice is there once, and nothing is removed from `from`. With the samples goes which
 /// devices of this host are under the volumes in them.
 pub fn send_history(
-    from: &(impl History + CollectorState + RunsToSend),
+    from: &(impl History + CollectorState + RunsToSend + SheetsToSend),
     to: &mut impl Destination,
     stop: &AtomicBool,
     observer: &mut dyn FnMut(SendEvent<'_>),
 ) -> Result<Confirmed, WatchError> {
-    send_with(from, to, &mut Placed::default(), stop, observer)
+    send_with(from, to, &mut Heard::default(), stop, observer)
 }
 
-/// The same to a destination that was told this of what lies on what.
+/// What a destination has heard, and need not hear again.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    placed: Placed,
+    sheets: SentSheets,
+}
+
+/// The same to a destination that has heard this.
 pub(crate) fn send_with(
-    from: &(impl History + CollectorState + RunsToSend),
+    from: &(impl History + CollectorState + RunsToSend + SheetsToSend),
     to: &mut impl Destination,
-    placed: &mut Placed,
+    heard: &mut Heard,
     stop: &AtomicBool,
     observer: &mut dyn FnMut(SendEvent<'_>),
 ) -> Result<Confirmed, WatchError> {
@@ -92,9 +103,14 @@ pub(crate) fn send_with(
         let source = watched.source;
         // A source of another store comes from there: two numberings of its batches would mix.
         if source.store == from.id() {
+            if let Some(reason) = to.refuses(source.id) {
+                observer(SendEvent::Note(format!("{} is not sent: {reason}", shown(&source.name))));
+                confirmed.add(source.id, to.known(source.id)?.appended);
+                continue;
+            }
             let (samples, number) = send_source(from, to, &source, stop)?;
             if number > 0 {
-                placed.send(from, to, &source)?;
+                heard.placed.send(from, to, &source)?;
             }
             confirmed.add(source.id, number);
             observer(SendEvent::Sent { source: &source, samples });
@@ -106,6 +122,13 @@ pub(crate) fn send_with(
     }
     if runs.count > 0 {
         observer(SendEvent::Runs(runs.count));
+    }
+    let sheets = heard.sheets.send(from, from.id(), to, stop)?;
+    for note in sheets.notes {
+        observer(SendEvent::Note(note));
+    }
+    if sheets.count > 0 {
+        observer(SendEvent::Sheets(sheets.count));
     }
     to.finish()?;
     Ok(to.confirmed(confirmed))

@@ -5,22 +5,21 @@ use std::time::Duration;
 
 use iostall_engine::random_bytes;
 use iostall_measure::Clock;
-use iostall_store::{CollectorState, History, RunsToSend, SourceId, StoreError};
+use iostall_store::{CollectorState, History, RunsToSend, SheetsToSend, SourceId, StoreError};
 use jiff::Timestamp;
 
 use crate::confirmed::put_confirmed;
 use crate::destination::Destination;
 use crate::error::WatchError;
-use crate::fleet::{SendEvent, send_with};
-use crate::placed::Placed;
+use crate::fleet::{Heard, SendEvent, send_with};
 
 /// After a failure it is tried again within a second, and then later each time, up to this, nanoseconds.
 const PAUSE_NS_MAX: u64 = 300_000_000_000;
 const PAUSE_NS_MIN: u64 = 1_000_000_000;
 /// A destination hears of this store so often at least, also if there is nothing new, nanoseconds.
 const SILENT_NS_MAX: u64 = 60_000_000_000;
-/// What lies on what is said again so often, nanoseconds: the destination may have been restored from a backup.
-const PLACED_NS_MAX: u64 = 3_600_000_000_000;
+/// What lies on what, notes and settings are said again so often, nanoseconds: the destination may have been restored from a backup.
+const HEARD_NS_MAX: u64 = 3_600_000_000_000;
 /// It is looked so often whether it is to stop, nanoseconds.
 const LOOK_NS: u64 = 100_000_000;
 
@@ -43,7 +42,7 @@ pub enum FollowEvent<'a> {
 /// # Errors
 /// If it cannot be sent and another try would not help.
 pub fn follow_history<C: Clock>(
-    from: &mut (impl History + CollectorState + RunsToSend),
+    from: &mut (impl History + CollectorState + RunsToSend + SheetsToSend),
     to: &mut impl Destination,
     interval: Duration,
     clock: &C,
@@ -68,17 +67,17 @@ pub struct Follower {
     said: String,
     /// When it was last sent, and up to what.
     sent: Option<(u64, Newest)>,
-    /// What lies on what, as the destination heard it last, and since when it is not said again.
-    placed: Placed,
-    placed_ns: u64,
+    /// What the destination has heard, and since when it is not said again.
+    heard: Heard,
+    heard_ns: u64,
 }
 
 impl Follower {
     /// Looks again after `interval`.
     pub fn new(interval: Duration, clock: &impl Clock) -> Self {
         let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
-        let (placed, placed_ns) = (Placed::default(), clock.now_ns());
-        Self { interval_ns, failures: 0, said: String::new(), sent: None, placed, placed_ns }
+        let (heard, heard_ns) = (Heard::default(), clock.now_ns());
+        Self { interval_ns, failures: 0, said: String::new(), sent: None, heard, heard_ns }
     }
 
     /// Sends what is new. How long to wait before the next look, nanoseconds.
@@ -87,7 +86,7 @@ impl Follower {
     /// If it cannot be sent and another try would not help.
     pub fn look<C: Clock>(
         &mut self,
-        from: &mut (impl History + CollectorState + RunsToSend),
+        from: &mut (impl History + CollectorState + RunsToSend + SheetsToSend),
         to: &mut impl Destination,
         clock: &C,
         stop: &AtomicBool,
@@ -101,11 +100,11 @@ impl Follower {
         if is_done {
             return Ok(self.interval_ns);
         }
-        if now_ns.saturating_sub(self.placed_ns) > PLACED_NS_MAX {
-            (self.placed, self.placed_ns) = (Placed::default(), now_ns);
+        if now_ns.saturating_sub(self.heard_ns) > HEARD_NS_MAX {
+            (self.heard, self.heard_ns) = (Heard::default(), now_ns);
         }
         let mut on_send = |event: SendEvent<'_>| observer(FollowEvent::Send(event));
-        let sent = send_with(from, to, &mut self.placed, stop, &mut on_send);
+        let sent = send_with(from, to, &mut self.heard, stop, &mut on_send);
         match sent.and_then(|confirmed| put_confirmed(from, to.remembered_as(), &confirmed)) {
             Ok(()) => {
                 if self.failures > 0 {
@@ -117,7 +116,7 @@ impl Follower {
             }
             Err(error) if error.may_pass() => {
                 self.failures += 1;
-                self.placed = Placed::default();
+                self.heard = Heard::default();
                 let text = error.to_string();
                 if text != self.said {
                     observer(FollowEvent::Cut(&error));
@@ -130,15 +129,16 @@ impl Follower {
     }
 }
 
-/// When the newest sample of each source was taken, and what changes when runs do.
-type Newest = (Vec<(SourceId, Option<Timestamp>)>, String);
+/// When the newest sample of each source was taken, and what changes when runs do, and when notes and settings do.
+type Newest = (Vec<(SourceId, Option<Timestamp>)>, String, String);
 
-fn newest(from: &(impl History + RunsToSend)) -> Result<Newest, StoreError> {
+fn newest(from: &(impl History + RunsToSend + SheetsToSend)) -> Result<Newest, StoreError> {
     let samples = from.sources()?.into_iter().map(|watched| (watched.source.id, watched.last)).collect();
-    Ok((samples, from.runs_state()?))
+    Ok((samples, from.runs_state()?, from.sheets_state()?))
 }
 
-fn wait(clock: &impl Clock, pause_ns: u64, stop: &AtomicBool) {
+/// Waits so long, or until `stop` is set.
+pub(crate) fn wait(clock: &impl Clock, pause_ns: u64, stop: &AtomicBool) {
     let until_ns = clock.now_ns().saturating_add(pause_ns);
     while clock.now_ns() < until_ns && !stop.load(Ordering::Relaxed) {
         clock.sleep_until(until_ns.min(clock.now_ns() + LOOK_NS));
@@ -146,13 +146,13 @@ fn wait(clock: &impl Clock, pause_ns: u64, stop: &AtomicBool) {
 }
 
 /// The pause after so many failures; `part` is from 0 to 255.
-fn pause_ns(failures: u32, part: u8) -> u64 {
+pub(crate) fn pause_ns(failures: u32, part: u8) -> u64 {
     let longest_ns = PAUSE_NS_MIN.saturating_mul(1 << failures.min(16)).min(PAUSE_NS_MAX);
     longest_ns / 256 * (u64::from(part) + 1)
 }
 
 /// Without random numbers it is the middle.
-fn random_part() -> u8 {
+pub(crate) fn random_part() -> u8 {
     random_bytes::<1>().map_or(127, |[part]| part)
 }
 

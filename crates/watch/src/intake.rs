@@ -5,9 +5,9 @@ use iostall_model::RunId;
 use iostall_model::device::{IdentityKind, Placement};
 use iostall_store::{
     Batch, Member, MemberAppended, MemberState, PostgresHistory, RepositoryError, RunMark, RunPut, SentRun,
-    SentRunError, SourceId, StoreError, WireError,
+    SentRunError, SentSheet, SheetContent, SheetError, SheetMark, SheetPut, SourceId, StoreError, WireError,
 };
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::centre_protocol::code;
 use crate::destination::Known;
@@ -106,6 +106,13 @@ pub fn append(
     }
 }
 
+/// When a batch that is refused because of its times can be taken: never, if a sample in it is too old.
+pub(crate) fn refused_until(body: &[u8]) -> Timestamp {
+    let newest = Batch::from_wire(body).ok().and_then(|batch| batch.samples.taken_utc.into_iter().max());
+    let until = newest.and_then(|newest| newest.checked_sub(AHEAD_MAX).ok());
+    until.filter(|until| *until > utc_now()).unwrap_or(Timestamp::MAX)
+}
+
 /// Notes what the volumes of a source of `member` lie on.
 ///
 /// # Errors
@@ -168,6 +175,49 @@ fn put_sent_run(to: &PostgresHistory, member: &Member, run: &SentRun) -> Result<
 /// If it is none, or cannot be stored, or is from a wrong time.
 pub fn put_run_entry(to: &PostgresHistory, member: &Member, body: &[u8]) -> Result<bool, IntakeError> {
     put_sent_run(to, member, &SentRun { document: None, ..sent_run(body)? })
+}
+
+/// Which of these sheets of `member` are not there as they are now.
+///
+/// # Errors
+/// If the repository cannot be used.
+pub fn lacking_sheets(
+    to: &PostgresHistory,
+    member: &Member,
+    marks: &[SheetMark],
+) -> Result<Vec<SheetMark>, IntakeError> {
+    Ok(to.lacking_sheets(member.store, marks)?)
+}
+
+/// Stores the sheet of `member` in `body`; whether it was not there before. One that is refused is not asked for again as it is.
+///
+/// # Errors
+/// If it is none, or cannot be stored, or is from a wrong time.
+pub fn put_sheet(to: &PostgresHistory, member: &Member, body: &[u8]) -> Result<bool, IntakeError> {
+    let sheet = SentSheet::from_wire(body).map_err(|error| match error {
+        SheetError::TooLong { .. } => IntakeError::too_long(),
+        error => IntakeError::refused(code::SHEET, error.to_string()),
+    })?;
+    let refused = |code, reason: String| {
+        to.refuse_sheet(member.store, &sheet.mark, &reason)?;
+        Err(IntakeError::refused(code, reason))
+    };
+    if let SheetContent::Settings { last, .. } = &sheet.content
+        && let Some(reason) = ahead_of_centre("settings", *last)
+    {
+        return refused(code::CLOCK, reason);
+    }
+    match to.put_sheet(member.store, &sheet)? {
+        SheetPut::Unfit { reason } => refused(code::SHEET, reason),
+        put => Ok(put == SheetPut::Added),
+    }
+}
+
+/// A word on what is from the future.
+fn ahead_of_centre(what: &str, at: Timestamp) -> Option<String> {
+    let now = utc_now();
+    (at.duration_since(now) > AHEAD_MAX)
+        .then(|| format!("{what} of {at:.0} are from the future: by the clock of the centre it is {now:.0}"))
 }
 
 /// The names of volumes and devices are in indexes, which take no longer ones. A name that is given by hand is none that a server gives:

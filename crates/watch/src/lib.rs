@@ -44,6 +44,7 @@ pub mod rollout;
 mod rollout_error;
 mod sampling;
 mod sent_runs;
+mod sent_sheets;
 mod service;
 mod settings;
 mod settings_history;
@@ -92,7 +93,9 @@ pub use ratings_error::RatingsError;
 pub use reports::{ReportRequest, TimeRange, compare, report};
 pub use sampling::{Event, Missed, Next, Retry, Sampler, SamplerOptions, Sampling, Stopper};
 pub use service::CollectorService;
-pub use settings_history::{SourceChanges, SourceSettings, setting_changes, setting_difference, settings_at};
+pub use settings_history::{
+    SourceChanges, SourceChoice, SourceSettings, setting_changes, setting_difference, settings_at,
+};
 pub use setup::{CollectorSetup, INTERVAL, KEEP_RAW, TIMEOUT, TypedSetup, WatchedSource};
 pub use setup_error::SetupError;
 pub use slots::{EachSlot, Slot, slots};

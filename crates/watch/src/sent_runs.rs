@@ -69,7 +69,7 @@ impl SentRuns {
 mod tests {
     use iostall_model::Entry;
     use iostall_model::device::Placement;
-    use iostall_store::{Appended, Batch, SourceId, StoreError};
+    use iostall_store::{Appended, Batch, SentSheet, SheetMark, SheetPut, SourceId, StoreError};
     use jiff::Timestamp;
 
     use super::*;
@@ -147,6 +147,18 @@ mod tests {
             }
             self.0.push((run.entry.id, run.document.is_some()));
             Ok(RunPut::Added)
+        }
+
+        fn lacking_sheets(
+            &mut self,
+            _: StoreId,
+            _: &[SheetMark],
+        ) -> Result<Option<Vec<SheetMark>>, WatchError> {
+            Ok(None)
+        }
+
+        fn put_sheet(&mut self, _: StoreId, _: &SentSheet) -> Result<SheetPut, WatchError> {
+            Ok(SheetPut::AlreadyThere)
         }
 
         fn finish(&mut self) -> Result<(), WatchError> {

@@ -46,7 +46,8 @@ pub(crate) struct FleetJoinArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     iostall fleet receive 'postgres://iostall@localhost/iostall' dir:/mnt/fleet\n  \
-    iostall fleet receive 'postgres://iostall@localhost/iostall' s3://exchange/fleet\n\n\
+    iostall fleet receive 'postgres://iostall@localhost/iostall' s3://exchange/fleet\n  \
+    iostall fleet receive --follow 'postgres://iostall@localhost/iostall' dir:/mnt/fleet   and what comes, until it is stopped\n\n\
     Servers join with `iostall fleet join dir:/mnt/fleet`, and put there what they have with `iostall fleet send dir:/mnt/fleet`.")]
 pub(crate) struct FleetReceiveArgs {
     /// postgres://USER@HOST/DATABASE of the repository
@@ -55,6 +56,15 @@ pub(crate) struct FleetReceiveArgs {
     /// dir:/DIRECTORY, s3://BUCKET/PREFIX, az://CONTAINER/PREFIX or gs://BUCKET/PREFIX
     #[arg(value_name = "FROM")]
     pub(crate) from: String,
+    /// Stay, and take files as they come; after a failure it is tried again
+    #[arg(long)]
+    pub(crate) follow: bool,
+    /// With --follow, look for files this often
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = length, requires = "follow")]
+    pub(crate) every: Duration,
+    /// Print what was taken as JSON
+    #[arg(long, conflicts_with = "follow")]
+    pub(crate) json: bool,
 }
 
 /// Of which repository.

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use crate::cli::RunListChoice;
 use crate::cli::load::OutputArgs;
 
 /// Of which repository.
@@ -20,15 +21,8 @@ pub(crate) struct FleetRunsArgs {
     /// Only runs of this kind, such as load, copy, backup or backup-drill
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<String>,
-    /// Only runs started since: a date, a time, or how long ago (7d, 12h)
-    #[arg(long, value_name = "WHEN")]
-    pub(crate) since: Option<String>,
-    /// At most this many, newest first
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) limit: u32,
-    /// As JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) choice: RunListChoice,
     #[command(subcommand)]
     pub(crate) command: Option<FleetRunsCommand>,
 }

@@ -29,4 +29,7 @@ pub(crate) struct FleetServeArgs {
     /// How long to keep raw samples in the repository; hours are kept two years then, and days forever [default: keep everything]
     #[arg(long, value_name = "TIME", value_parser = length)]
     pub(crate) keep_raw: Option<Duration>,
+    /// How long to keep runs of servers in the repository, after their end [default: forever]
+    #[arg(long, value_name = "TIME", value_parser = length)]
+    pub(crate) keep_runs: Option<Duration>,
 }

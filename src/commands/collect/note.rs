@@ -2,17 +2,17 @@
 
 use anyhow::anyhow;
 use iostall_measure::clock::utc_now;
-use iostall_model::{Note, NoteKind};
-use iostall_report::notes::{NoteEntry, note_list};
+use iostall_model::Note;
+use iostall_report::notes::NoteEntry;
 use iostall_report::zone::timestamp as shown_time;
 use iostall_store::{CollectorState as _, StoredNote};
 use iostall_watch::add_note;
-use jiff::Timestamp;
 
 use crate::cli::timestamp::timestamp;
 use crate::cli::{GlobalArgs, NoteArgs, NotesArgs};
 use crate::failure::{Status, hinted};
 use crate::printer::Printer;
+use crate::settings::{notes_window, show_notes};
 use crate::store::open_watch;
 
 /// Stores the note.
@@ -38,23 +38,10 @@ pub(super) fn list(args: &NotesArgs, global: &GlobalArgs, printer: &Printer) -> 
     if !args.remove.is_empty() {
         return Ok(Status::Done);
     }
-    let now = utc_now();
-    let time = |flag: &str, text: &Option<String>, otherwise| match text {
-        Some(text) => timestamp(flag, text, now),
-        None => Ok(otherwise),
-    };
-    let (from, to) =
-        (time("--since", &args.since, Timestamp::MIN)?, time("--until", &args.until, Timestamp::MAX)?);
-    let kind = args.kind.map(NoteKind::from);
-    let is_wanted = |stored: &StoredNote| {
-        let about = stored.source.as_ref().zip(args.source.as_ref());
-        kind.is_none_or(|kind| stored.note.kind == kind)
-            && about.is_none_or(|(name, part)| name.contains(part))
-    };
-    let found = store.all_notes(from, to)?.into_iter().filter(is_wanted);
-    let entries: Vec<NoteEntry> =
-        found.map(|StoredNote { number, source, note }| NoteEntry { number, source, note }).collect();
-    let text = if args.json { serde_json::to_string_pretty(&entries)? + "\n" } else { note_list(&entries) };
-    printer.result(&text)?;
-    Ok(Status::Done)
+    let choice = &args.choice;
+    let (from, to) = notes_window(choice)?;
+    let found = store.all_notes(from, to)?.into_iter();
+    let entry =
+        |StoredNote { number, source, note }| NoteEntry { number: Some(number), server: None, source, note };
+    show_notes(found.map(entry).collect(), choice, printer)
 }

@@ -54,17 +54,18 @@ pub(super) fn servers(args: &FleetServersArgs, printer: &Printer) -> anyhow::Res
 
 fn entry(server: &KnownServer) -> ServerEntry {
     let membership = server.membership.as_ref();
+    let other = if server.store.is_of_pulled() { "pulled" } else { "direct" };
     ServerEntry {
         id: server.store.to_string(),
-        name: membership.map(|membership| membership.name.clone()),
-        state: membership.map_or("direct", |membership| membership.state.name()),
+        name: membership.map(|membership| membership.name.clone()).or_else(|| server.host.clone()),
+        state: membership.map_or(other, |membership| membership.state.name()),
         state_since_utc: membership.map(|membership| membership.state_since),
         joined_utc: membership.map(|membership| membership.joined),
         key_made_utc: membership.map(|membership| membership.key_made),
-        host: membership.and_then(|membership| membership.host.clone()),
-        version: membership.and_then(|membership| membership.version.clone()),
-        last_contact_utc: membership.and_then(|membership| membership.last_contact),
-        clock_ahead_ms: membership.and_then(|membership| membership.clock_ahead_ms),
+        host: membership.map_or_else(|| server.host.clone(), |membership| membership.host.clone()),
+        version: membership.map_or_else(|| server.version.clone(), |membership| membership.version.clone()),
+        last_contact_utc: membership.map_or(server.last_contact, |membership| membership.last_contact),
+        clock_ahead_ms: membership.map_or(server.clock_ahead_ms, |membership| membership.clock_ahead_ms),
         sources: server.sources,
         newest_sample_utc: server.newest_sample,
         lag_s: server.newest_sample.map(|newest| utc_now().duration_since(newest).as_secs()),

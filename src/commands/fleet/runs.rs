@@ -1,13 +1,11 @@
 //! `iostall fleet runs`.
 
-use iostall_measure::clock::utc_now;
 use iostall_report::forms::write_figures;
 use iostall_report::runs::{ServerRun, fleet_table, fleet_to_json};
 use iostall_session::output::Outputs;
 use iostall_store::{FleetRun, FleetRunFilter, StoreError};
 use iostall_watch::open_repository;
 
-use crate::cli::timestamp::timestamp;
 use crate::cli::{FleetRunArgs, FleetRunsArgs, FleetRunsCommand, GlobalArgs};
 use crate::failure::Status;
 use crate::output::{Delivery, to_stdout, wanted};
@@ -23,14 +21,14 @@ pub(super) fn run(args: &FleetRunsArgs, global: &GlobalArgs, printer: &Printer) 
 }
 
 fn list(args: &FleetRunsArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let since = args.since.as_deref().map(|text| timestamp("--since", text, utc_now())).transpose()?;
+    let choice = &args.choice;
     let (server, kind) = (args.server.clone(), args.kind.clone());
-    let filter = FleetRunFilter { server, kind, since, limit: args.limit };
+    let filter = FleetRunFilter { server, kind, since: choice.since()?, limit: choice.limit };
     let repository = open_repository(&args.url, &Printer::ask_password)?;
     let found = repository.fleet_runs(&filter).map_err(StoreError::from)?;
     let listed = |FleetRun { server, server_id, entry }| ServerRun { server, server_id, entry };
     let runs: Vec<ServerRun> = found.into_iter().map(listed).collect();
-    if args.json {
+    if choice.json {
         to_stdout(printer, &|out| write_figures(&fleet_to_json(&runs), out))?;
     } else if runs.is_empty() {
         printer.note("no server has sent such a run: `iostall fleet send` sends them");

@@ -91,6 +91,7 @@ fn show(
     match event {
         SendEvent::Note(text) => printer.note(text),
         SendEvent::Runs(count) if args.json => sent.runs += count,
+        SendEvent::Sheets(count) => sent.sheets += count,
         SendEvent::Runs(count) => return printer.result(&format!("{}\n", counted(*count as u64, "run"))),
         SendEvent::Sent { source, samples } if args.json => {
             sent.sources.push(SentSource::new(source.id.to_string(), &source.name, *samples));

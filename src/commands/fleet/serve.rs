@@ -23,6 +23,7 @@ pub(super) fn run(args: &FleetServeArgs, printer: &Printer) -> anyhow::Result<St
         certificate: args.certificate.clone(),
         key: args.key.clone(),
         keep_raw: args.keep_raw.and_then(|length| SignedDuration::try_from(length).ok()),
+        keep_runs: args.keep_runs.and_then(|length| SignedDuration::try_from(length).ok()),
         repositories: (members, writers),
     };
     let to_show = printer.clone();

@@ -60,10 +60,12 @@ impl MysqlSource {
             volumes: Volumes::of_system(System::here()),
         })
     }
-}
 
-impl Source for MysqlSource {
-    fn read(&mut self) -> Result<Sample, SourceError> {
+    /// What `ask` gets over the connection, within the limits. The connection stays open unless that fails.
+    fn asked<T>(
+        &mut self,
+        ask: impl AsyncFnOnce(&mut Conn, &Allowance) -> Result<T, SourceError>,
+    ) -> Result<T, SourceError> {
         let kept = self.connection.take();
         self.allowance.renew();
         let work = async {
@@ -71,12 +73,22 @@ impl Source for MysqlSource {
                 Some(connection) => connection,
                 None => self.login.connect().await?,
             };
-            let sample = read(&self.address, &mut connection, &self.allowance).await;
+            let answer = ask(&mut connection, &self.allowance).await;
+            // Its own limits say why the driver failed.
             self.allowance.check(&self.address.to_string())?;
-            Ok((connection, sample?))
+            Ok((connection, answer?))
         };
-        let (connection, (mut sample, host)) = bounded(&self.runtime, &self.address, self.limit, work)?;
+        let (connection, answer) = bounded(&self.runtime, &self.address, self.limit, work)?;
         self.connection = Some(connection);
+        Ok(answer)
+    }
+}
+
+impl Source for MysqlSource {
+    fn read(&mut self) -> Result<Sample, SourceError> {
+        let address = self.address.clone();
+        let (mut sample, host) =
+            self.asked(async |connection, allowance| read(&address, connection, allowance).await)?;
         if self.address.is_local() && System::here().is_called(&host) {
             place(&mut sample.rows, &mut self.volumes);
         }
@@ -92,19 +104,10 @@ impl Source for MysqlSource {
     }
 
     fn settings(&mut self) -> Result<Vec<Setting>, SourceError> {
-        let kept = self.connection.take();
-        self.allowance.renew();
-        let work = async {
-            let mut connection = match kept {
-                Some(connection) => connection,
-                None => self.login.connect().await?,
-            };
-            let found = rows(&mut connection, SETTINGS, &self.allowance).await;
-            self.allowance.check(&self.address.to_string())?;
-            Ok((connection, found.map_err(failed(&self.address, "iostall:settings"))?))
-        };
-        let (connection, found) = bounded(&self.runtime, &self.address, self.limit, work)?;
-        self.connection = Some(connection);
+        let address = self.address.clone();
+        let fail = failed(&address, "iostall:settings");
+        let found = self
+            .asked(async |connection, allowance| rows(connection, SETTINGS, allowance).await.map_err(fail))?;
         let mut all = vec![Setting::set("", "engine", "mysql")];
         let setting = |row: &mysql_async::Row| of_row(SettingClass::Setting, None, row.text(0), row.text(1));
         all.extend(found.iter().filter_map(setting));

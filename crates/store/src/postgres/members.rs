@@ -20,7 +20,7 @@ use crate::member::{Contact, Joined, Joining, KnownServer, Member, MemberState, 
 use crate::repository_error::RepositoryError;
 
 /// Sources of one server. Nobody has so many; without a limit, one server could fill the table.
-const SOURCES_MAX: i64 = 1_000;
+pub(super) const SOURCES_MAX: i64 = 1_000;
 /// Instances that are remembered of a server.
 const INSTANCES_MAX: usize = 16;
 /// So many returns to an earlier instance, each within an hour of the one before, are those of two machines. One may be that of a
@@ -182,6 +182,10 @@ impl Database {
         Ok(KnownServer {
             store: self.parsed(row, 0)?,
             membership: name.map(membership).transpose()?,
+            host: self.column(row, 12)?,
+            version: self.column(row, 13)?,
+            last_contact: self.time_in(row, 14)?,
+            clock_ahead_ms: self.column(row, 15)?,
             sources: self.column(row, 10)?,
             newest_sample: self.column::<Option<i64>>(row, 11)?.map(from_utc_ns),
         })

@@ -24,6 +24,7 @@ mod schema;
 mod send;
 mod senders;
 mod session;
+mod sheets;
 mod sources;
 mod statements;
 mod writer;
@@ -42,9 +43,10 @@ use std::collections::HashMap;
 use iostall_connect::{Address, Secret};
 use iostall_measure::clock::utc_now;
 use iostall_model::device::{Greeting, Placement};
-use iostall_model::{Gap, Sample, Step, Tier, Warning};
+use iostall_model::{Gap, Note, Sample, SettingVersion, Step, Tier, Warning, notes_of_changes};
 use jiff::Timestamp;
 
+use crate::collector_state::SettingsRead;
 use crate::error::StoreError;
 use crate::history::{
     Appended, Batch, History, ImportMark, Retention, RollupRow, Seams, Source, SourceId, StoreId, Watched,
@@ -401,6 +403,27 @@ impl History for PostgresHistory {
     fn warnings(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Warning>, StoreError> {
         let seen = self.database.warnings_of(self.database.number(source)?, from, to)?;
         Ok(seen.into_iter().map(|seen| seen.warning).collect())
+    }
+
+    fn notes(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Note>, StoreError> {
+        let number = self.database.number(source)?;
+        let mut notes = self.database.notes_between(number, from, to)?;
+        notes.extend(notes_of_changes(&self.database.settings_between(number, from, to)?, from, to));
+        notes.sort_by_key(|note| note.at);
+        Ok(notes)
+    }
+
+    fn settings(
+        &self,
+        source: SourceId,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<SettingVersion>, StoreError> {
+        Ok(self.database.settings_between(self.database.number(source)?, from, to)?)
+    }
+
+    fn settings_read(&self, source: SourceId) -> Result<Option<SettingsRead>, StoreError> {
+        Ok(self.database.settings_read(self.database.number(source)?)?)
     }
 
     fn seams(&self, source: SourceId) -> Result<Option<Seams>, StoreError> {

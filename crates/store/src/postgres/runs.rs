@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use iostall_model::{Entry, RunId, Summary};
+use jiff::Timestamp;
 use tokio_postgres::Row;
 
 use super::PostgresHistory;
@@ -59,6 +60,18 @@ impl PostgresHistory {
     pub fn takes_runs_of(&self, member: &Member) -> Result<bool, RepositoryError> {
         let row = self.database.session.row(statements::COUNT_RUNS, &[&member.number])?;
         Ok(self.database.column::<i64>(&row, 0)? < RUNS_MAX)
+    }
+
+    /// Deletes the runs that ended before `limit`. Servers that still have them do not send them again.
+    pub fn forget_runs(&self, limit: Timestamp) -> Result<u64, RepositoryError> {
+        self.database.session.execute(statements::FORGET_RUNS, &[&utc_ns(limit)])
+    }
+
+    /// Runs that ended before this were deleted; `None` if none were.
+    pub fn runs_forgotten_before(&self) -> Result<Option<Timestamp>, RepositoryError> {
+        let row = self.database.session.row(statements::FIND_RUNS_FORGOTTEN, &[])?;
+        let limit: i64 = self.database.column(&row, 0)?;
+        Ok((limit > i64::MIN).then(|| from_utc_ns(limit)))
     }
 
     /// The runs that match `filter`, the newest first.

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::error::WatchError;
-use crate::settings_history::{SourceSettings, settings_at};
+use crate::settings_history::{SourceChoice, SourceSettings, settings_at};
 
 pub use outcome::{Evidence, Outcome};
 pub use rule::{Rule, Weight};
@@ -24,6 +24,9 @@ use facts::Facts;
 /// What the rules say about a source.
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceAdvice {
+    /// Its server, in a repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     pub source: String,
     /// When its settings were read.
     pub read: Timestamp,
@@ -49,16 +52,16 @@ pub fn rules() -> impl Iterator<Item = (&'static str, &'static Rule)> {
         .chain(of("sqlserver", &sqlserver::RULES))
 }
 
-/// What the rules say at `now` of each source whose name contains `part`. An error if the settings of none were ever read.
+/// What the rules say at `now` of each source that is meant. An error if the settings of none were ever read.
 pub fn advise(
     history: &impl History,
-    part: Option<&str>,
+    choice: &SourceChoice<'_>,
     now: Timestamp,
 ) -> Result<Vec<SourceAdvice>, WatchError> {
-    let all = settings_at(history, part, now)?;
-    let of = |SourceSettings { source, last_read, settings, .. }: SourceSettings| {
+    let all = settings_at(history, choice, now)?;
+    let of = |SourceSettings { server, source, last_read, settings, .. }: SourceSettings| {
         let rules = check_all(&settings, now);
-        SourceAdvice { source, read: last_read, rules }
+        SourceAdvice { server, source, read: last_read, rules }
     };
     Ok(all.into_iter().map(of).collect())
 }
@@ -108,7 +111,7 @@ mod tests {
         let settings = |fsync| [Setting::set("", "engine", "postgres"), Setting::set("", "fsync", fsync)];
         store.put_settings(id, hour(0), &settings("on")).unwrap();
         store.put_settings(id, hour(5), &settings("off")).unwrap();
-        let advice = advise(&store, None, hour(9)).unwrap().remove(0);
+        let advice = advise(&store, &SourceChoice::default(), hour(9)).unwrap().remove(0);
         assert_eq!(advice.rules.len(), postgres::RULES.len());
         let Outcome::Found { evidence } = &advice.rules[0].outcome else { panic!("{advice:?}") };
         assert_eq!((advice.rules[0].rule.id, evidence[0].since), ("fsync-off", hour(5)));

@@ -7,7 +7,10 @@ use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::RunId;
 use iostall_model::device::Placement;
 use iostall_remote::centre::{CentreClient, centre_address};
-use iostall_store::{Appended, Batch, FleetSecret, RunMark, RunPut, SentRun, SourceId, StoreId, WireError};
+use iostall_store::{
+    Appended, Batch, FleetSecret, RunMark, RunPut, SentRun, SentSheet, SheetMark, SheetPut, SourceId,
+    StoreId, WireError,
+};
 use jiff::SignedDuration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,8 +20,8 @@ use super::membership::{Key, Membership, MembershipFile};
 use crate::centre_error::CentreError;
 use crate::centre_protocol::{
     AFTER, AppendAnswer, HelloAnswer, HelloRequest, KnownAnswer, KnownRequest, OutcomeAnswer, OutcomeRequest,
-    PartRequest, PlaceAnswer, PlaceRequest, RotateAnswer, RotateRequest, RunsAnswer, RunsRequest, Verb,
-    WantedAnswer, WantedRequest, code,
+    PartRequest, PlaceAnswer, PlaceRequest, RotateAnswer, RotateRequest, RunsAnswer, RunsRequest,
+    SheetsAnswer, SheetsRequest, Verb, WantedAnswer, WantedRequest, code,
 };
 use crate::destination::{Destination, Known};
 use crate::error::WatchError;
@@ -303,6 +306,35 @@ impl Destination for Centre {
                 if [code::RUN, code::TOO_LONG].contains(&code.as_str()) =>
             {
                 unfit(reason)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn lacking_sheets(
+        &mut self,
+        _: StoreId,
+        marks: &[SheetMark],
+    ) -> Result<Option<Vec<SheetMark>>, WatchError> {
+        match self.ask(Verb::Sheets, &SheetsRequest { sheets: marks.to_vec() }) {
+            // An older centre has no place for them.
+            Err(error) if error.is(code::NOT_UNDERSTOOD) => Ok(None),
+            answer => Ok(answer.map(|SheetsAnswer { lacking }| Some(lacking))?),
+        }
+    }
+
+    fn put_sheet(&mut self, _: StoreId, sheet: &SentSheet) -> Result<SheetPut, WatchError> {
+        let body = match sheet.to_wire() {
+            Err(error) => return Ok(SheetPut::Unfit { reason: error.to_string() }),
+            Ok(body) => body,
+        };
+        match self.post(&Verb::Sheet.path(), &body) {
+            Ok(AppendAnswer { is_added: true }) => Ok(SheetPut::Added),
+            Ok(AppendAnswer { is_added: false }) => Ok(SheetPut::AlreadyThere),
+            Err(CentreError::Refused { code, reason, .. })
+                if [code::SHEET, code::TOO_LONG, code::CLOCK].contains(&code.as_str()) =>
+            {
+                Ok(SheetPut::Unfit { reason })
             }
             Err(error) => Err(error.into()),
         }

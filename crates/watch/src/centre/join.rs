@@ -11,12 +11,13 @@ use iostall_store::{CollectorState, FleetSecret, StoreId};
 use super::client::answer_of;
 use super::instance::{Instance, PROGRAM_VERSION};
 use super::membership::{Key, Membership, MembershipFile};
-use crate::centre_error::CentreError;
+use crate::centre_error::{CODE_FILE_NAME, CentreError};
 use crate::centre_protocol::{JoinAnswer, JoinRequest, Verb};
 use crate::confirmed::begin_confirming;
 use crate::error::WatchError;
 
-const CODE_FILE: Input = Input { what: "file of the code", limit: ByteCount(1 << 10) };
+/// A file with a one-time code.
+pub(crate) const CODE_FILE: Input = Input { what: CODE_FILE_NAME, limit: ByteCount(1 << 10) };
 
 /// What a store needs to join.
 #[derive(Debug)]

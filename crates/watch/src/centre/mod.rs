@@ -6,6 +6,7 @@ mod join;
 pub(crate) mod membership;
 
 pub use client::{Centre, Greeting};
+pub(crate) use join::CODE_FILE;
 pub use join::{JoinCentre, join_centre};
 
 pub use crate::centre_error::CentreError;

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use iostall_measure::clock::utc_now;
 use iostall_model::device::{Greeting, Placement};
 use iostall_store::{
-    History as _, Holder, PostgresHistory, PulledAppend, Source, SourceId, SqliteHistory, StoreError, StoreId,
+    History as _, Holder, PostgresHistory, PulledAppend, SheetContent, SheetKind, SheetMark,
+    SheetsToSend as _, Source, SourceId, SqliteHistory, StoreError, StoreId,
 };
+use jiff::Timestamp;
 
 use super::claim::{Claim, SpoolState};
 use crate::confirmed::{Confirmed, confirmed_by, put_confirmed_as};
@@ -64,6 +66,8 @@ pub(super) struct Forwarder {
     elsewhere: HashMap<String, Elsewhere>,
     /// What the volumes of each source are, as the repository was told, and when.
     placed: HashMap<String, (Vec<Placement>, u64)>,
+    /// When the settings that the repository has of each source were read.
+    settings_sent: HashMap<SourceId, Timestamp>,
     /// When each server was last spoken of.
     greeted: HashMap<StoreId, u64>,
     /// The repository's name in the spool, and what it has confirmed.
@@ -93,6 +97,7 @@ impl Forwarder {
             claims: HashMap::new(),
             elsewhere: HashMap::new(),
             placed: HashMap::new(),
+            settings_sent: HashMap::new(),
             greeted: HashMap::new(),
             confirmed: None,
             noted_ns: 0,
@@ -131,6 +136,8 @@ impl Forwarder {
             this.note(now_ns, false)
         });
         if done.is_err() {
+            // It may be another one afterwards, such as one that was restored from a backup.
+            self.settings_sent.clear();
             // Whatever was held went with the connection, and whatever was under way may or may not be there.
             self.claims.clear();
             self.elsewhere.values_mut().for_each(|one| one.free_ns = None);
@@ -252,6 +259,7 @@ impl Forwarder {
             if sent > 0 {
                 self.place(repository, &name, claim.source.id, now_ns)?;
                 self.greet(repository, &name, claim.source.store, now_ns)?;
+                self.send_settings(repository, &claim)?;
                 self.events.push(ForwardEvent::Sent(name.clone(), sent));
             }
             if let Some((_, confirmed)) = &mut self.confirmed {
@@ -287,6 +295,25 @@ impl Forwarder {
         if !self.placed.get(name).is_some_and(is_known) {
             repository.place(source, &said)?;
             self.placed.insert(name.to_owned(), (said, now_ns));
+        }
+        Ok(())
+    }
+
+    /// Sends the settings of a source, if they were read since they were sent.
+    fn send_settings(&mut self, repository: &PostgresHistory, claim: &Claim) -> Result<(), WatchError> {
+        let Some(read) = self.spool.settings_read(claim.spooled)? else { return Ok(()) };
+        if self.settings_sent.get(&claim.source.id) == Some(&read.last) {
+            return Ok(());
+        }
+        let (kind, name) = (SheetKind::Settings, claim.spooled.to_string());
+        let spooled = self.spool.sheet_to_send(&SheetMark { kind, name, state: String::new() })?;
+        if let Some(mut sheet) = spooled {
+            sheet.mark.name = claim.source.id.to_string();
+            if let SheetContent::Settings { source, .. } = &mut sheet.content {
+                *source = claim.source.clone();
+            }
+            repository.put_sheet(claim.source.store, &sheet)?;
+            self.settings_sent.insert(claim.source.id, read.last);
         }
         Ok(())
     }

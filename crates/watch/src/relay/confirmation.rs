@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
-use iostall_store::{RunMark, SourceId, StoreId};
+use iostall_store::{RunMark, SheetMark, SourceId, StoreId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,12 @@ pub(super) struct Confirmation {
     pub(super) received: u64,
     pub(super) sources: BTreeMap<String, ConfirmedSource>,
     pub(super) runs: Vec<RunMark>,
+    /// Runs that ended before this are no longer wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) runs_after: Option<Timestamp>,
+    /// `None` from an older centre, which takes no sheets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) sheets: Option<Vec<SheetMark>>,
     /// Why something in those files was not taken.
     pub(super) refused: Vec<String>,
 }
@@ -39,6 +45,9 @@ pub(super) struct Confirmation {
 pub(super) struct ConfirmedSource {
     pub(super) appended: u64,
     pub(super) newest: Option<Timestamp>,
+    /// What follows is from a wrong time. By the clock of the centre it is refused until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) refused_until: Option<Timestamp>,
 }
 
 impl Confirmation {
@@ -57,7 +66,12 @@ impl Confirmation {
 
     /// From a file, if the owner of the key made it for this name; it may come from anybody.
     pub(super) fn from_file(file: &[u8], name: FileName, key: &SharedKey) -> Option<Self> {
-        let mut decoder = zstd::Decoder::new(key.verified(file)?).ok()?;
+        Self::read(key.verified(file)?, name)
+    }
+
+    /// The same of what was authenticated.
+    pub(super) fn read(compressed: &[u8], name: FileName) -> Option<Self> {
+        let mut decoder = zstd::Decoder::new(compressed).ok()?;
         decoder.window_log_max(WINDOW_LOG_MAX).ok()?;
         let mut text = Vec::new();
         decoder.take(DOCUMENT_BYTES_MAX).read_to_end(&mut text).ok()?;
@@ -80,7 +94,7 @@ mod tests {
     fn a_confirmation_is_read_with_its_key_under_its_name_alone() {
         let store: StoreId = "7f0f5a6e-6a3b-4d7e-8e36-0a4a1c6d1f11".parse().unwrap();
         let source: SourceId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
-        let known = ConfirmedSource { appended: 9, newest: None };
+        let known = ConfirmedSource { appended: 9, newest: None, refused_until: None };
         let said = Confirmation {
             store,
             number: 3,
@@ -88,6 +102,8 @@ mod tests {
             received: 7,
             sources: BTreeMap::from([(source.to_string(), known)]),
             runs: Vec::new(),
+            runs_after: None,
+            sheets: None,
             refused: Vec::new(),
         };
         let key = SharedKey::from_bytes(&[1; 32]);

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use iostall_engine::Input;
-use iostall_measure::ByteCount;
 use iostall_measure::clock::utc_now;
 use iostall_store::{CollectorState, FleetSecret, StoreId};
 use serde::{Deserialize, Serialize};
@@ -11,14 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::keys::{SharedKey, Signer, hex};
 use super::names::{FileKind, FileName};
 use super::place::RelayPlace;
-use crate::centre::CentreError;
 use crate::centre::instance::{Instance, PROGRAM_VERSION};
 use crate::centre::membership::{Key, Membership, MembershipFile};
+use crate::centre::{CODE_FILE, CentreError};
 use crate::confirmed::begin_confirming;
 use crate::error::WatchError;
 use crate::relay_error::RelayError;
 
-const CODE_FILE: Input = Input { what: "file of the code", limit: ByteCount(1 << 10) };
 /// Files of others with the next number are passed over, so many times.
 const TRIES_MAX: u64 = 100;
 

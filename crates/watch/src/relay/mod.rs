@@ -11,6 +11,8 @@
 //! its files that wait. A file that is lost or comes twice does no harm: each message in it says what it follows.
 
 mod confirmation;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod join;
 mod keys;
 mod names;
@@ -22,5 +24,5 @@ mod sender;
 pub use crate::relay_error::RelayError;
 pub use join::{JoinRelay, join_relay};
 pub use place::RelayPlace;
-pub use receive::{ReceiveEvent, receive};
+pub use receive::{ReceiveEvent, receive, receive_as_it_comes};
 pub use sender::Relay;

@@ -1,7 +1,10 @@
 //! What servers have put into a relay, taken by the centre.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use iostall_measure::Clock;
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::shown;
 use iostall_model::device::Placement;
@@ -9,6 +12,7 @@ use iostall_store::{
     Contact, History as _, Joined, Joining, Member, MemberState, PostgresHistory, RelayMember, SecretHash,
     StoreError, StoreId,
 };
+use jiff::Timestamp;
 
 use super::confirmation::{Confirmation, ConfirmedSource, REFUSED_MAX};
 use super::join::JoinFile;
@@ -18,6 +22,7 @@ use super::place::RelayPlace;
 use super::sealed::{Header, Message, opened};
 use crate::centre_protocol::code;
 use crate::error::WatchError;
+use crate::follow::{pause_ns, random_part, wait};
 use crate::intake::{self, IntakeError};
 
 /// Texts of a server about itself, bytes.
@@ -34,6 +39,10 @@ pub enum ReceiveEvent {
     Received { name: String, files: usize },
     /// Something was not taken. Without a name the server is that of a store that has not joined.
     Refused { server: String, reason: String },
+    /// The relay or the repository cannot be used, and is tried again. Said once.
+    Cut { reason: String, hint: Option<String> },
+    /// They can be used again.
+    Continues,
 }
 
 /// Whoever is told of it.
@@ -63,6 +72,46 @@ pub fn receive(
         files.receive(to, from, observer)?;
     }
     Ok(to.finish()?)
+}
+
+/// Takes what is there, looks again after `interval`, and so on until `stop` is set.
+///
+/// # Errors
+/// If the relay or the repository cannot be used and another try would not help.
+pub fn receive_as_it_comes<C: Clock>(
+    to: &mut PostgresHistory,
+    from: &RelayPlace,
+    interval: Duration,
+    clock: &C,
+    stop: &AtomicBool,
+    observer: &mut dyn FnMut(ReceiveEvent),
+) -> Result<(), WatchError> {
+    let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+    let (mut failures, mut said) = (0, String::new());
+    while !stop.load(Ordering::Relaxed) {
+        let pause = match receive(to, from, observer) {
+            Ok(()) => {
+                if failures > 0 {
+                    observer(ReceiveEvent::Continues);
+                }
+                failures = 0;
+                said.clear();
+                interval_ns
+            }
+            Err(error) if error.may_pass() => {
+                failures += 1;
+                let reason = error.to_string();
+                if reason != said {
+                    observer(ReceiveEvent::Cut { reason: reason.clone(), hint: error.hint() });
+                    said = reason;
+                }
+                pause_ns(failures, random_part())
+            }
+            Err(error) => return Err(error),
+        };
+        wait(clock, pause, stop);
+    }
+    Ok(())
 }
 
 /// The files of a server.
@@ -96,7 +145,7 @@ impl Files {
             observer(ReceiveEvent::Refused { server: member.name, reason });
             return Ok(());
         }
-        let mut taken = Taken { received, files: 0, refused: Vec::new() };
+        let mut taken = Taken { received, files: 0, refused: Vec::new(), refused_until: BTreeMap::new() };
         for name in self.batches.iter().filter(|name| name.number > received) {
             let file = from.read(*name)?;
             let Some((header, messages)) = file.as_deref().and_then(|file| opened(file, *name, &public_key))
@@ -189,20 +238,24 @@ impl Files {
         let sources = to.known_sources(member).map_err(StoreError::from)?;
         let known = |(source, appended, newest)| {
             let newest = if appended == 0 { None } else { newest };
-            (format!("{source}"), ConfirmedSource { appended, newest })
+            (format!("{source}"), ConfirmedSource { appended, newest, refused_until: None })
         };
         let last = self.confirmed.last().copied();
         let said = match last {
             Some(name) => from.read(name)?.and_then(|file| Confirmation::from_file(&file, name, key)),
             None => None,
         };
+        let mut sources: BTreeMap<String, ConfirmedSource> = sources.into_iter().map(known).collect();
+        taken.add_refused(&mut sources, said.as_ref());
         let mut now = Confirmation {
             store: self.store,
             number: last.map_or(0, |name| name.number),
             name: member.name.clone(),
             received: taken.received,
-            sources: sources.into_iter().map(known).collect::<BTreeMap<_, _>>(),
+            sources,
             runs: to.run_marks(member).map_err(StoreError::from)?,
+            runs_after: to.runs_forgotten_before().map_err(StoreError::from)?,
+            sheets: Some(to.sheet_marks(member).map_err(StoreError::from)?),
             refused: taken.refused.iter().take(REFUSED_MAX).cloned().collect(),
         };
         if said.is_some_and(|said| said.says_the_same_as(&now)) {
@@ -228,9 +281,28 @@ struct Taken {
     files: usize,
     /// Why something was not.
     refused: Vec<String>,
+    /// Until when samples of a source are refused that are from a wrong time.
+    refused_until: BTreeMap<String, Timestamp>,
 }
 
 impl Taken {
+    /// Adds until when sources are refused, also by what was `said` before: a server that is not told would send the same again each time.
+    fn add_refused(&self, sources: &mut BTreeMap<String, ConfirmedSource>, said: Option<&Confirmation>) {
+        let now = utc_now();
+        let before = said.into_iter().flat_map(|said| &said.sources);
+        let before = before.filter_map(|(id, known)| {
+            // What follows is another batch if one was taken since.
+            let is_same = known.appended == sources.get(id).map_or(0, |now| now.appended);
+            known.refused_until.filter(|_| is_same).map(|until| (id.clone(), until))
+        });
+        let mut all: BTreeMap<String, Timestamp> = before.collect();
+        all.extend(self.refused_until.clone());
+        for (id, until) in all.into_iter().filter(|(_, until)| *until > now) {
+            let nothing = ConfirmedSource { appended: 0, newest: None, refused_until: None };
+            sources.entry(id).or_insert(nothing).refused_until = Some(until);
+        }
+    }
+
     /// Takes the messages of a file; false if the server may not send any more.
     fn take(
         &mut self,
@@ -260,7 +332,12 @@ impl Taken {
             match take_one(to, member, message, body) {
                 // What it follows is not there: the server sends that again when it hears so.
                 Ok(()) | Err(IntakeError::Refused { code: code::NOT_NEXT, .. }) => {}
-                Err(IntakeError::Refused { reason, .. }) => self.refused.push(reason),
+                Err(IntakeError::Refused { code, reason }) => {
+                    if let (code::CLOCK, Message::Append { source, .. }) = (code, message) {
+                        self.refused_until.insert(source.to_string(), intake::refused_until(body));
+                    }
+                    self.refused.push(reason);
+                }
                 Err(IntakeError::Store(error)) => return Err(error.into()),
             }
         }
@@ -289,6 +366,14 @@ fn take_one(
         Message::Run { .. } => match intake::put_run(to, member, body) {
             Err(IntakeError::Refused { code: code::RUN, .. }) => {
                 intake::put_run_entry(to, member, body).map(drop)
+            }
+            put => put.map(drop),
+        },
+        Message::Sheet { mark, .. } => match intake::put_sheet(to, member, body) {
+            Err(IntakeError::Refused { code, reason }) => {
+                // The server hears that it need not be sent again as it is.
+                to.refuse_sheet(member.store, mark, &reason)?;
+                Err(IntakeError::Refused { code, reason })
             }
             put => put.map(drop),
         },

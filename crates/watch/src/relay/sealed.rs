@@ -1,6 +1,6 @@
 //! Messages of a server in one file, with its signature.
 
-use iostall_store::{RunMark, SourceId, StoreId};
+use iostall_store::{RunMark, SheetMark, SourceId, StoreId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -46,12 +46,18 @@ pub(super) enum Message {
     Place { source: SourceId, bytes: usize },
     /// A run, as a centre takes it.
     Run { mark: RunMark, bytes: usize },
+    /// Notes or settings, as a centre takes them. Only for a centre that has said that it takes them: an older one would take none of
+    /// the file.
+    Sheet { mark: SheetMark, bytes: usize },
 }
 
 impl Message {
     fn bytes(&self) -> usize {
         match self {
-            Self::Append { bytes, .. } | Self::Place { bytes, .. } | Self::Run { bytes, .. } => *bytes,
+            Self::Append { bytes, .. }
+            | Self::Place { bytes, .. }
+            | Self::Run { bytes, .. }
+            | Self::Sheet { bytes, .. } => *bytes,
         }
     }
 }
@@ -70,7 +76,12 @@ pub(super) type Opened<'a> = (Header, Vec<(Message, &'a [u8])>);
 
 /// The messages in a file, each with its body, if the owner of `public_key` made it for this name; it may come from anybody.
 pub(super) fn opened<'a>(file: &'a [u8], name: FileName, public_key: &[u8]) -> Option<Opened<'a>> {
-    let text = verified(file, public_key)?.strip_prefix(BEGINNING)?;
+    unsealed(verified(file, public_key)?, name)
+}
+
+/// The same of what was signed.
+pub(super) fn unsealed(text: &[u8], name: FileName) -> Option<Opened<'_>> {
+    let text = text.strip_prefix(BEGINNING)?;
     let end = text.iter().position(|byte| *byte == b'\n')?;
     let header: Header = serde_json::from_slice(&text[..end]).ok()?;
     if header.store != name.store || header.number != name.number {

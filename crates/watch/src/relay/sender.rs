@@ -6,7 +6,10 @@ use std::path::Path;
 use iostall_measure::clock::utc_now;
 use iostall_model::RunId;
 use iostall_model::device::Placement;
-use iostall_store::{Appended, Batch, RunMark, RunPut, SentRun, SourceId, StoreId, WireError};
+use iostall_store::{
+    Appended, Batch, RunMark, RunPut, SentRun, SentSheet, SheetMark, SheetPut, SourceId, StoreId, WireError,
+};
+use jiff::Timestamp;
 
 use super::confirmation::Confirmation;
 use super::keys::{SIGNATURE_BYTES, SharedKey, Signer, from_hex};
@@ -196,6 +199,16 @@ impl Destination for Relay {
         sent.limited(&known)
     }
 
+    fn refuses(&self, source: SourceId) -> Option<String> {
+        let confirmed = self.confirmation.as_ref()?.sources.get(&source.to_string())?;
+        let until = confirmed.refused_until?;
+        Some(if until == Timestamp::MAX {
+            "what it has next is older than a centre takes".to_owned()
+        } else {
+            format!("what it has next is from the future, and the centre takes it from {until:.0} on")
+        })
+    }
+
     fn known(&mut self, source: SourceId) -> Result<Known, WatchError> {
         let sent = self.on_their_way().find_map(|message| match message {
             Message::Append { source: of, sequence, newest, .. } if *of == source => {
@@ -247,7 +260,11 @@ impl Destination for Relay {
                 there.insert(mark.id, *mark);
             }
         }
-        let lacks = |mark: &&RunMark| there.get(&mark.id).is_none_or(|there| mark.is_newer_than(there));
+        let wanted_after = self.confirmation.as_ref().and_then(|known| known.runs_after);
+        let lacks = |mark: &&RunMark| {
+            wanted_after.is_none_or(|limit| mark.ended_utc >= limit)
+                && there.get(&mark.id).is_none_or(|there| mark.is_newer_than(there))
+        };
         Ok(Some(marks.iter().filter(lacks).map(|mark| mark.id).collect()))
     }
 
@@ -264,6 +281,36 @@ impl Destination for Relay {
         let mark = RunMark { id: run.entry.id, ended_utc, interrupted };
         self.push(Message::Run { mark, bytes: body.len() }, &body)?;
         Ok(RunPut::Added)
+    }
+
+    fn lacking_sheets(
+        &mut self,
+        _: StoreId,
+        marks: &[SheetMark],
+    ) -> Result<Option<Vec<SheetMark>>, WatchError> {
+        // Before the centre has said that it takes them, it may be an older one.
+        let Some(confirmed) = self.confirmation.as_ref().and_then(|known| known.sheets.as_ref()) else {
+            return Ok(None);
+        };
+        let key = |mark: &SheetMark| (mark.kind, mark.name.clone());
+        let mut there: HashMap<_, &SheetMark> = confirmed.iter().map(|mark| (key(mark), mark)).collect();
+        // The newest comes first, and counts.
+        let sent: Vec<&SheetMark> = self
+            .on_their_way()
+            .filter_map(|message| if let Message::Sheet { mark, .. } = message { Some(mark) } else { None })
+            .collect();
+        there.extend(sent.into_iter().rev().map(|mark| (key(mark), mark)));
+        let lacks = |mark: &&SheetMark| there.get(&key(mark)) != Some(mark);
+        Ok(Some(marks.iter().filter(lacks).cloned().collect()))
+    }
+
+    fn put_sheet(&mut self, _: StoreId, sheet: &SentSheet) -> Result<SheetPut, WatchError> {
+        let body = match sheet.to_wire() {
+            Ok(body) => body,
+            Err(error) => return Ok(SheetPut::Unfit { reason: error.to_string() }),
+        };
+        self.push(Message::Sheet { mark: sheet.mark.clone(), bytes: body.len() }, &body)?;
+        Ok(SheetPut::Added)
     }
 
     fn finish(&mut self) -> Result<(), WatchError> {

@@ -3,6 +3,7 @@
 use iostall_store::{BODY_BYTES_MAX, Member};
 use iostall_watch::centre_protocol::{
     AFTER, AppendAnswer, KnownAnswer, KnownRequest, PlaceAnswer, PlaceRequest, RunsAnswer, RunsRequest,
+    SheetsAnswer, SheetsRequest,
 };
 use iostall_watch::intake;
 
@@ -52,6 +53,19 @@ impl Shared {
         // As with batches, which may be many times as long when they are unpacked.
         let writer = self.writer(member)?;
         let is_added = intake::put_run(&writer, member, &body)?;
+        Ok(refusals::json(&AppendAnswer { is_added }))
+    }
+
+    pub(super) fn sheets(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
+        let SheetsRequest { sheets } = json_of(connection)??;
+        let lacking = intake::lacking_sheets(&*self.writer(member)?, member, &sheets)?;
+        Ok(refusals::json(&SheetsAnswer { lacking }))
+    }
+
+    pub(super) fn sheet(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
+        let _turn = Turn::take(&self.appending, member.store).ok_or_else(refusals::slow_down)?;
+        let body = connection.whole_body(BODY_BYTES_MAX)?.ok_or_else(refusals::too_long)?;
+        let is_added = intake::put_sheet(&*self.writer(member)?, member, &body)?;
         Ok(refusals::json(&AppendAnswer { is_added }))
     }
 }

@@ -53,6 +53,8 @@ pub struct CentreRequest {
     pub key: PathBuf,
     /// How long samples are kept; `None` keeps them.
     pub keep_raw: Option<SignedDuration>,
+    /// How long runs are kept; `None` keeps them.
+    pub keep_runs: Option<SignedDuration>,
     /// Connections to one repository: one that looks up keys, and at least one that writes.
     pub repositories: (PostgresHistory, Vec<PostgresHistory>),
 }
@@ -61,7 +63,14 @@ pub struct CentreRequest {
 pub struct Centre {
     server: TlsServer,
     shared: Arc<Shared>,
-    retention: Retention,
+    kept: Kept,
+}
+
+/// How long things are kept.
+#[derive(Clone, Copy)]
+struct Kept {
+    history: Retention,
+    runs: Option<SignedDuration>,
 }
 
 impl Centre {
@@ -79,8 +88,9 @@ impl Centre {
         })?;
         let (members, writers) = request.repositories;
         let all = Retention { raw: SignedDuration::MAX, hours: SignedDuration::MAX, days: None };
-        let retention = request.keep_raw.map_or(all, |raw| Retention { raw, ..Retention::default() });
-        Ok(Self { server, shared: Arc::new(Shared::new(members, writers, on_event)), retention })
+        let history = request.keep_raw.map_or(all, |raw| Retention { raw, ..Retention::default() });
+        let kept = Kept { history, runs: request.keep_runs };
+        Ok(Self { server, shared: Arc::new(Shared::new(members, writers, on_event)), kept })
     }
 
     /// Where it listens.
@@ -101,10 +111,10 @@ impl Centre {
     /// Serves until it is stopped, and writes the roll-ups of what came since they were written.
     pub fn run(self) {
         let is_over = Arc::new(AtomicBool::new(false));
-        let (shared, ends, retention) = (Arc::clone(&self.shared), Arc::clone(&is_over), self.retention);
+        let (shared, ends, kept) = (Arc::clone(&self.shared), Arc::clone(&is_over), self.kept);
         let upkeep = std::thread::Builder::new().name("upkeep".into());
         // Without a thread roll-ups are written when hours end, and at the end, and the next service deletes what is old.
-        let upkeep = upkeep.spawn(move || keep_up(&shared, &retention, &ends));
+        let upkeep = upkeep.spawn(move || keep_up(&shared, kept, &ends));
         let shared = Arc::clone(&self.shared);
         let serve: Serve = Arc::new(move |connection: &mut Connection, peer| shared.serve(connection, peer));
         self.server.run("centre", &serve);
@@ -118,12 +128,12 @@ impl Centre {
 }
 
 /// Writes roll-ups, makes tables ahead and deletes what is old, each when it is time, until it is over.
-fn keep_up(shared: &Shared, retention: &Retention, is_over: &AtomicBool) {
+fn keep_up(shared: &Shared, kept: Kept, is_over: &AtomicBool) {
     let clock = MonotonicClock::new();
     let (mut finish_due_ns, mut forget_due_ns) = (clock.now_ns() + FINISH_NS, clock.now_ns());
     while !is_over.load(Ordering::Acquire) {
         if clock.now_ns() >= forget_due_ns {
-            shared.forget(retention);
+            shared.forget(&kept.history, kept.runs);
             forget_due_ns = clock.now_ns() + FORGET_NS;
         }
         if clock.now_ns() >= finish_due_ns {

@@ -176,10 +176,15 @@ impl Shared {
     }
 
     /// Deletes what is older than it is kept, and makes the tables of the days to come.
-    pub(super) fn forget(&self, retention: &Retention) {
-        if let Some(writer) = self.writers.first()
-            && let Err(error) = lock(writer).forget(retention, utc_now())
-        {
+    pub(super) fn forget(&self, retention: &Retention, keep_runs: Option<SignedDuration>) {
+        let Some(writer) = self.writers.first() else { return };
+        let now = utc_now();
+        let limit = keep_runs.and_then(|kept| now.checked_sub(kept).ok());
+        let mut writer = lock(writer);
+        let done = writer.forget(retention, now);
+        let runs = limit.map_or(Ok(0), |limit| writer.forget_runs(limit)).map_err(StoreError::from);
+        drop(writer);
+        for error in [done.err(), runs.err()].into_iter().flatten() {
             self.unavailable(&error);
         }
     }
@@ -265,6 +270,8 @@ impl Shared {
             Verb::Place => self.place(connection, member),
             Verb::Runs => self.runs(connection, member),
             Verb::Run => self.run(connection, member),
+            Verb::Sheets => self.sheets(connection, member),
+            Verb::Sheet => self.sheet(connection, member),
             Verb::Rotate => self.rotate(connection, member),
             Verb::Wanted => self.wanted(connection, member),
             Verb::Part => self.part(connection, member),

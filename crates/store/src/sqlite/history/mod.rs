@@ -22,6 +22,7 @@ mod runs;
 mod seams;
 mod send;
 mod settings;
+mod sheets;
 mod sources;
 mod statements;
 mod writer;

@@ -5,6 +5,7 @@ use iostall_model::{Note, NoteKind};
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Row, ToSql, named_params};
 
+use super::sheets::remember_removed;
 use super::{SourceNumber, SqliteHistory, from_utc_ns, statements, utc_ns};
 use crate::collector_state::StoredNote;
 use crate::error::StoreError;
@@ -39,6 +40,7 @@ impl SqliteHistory {
     pub(super) fn remove_note_of(&mut self, number: u32) -> Result<bool, StoreError> {
         let remove = || {
             let transaction = begin(&self.connection, &self.path, 0)?;
+            remember_removed(&transaction, self.id, number)?;
             let removed = transaction.execute(statements::DELETE_NOTE, named_params! {":number": number})?;
             transaction.commit()?;
             Ok(removed > 0)

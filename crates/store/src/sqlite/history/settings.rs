@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iostall_model::{Note, NoteKind, Setting, SettingClass, SettingVersion, changes_in};
+use iostall_model::{Note, Setting, SettingClass, SettingVersion, notes_of_changes};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
@@ -56,15 +56,12 @@ impl SqliteHistory {
         to: Timestamp,
     ) -> Result<Vec<Note>, StoreError> {
         let versions = self.settings_of(source, from, to)?;
-        let note = |change: &iostall_model::SettingChange| {
-            Some(Note::new(change.at?, NoteKind::Setting, change.sentence()))
-        };
-        Ok(changes_in(&versions, from, to).iter().filter_map(note).collect())
+        Ok(notes_of_changes(&versions, from, to))
     }
 }
 
 /// When the settings were read, and by which version.
-fn last_read(
+pub(super) fn last_read(
     connection: &Connection,
     source: SourceNumber,
 ) -> rusqlite::Result<Option<(SettingsRead, String)>> {
@@ -79,7 +76,7 @@ fn last_read(
     statement.query_row(named_params! {":source": source.0}, read).optional()
 }
 
-fn versions(
+pub(super) fn versions(
     connection: &Connection,
     source: SourceNumber,
     from: Timestamp,
@@ -166,6 +163,7 @@ fn replace(
 
 #[cfg(test)]
 mod tests {
+    use iostall_model::{NoteKind, changes_in};
     use jiff::SignedDuration;
 
     use super::*;

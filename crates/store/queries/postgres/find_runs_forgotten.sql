@@ -1,0 +1,2 @@
+/* iostall:find_runs_forgotten */
+SELECT runs_forgotten_utc_ns FROM iostall.repository;
