@@ -18,6 +18,7 @@ pub mod fsync;
 pub mod give_way;
 pub mod input;
 mod kinds;
+pub mod limits;
 pub mod load;
 pub mod matrix;
 pub mod names;

@@ -7,6 +7,7 @@ mod backup_verify;
 mod copy;
 mod flash;
 mod fsync;
+mod limits;
 mod load;
 mod matrix;
 mod max_rate;
@@ -32,6 +33,7 @@ pub use self::backup_verify::{BackupVerifyOutcome, BaseUse, Newest};
 pub use self::copy::CopyOutcome;
 pub use self::flash::{Between, ClosedForm, FlashLife, FlashOutcome, FlashTenth, FlashWear, Nand, SpareFor};
 pub use self::fsync::FsyncOutcome;
+pub use self::limits::LimitsOutcome;
 pub use self::load::{AskedFormat, AskedProfile, LoadOutcome};
 pub use self::matrix::{EarlierCells, MatrixOutcome, MatrixPlan};
 pub use self::max_rate::MaxRateOutcome;
@@ -85,6 +87,8 @@ pub enum RunBody {
     Flash(Box<FlashOutcome>),
     /// `iostall drive qualify`.
     Qualify(Box<QualifyOutcome>),
+    /// `iostall drive limits`.
+    Limits(Box<LimitsOutcome>),
 }
 
 impl RunBody {
@@ -108,6 +112,7 @@ impl RunBody {
             Self::SqlServerVerify(outcome) => &**outcome,
             Self::Flash(outcome) => &**outcome,
             Self::Qualify(outcome) => &**outcome,
+            Self::Limits(outcome) => &**outcome,
         }
     }
 
@@ -136,7 +141,8 @@ impl RunBody {
             | Self::SqlServerBackup(_)
             | Self::SqlServerVerify(_)
             | Self::Flash(_)
-            | Self::Qualify(_) => None,
+            | Self::Qualify(_)
+            | Self::Limits(_) => None,
         }
     }
 
