@@ -27,6 +27,7 @@ mod diskspd_fidelity;
 mod diskspd_ranges;
 mod drive;
 mod drive_flash;
+mod drive_guard;
 mod drive_limits;
 mod drive_qualify;
 mod fleet;

@@ -19,6 +19,7 @@ pub mod figures;
 pub mod flash;
 mod gap;
 pub mod give_way;
+pub mod guard;
 pub mod job;
 pub mod kind;
 pub mod kinds;
@@ -69,7 +70,7 @@ pub use kind::Kind;
 pub use kinds::{
     AskedFormat, AskedProfile, BackupEnd, BackupHeader, BackupOutcome, BackupTuneOutcome,
     BackupVerifyOutcome, BaseUse, CopyOutcome, DrillOutcome, EarlierCells, FileInBackup, FlashOutcome,
-    FsyncOutcome, HistoryEntry, LimitsOutcome, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome,
+    FsyncOutcome, GuardOutcome, HistoryEntry, LimitsOutcome, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome,
     Newest, Outcome, PacedOutcome, PartAlone, ProgressPoint, QualifyOutcome, ReadBack, RestoreOutcome,
     RestoredTablespace, RunBody, SqlServerBackupOutcome, SqlServerVerifyOutcome, SweepOutcome, TuneAnswer,
     TuneLimit, TunePart, TunedRestore, TunedServer, TunedSetting, VerifyOutcome,

@@ -16,6 +16,7 @@ pub mod fio;
 pub mod flash;
 pub mod fsync;
 pub mod give_way;
+pub mod guard;
 pub mod input;
 mod kinds;
 pub mod limits;

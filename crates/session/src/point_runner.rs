@@ -126,6 +126,11 @@ impl<'s> PointRunner<'s> {
         self.recorder.host().hypervisor.as_deref()
     }
 
+    /// Whether a device did more than this by itself before the run: a share of its time, or requests a second.
+    pub(crate) fn is_busy(&self, share: f64, iops: f64) -> bool {
+        self.busy_before.iter().any(|device| device.busy_share > share || device.iops > iops)
+    }
+
     /// The engine of the last interval.
     pub fn engine(&self) -> EngineUse {
         self.engine.clone()

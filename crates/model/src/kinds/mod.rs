@@ -7,6 +7,7 @@ mod backup_verify;
 mod copy;
 mod flash;
 mod fsync;
+mod guard;
 mod limits;
 mod load;
 mod matrix;
@@ -33,6 +34,7 @@ pub use self::backup_verify::{BackupVerifyOutcome, BaseUse, Newest};
 pub use self::copy::CopyOutcome;
 pub use self::flash::{Between, ClosedForm, FlashLife, FlashOutcome, FlashTenth, FlashWear, Nand, SpareFor};
 pub use self::fsync::FsyncOutcome;
+pub use self::guard::GuardOutcome;
 pub use self::limits::LimitsOutcome;
 pub use self::load::{AskedFormat, AskedProfile, LoadOutcome};
 pub use self::matrix::{EarlierCells, MatrixOutcome, MatrixPlan};
@@ -89,6 +91,8 @@ pub enum RunBody {
     Qualify(Box<QualifyOutcome>),
     /// `iostall drive limits`.
     Limits(Box<LimitsOutcome>),
+    /// `iostall drive guard`.
+    Guard(Box<GuardOutcome>),
 }
 
 impl RunBody {
@@ -113,6 +117,7 @@ impl RunBody {
             Self::Flash(outcome) => &**outcome,
             Self::Qualify(outcome) => &**outcome,
             Self::Limits(outcome) => &**outcome,
+            Self::Guard(outcome) => &**outcome,
         }
     }
 
@@ -142,7 +147,8 @@ impl RunBody {
             | Self::SqlServerVerify(_)
             | Self::Flash(_)
             | Self::Qualify(_)
-            | Self::Limits(_) => None,
+            | Self::Limits(_)
+            | Self::Guard(_) => None,
         }
     }
 

@@ -8,6 +8,7 @@ mod copy;
 mod flash;
 mod fsync;
 mod give_way;
+mod guard;
 mod limits;
 mod load;
 mod matrix;
@@ -51,6 +52,7 @@ impl<'a> Report<'a> {
             RunBody::Flash(outcome) => flash::report(run, outcome),
             RunBody::Qualify(outcome) => qualify::report(run, outcome),
             RunBody::Limits(outcome) => limits::report(run, outcome),
+            RunBody::Guard(outcome) => guard::report(run, outcome),
         }
     }
 }

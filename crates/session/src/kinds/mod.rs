@@ -6,6 +6,7 @@ mod backup_tune;
 mod backup_verify;
 mod copy;
 mod fsync;
+mod guard;
 mod limits;
 mod load;
 mod matrix;
@@ -42,6 +43,7 @@ pub(crate) fn parts(run: &Run) -> Vec<Part> {
         RunBody::SqlServerVerify(outcome) => sqlserver_verify::parts(outcome),
         RunBody::Qualify(outcome) => qualify::parts(outcome),
         RunBody::Limits(outcome) => limits::parts(outcome),
+        RunBody::Guard(outcome) => guard::parts(outcome),
         // Nothing was measured on a device.
         RunBody::Flash(_) => vec![Part::default()],
     }
@@ -73,5 +75,6 @@ pub(crate) fn failures(run: &Run) -> Vec<String> {
         RunBody::BackupDrill(outcome) => backup_drill::failures(outcome),
         RunBody::SqlServerBackup(outcome) => sqlserver_backup::failures(outcome),
         RunBody::SqlServerVerify(outcome) => sqlserver_verify::failures(outcome),
+        RunBody::Guard(outcome) => guard::failures(outcome),
     }
 }
