@@ -38,13 +38,18 @@ fn a_first_run_is_the_baseline_of_the_next_and_the_page_has_its_history() {
     assert!(fs::read_to_string(here.path("o.html")).unwrap().contains("span-1-history"));
     let other = ["--baseline", "1", "--workers", "2", "volume/data.dat"];
     let refused = disk.run(&here, &[&SHORT[..], &other].concat()).expect_status(2);
-    assert!(refused.stderr.contains("cannot be compared") || refused.stderr.contains("can be compared"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("cannot be compared") || refused.stderr.contains("can be compared"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]
 fn a_canary_asks_for_little() {
     let here = Workspace::new();
-    let words = ["drive", "guard", "--canary", "--probe", "100ms", "--size", "16M", "--json", "o.json", "data.dat"];
+    let words =
+        ["drive", "guard", "--canary", "--probe", "100ms", "--size", "16M", "--json", "o.json", "data.dat"];
     here.run(&words).expect_status(0);
     let run = here.json("o.json");
     if run["guard"]["ended"] != "busy" {

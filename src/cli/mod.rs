@@ -49,7 +49,9 @@ pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, Once
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
-pub(crate) use drive::{DriveArgs, DriveCommand, EnduranceArgs, FlashArgs, GuardArgs, LimitsArgs, QualifyArgs};
+pub(crate) use drive::{
+    DriveArgs, DriveCommand, EnduranceArgs, FlashArgs, GuardArgs, LimitsArgs, QualifyArgs,
+};
 pub(crate) use fleet::{
     FleetArgs, FleetCodeArgs, FleetCommand, FleetInitArgs, FleetJoinArgs, FleetPullArgs, FleetReceiveArgs,
     FleetReportArgs, FleetRevokeArgs, FleetRunArgs, FleetRunsArgs, FleetRunsCommand, FleetSendArgs,

@@ -70,10 +70,10 @@ pub use kind::Kind;
 pub use kinds::{
     AskedFormat, AskedProfile, BackupEnd, BackupHeader, BackupOutcome, BackupTuneOutcome,
     BackupVerifyOutcome, BaseUse, CopyOutcome, DrillOutcome, EarlierCells, FileInBackup, FlashOutcome,
-    FsyncOutcome, GuardOutcome, HistoryEntry, LimitsOutcome, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome,
-    Newest, Outcome, PacedOutcome, PartAlone, ProgressPoint, QualifyOutcome, ReadBack, RestoreOutcome,
-    RestoredTablespace, RunBody, SqlServerBackupOutcome, SqlServerVerifyOutcome, SweepOutcome, TuneAnswer,
-    TuneLimit, TunePart, TunedRestore, TunedServer, TunedSetting, VerifyOutcome,
+    FsyncOutcome, GuardOutcome, HistoryEntry, LimitsOutcome, LoadOutcome, MatrixOutcome, MatrixPlan,
+    MaxRateOutcome, Newest, Outcome, PacedOutcome, PartAlone, ProgressPoint, QualifyOutcome, ReadBack,
+    RestoreOutcome, RestoredTablespace, RunBody, SqlServerBackupOutcome, SqlServerVerifyOutcome,
+    SweepOutcome, TuneAnswer, TuneLimit, TunePart, TunedRestore, TunedServer, TunedSetting, VerifyOutcome,
 };
 pub use level::Level;
 pub use measured::{IntervalFigures, Measured};

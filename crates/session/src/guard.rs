@@ -48,7 +48,8 @@ enum GuardError {
 
 impl From<GuardError> for SessionError {
     fn from(error: GuardError) -> Self {
-        let hint = "`iostall drive guard TARGET` without --baseline measures one; its run can be named from then on";
+        let hint =
+            "`iostall drive guard TARGET` without --baseline measures one; its run can be named from then on";
         Self::OfUseCase(UseCaseError::new(error, Some(hint.to_owned())))
     }
 }

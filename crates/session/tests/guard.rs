@@ -88,7 +88,8 @@ fn a_volume_that_lost_a_fifth_is_slower_than_its_baseline_and_one_that_did_not_i
     assert!(judged(outcome(&first)).is_empty() && failures(&first).is_empty());
     assert_eq!(outcome(&first).points.len(), 2);
     let baseline = || Some(Selector::Number(1));
-    for (iops, seed, is_slower) in [(800.0, 2, false), (640.0, 3, true), (480.0, 4, true), (800.0, 5, false)] {
+    for (iops, seed, is_slower) in [(800.0, 2, false), (640.0, 3, true), (480.0, 4, true), (800.0, 5, false)]
+    {
         let run = guarded((iops, seed), nothing(), baseline(), &mut store).unwrap();
         let found = judged(outcome(&run));
         assert_eq!(found.len(), 2, "{found:?}");

@@ -55,6 +55,11 @@ fn of(model: Box<dyn DeviceModel>, seconds: u64) -> (Found, LimitsOutcome) {
     (found(&outcome), outcome)
 }
 
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time above 0")]
+fn whole(ns: f64) -> u64 {
+    ns as u64
+}
+
 fn close(found: f64, expected: f64, share: f64) -> bool {
     (found / expected - 1.0).abs() <= share
 }
@@ -137,11 +142,11 @@ impl DeviceModel for Neighbours {
     fn end_ns(&mut self, arrival: &Arrival) -> u64 {
         while arrival.now_ns >= self.until_ns {
             self.level = self.draws.between(60.0, 400.0);
-            self.until_ns += u64::try_from(self.draws.between(3e9, 20e9) as i64).unwrap();
+            self.until_ns += whole(self.draws.between(3e9, 20e9));
         }
         let start_ns = self.next_ns.max(arrival.now_ns as f64);
         self.next_ns = start_ns + 1e9 / self.level * self.draws.between(0.5, 1.5);
-        self.next_ns as u64 + 100_000
+        whole(self.next_ns) + 100_000
     }
 }
 
@@ -169,7 +174,7 @@ impl DeviceModel for Cap {
         let next_ns = &mut self.next_ns[if self.is_shared { 0 } else { usize::from(arrival.file.0) }];
         let start_ns = next_ns.max(arrival.now_ns as f64);
         *next_ns = start_ns + (1e9 / self.iops).max(f64::from(arrival.length) / self.bytes_per_s * 1e9);
-        start_ns as u64 + 400_000
+        whole(start_ns) + 400_000
     }
 }
 

@@ -129,9 +129,7 @@ mod tests {
 
     #[test]
     fn what_is_clear_ends_early() {
-        let mean = |share: f64| {
-            (0..200).map(|seed| guarded(seed, share).1 as f64).sum::<f64>() / 200.0
-        };
+        let mean = |share: f64| (0..200).map(|seed| guarded(seed, share).1 as f64).sum::<f64>() / 200.0;
         assert!(mean(0.6) < 7.0, "{}", mean(0.6));
         assert!(mean(1.0) < 20.0, "{}", mean(1.0));
     }

@@ -18,7 +18,8 @@ pub(crate) fn run(args: &GuardArgs, global: &GlobalArgs, printer: &Printer) -> a
     let (engine, no_store, output) = (args.engine.into(), args.no_store, &args.output);
     let frame = Frame { engine, no_store, output, taken, global, printer };
     frame.run(|session, kept_in| {
-        let opened = if kept_in.is_none() && args.baseline.is_some() { Some(store::open(global)?) } else { None };
+        let opened =
+            if kept_in.is_none() && args.baseline.is_some() { Some(store::open(global)?) } else { None };
         let earlier = kept_in.or(opened.as_ref()).map(|store| store as &dyn Store);
         Ok(guard(request, earlier, session)?)
     })

@@ -55,10 +55,9 @@ impl Probe<'_> {
         };
         match self.step {
             ProbeStep::Unloaded => format!("{size}, one at a time"),
-            ProbeStep::Load | ProbeStep::Size => format!("{size}{who}"),
+            ProbeStep::Load | ProbeStep::Size | ProbeStep::Together => format!("{size}{who}"),
             ProbeStep::Again => format!("{size} after a pause"),
             ProbeStep::Sustained => format!("{size}, what lasts"),
-            ProbeStep::Together => format!("{size}{who}"),
         }
     }
 
@@ -96,7 +95,7 @@ impl Search<'_> {
             after_ns: Some(self.budget.left_ns(now_ns).saturating_sub(length.0)),
         };
         let waits = !probe.looks() && probe.step != ProbeStep::Unloaded;
-        let most = if !waits { length } else { Nanos(length.0.saturating_mul(SLOW)) };
+        let most = if waits { Nanos(length.0.saturating_mul(SLOW)) } else { length };
         let most = Nanos(most.0.min(self.budget.left_ns(now_ns).max(LENGTH_NS_MIN)));
         let course = self.runner.course(&job, (most, INTERVAL), &mut go_on)?;
         let Some(course) = course else { return Ok(()) };

@@ -16,16 +16,17 @@ pub(super) fn charts(run: &Run, outcome: &GuardOutcome) -> Vec<Chart> {
     sizes.sort_unstable();
     sizes.dedup();
     let is_canary = outcome.plan.rate_iops.is_some();
-    let traces: Vec<Value> = sizes
-        .iter()
-        .zip(COLOURS)
-        .map(|(size, colour)| line(&guards, *size, colour, is_canary))
-        .collect();
+    let traces: Vec<Value> =
+        sizes.iter().zip(COLOURS).map(|(size, colour)| line(&guards, *size, colour, is_canary)).collect();
     if traces.is_empty() {
         return Vec::new();
     }
     let x = json!({"type": "date"});
-    let y = if is_canary { json!({"title": {"text": "mean latency"}, "tickformat": ".3~s", "ticksuffix": "s"}) } else { rate_axis("IOPS") };
+    let y = if is_canary {
+        json!({"title": {"text": "mean latency"}, "tickformat": ".3~s", "ticksuffix": "s"})
+    } else {
+        rate_axis("IOPS")
+    };
     drawn(vec![Chart {
         id: "history".into(),
         title: "Its history".into(),

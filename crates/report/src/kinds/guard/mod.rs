@@ -41,7 +41,11 @@ fn shape(outcome: &GuardOutcome) -> String {
     let plan = &outcome.plan;
     match plan.rate_iops {
         Some(rate) => format!("a canary: {} random reads a second, probes of {}", number(rate), plan.probe),
-        None => format!("probes of {} each, random reads, {}", plan.probe, setting_of(plan.queue_depth, plan.workers)),
+        None => format!(
+            "probes of {} each, random reads, {}",
+            plan.probe,
+            setting_of(plan.queue_depth, plan.workers)
+        ),
     }
 }
 
@@ -69,14 +73,19 @@ fn answer(outcome: &GuardOutcome) -> String {
     let Some(worst) = worst else {
         return "nothing to compare with: this run can be the baseline of the next".to_owned();
     };
-    let slower: Vec<String> =
-        all.iter().filter(|one| one.look.state == GuardState::Slower).map(|one| sentence(outcome, one)).collect();
+    let slower: Vec<String> = all
+        .iter()
+        .filter(|one| one.look.state == GuardState::Slower)
+        .map(|one| sentence(outcome, one))
+        .collect();
     if !slower.is_empty() {
         return format!("slower: {}", slower.join("; "));
     }
     let share = percent(worst.look.ratio);
     if all.iter().any(|one| one.look.state == GuardState::Unclear) {
-        format!("not shown to be slower: {share} of what it was at the least, and more probes would be needed to be sure")
+        format!(
+            "not shown to be slower: {share} of what it was at the least, and more probes would be needed to be sure"
+        )
     } else {
         format!("as fast as it should be: {share} of what it was at the least")
     }
@@ -121,7 +130,12 @@ fn section(run: &Run, outcome: &GuardOutcome) -> Section {
     if !outcome.history.is_empty() {
         tables.push(history(outcome));
     }
-    Section { facts: facts(outcome), notes: notes(run, outcome, &all), tables, ..Section::titled("The guard") }
+    Section {
+        facts: facts(outcome),
+        notes: notes(run, outcome, &all),
+        tables,
+        ..Section::titled("The guard")
+    }
 }
 
 fn facts(outcome: &GuardOutcome) -> Vec<Fact> {
@@ -142,7 +156,10 @@ fn facts(outcome: &GuardOutcome) -> Vec<Fact> {
         Fact::new("ended because", ended),
     ];
     if let Some(baseline) = &outcome.baseline {
-        facts.push(Fact::new("baseline", format!("run {} of {}", baseline.run, timestamp(baseline.started_utc))));
+        facts.push(Fact::new(
+            "baseline",
+            format!("run {} of {}", baseline.run, timestamp(baseline.started_utc)),
+        ));
     }
     facts
 }
@@ -159,12 +176,16 @@ fn notes(run: &Run, outcome: &GuardOutcome, all: &[Judged]) -> Vec<Note> {
     if outcome.ended == GuardEnd::Busy {
         notes.push(Note::caution("The device did work of its own just before, so nothing was measured. A later try may find it quiet."));
     } else if all.is_empty() {
-        notes.push(Note::plain("There was nothing to compare with. Name this run with --baseline from now on."));
+        notes.push(Note::plain(
+            "There was nothing to compare with. Name this run with --baseline from now on.",
+        ));
     }
     if let Some((slope, low, high)) = trend_per_month(run, outcome) {
         notes.push(Note::plain(format!(
             "Over its earlier guards the speed of the smallest requests changes by {} a month ({} to {}).",
-            percent(slope), percent(low), percent(high)
+            percent(slope),
+            percent(low),
+            percent(high)
         )));
     }
     notes.extend(firmware(run, outcome));
@@ -262,7 +283,7 @@ mod tests {
     #[test]
     fn a_volume_that_lost_a_fifth_is_called_slower_and_one_that_did_not_is_not() {
         let slower = text(&run(0.8));
-        assert!(slower.contains("slower: 4 KiB 2,400 IOPS, where it was 3,000 IOPS: 80 %"), "{slower}");
+        assert!(slower.contains("slower: 4 KiB 2,400 IOPS, where it was 3,000 IOPS: 80.0 %"), "{slower}");
         let same = text(&run(1.0));
         assert!(same.contains("as fast as it should be") && !same.contains("Slower"), "{same}");
     }
