@@ -29,6 +29,7 @@ impl Observer for Printer {
                 self.note(&format!("{label}{again}: {}", in_words(point)));
             }
             Event::QualifyBegins(cost) => self.note(&live::qualify_begins(cost)),
+            Event::LimitsBegins(cost) => self.note(&live::limits_begins(cost)),
             Event::RoundEnded { number, of, fills, round } if round.points.len() > 1 => {
                 self.note(&live::round_ended(*number, *of, *fills, round));
             }

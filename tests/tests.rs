@@ -27,6 +27,8 @@ mod diskspd_fidelity;
 mod diskspd_ranges;
 mod drive;
 mod drive_flash;
+mod drive_guard;
+mod drive_limits;
 mod drive_powerfail;
 mod drive_qualify;
 mod drive_rig;

@@ -2,6 +2,8 @@
 
 mod endurance;
 mod flash;
+mod guard;
+mod limits;
 mod powerfail;
 mod qualify;
 
@@ -9,6 +11,8 @@ use clap::{Args, Subcommand};
 
 pub(crate) use endurance::EnduranceArgs;
 pub(crate) use flash::FlashArgs;
+pub(crate) use guard::GuardArgs;
+pub(crate) use limits::LimitsArgs;
 pub(crate) use powerfail::{
     PowerfailArgs, PowerfailCheckArgs, PowerfailCommand, PowerfailWitnessArgs, PowerfailWriteArgs,
 };
@@ -20,10 +24,13 @@ pub(crate) use qualify::QualifyArgs;
     iostall drive endurance /dev/nvme0                   what one drive says of itself, as root\n  \
     iostall drive endurance /var/lib/smart               saved documents of many drives, over time\n  \
     iostall drive qualify --size 64G data.dat            load it until its figures no longer change\n  \
+    iostall drive limits /var/lib/db/probe.dat           is there a bucket of credits, a cap?\n  \
+    iostall drive guard --baseline 12 /var/lib/db/probe.dat   is it as fast as in run 12?\n  \
     iostall drive flash --spare 28%                      how much a drive writes for each write of the host\n  \
     iostall drive flash --hot 10:90 --want-wa 2          the spare area that a pattern needs\n  \
     iostall drive powerfail write --witness host:4420 data.dat    then pull the plug, and check\n\n\
-    docs/qualify.md, docs/endurance.md, docs/flash.md and docs/powerfail.md are the guides.")]
+    docs/qualify.md, docs/endurance.md, docs/limits.md, docs/flash.md and\n\
+     docs/powerfail.md are the guides.")]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
     pub(crate) command: DriveCommand,
@@ -36,6 +43,10 @@ pub(crate) enum DriveCommand {
     Endurance(Box<EnduranceArgs>),
     /// Simulate a flash device: how much does it write, how long does it last, how much spare area does it need?
     Flash(Box<FlashArgs>),
+    /// Compare a volume with what it was, or with what is paid for, by short probes
+    Guard(Box<GuardArgs>),
+    /// Find the limits of a volume: credits and how fast they come back, caps, and how requests count
+    Limits(Box<LimitsArgs>),
     /// Find out whether a device loses what it said was durable, when its power fails
     Powerfail(PowerfailArgs),
     /// Load a drive in rounds until its figures no longer change, and say whether that is its steady state

@@ -50,8 +50,8 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use drive::{
-    DriveArgs, DriveCommand, EnduranceArgs, FlashArgs, PowerfailArgs, PowerfailCheckArgs, PowerfailCommand,
-    PowerfailWitnessArgs, PowerfailWriteArgs, QualifyArgs,
+    DriveArgs, DriveCommand, EnduranceArgs, FlashArgs, GuardArgs, LimitsArgs, PowerfailArgs,
+    PowerfailCheckArgs, PowerfailCommand, PowerfailWitnessArgs, PowerfailWriteArgs, QualifyArgs,
 };
 pub(crate) use fleet::{
     FleetAdviseArgs, FleetAgentArgs, FleetArgs, FleetCodeArgs, FleetCommand, FleetInitArgs, FleetJoinArgs,

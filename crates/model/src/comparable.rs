@@ -26,6 +26,7 @@ pub fn differences(first: &Run, second: &Run) -> Vec<String> {
         }
     }
     differences.extend(sizes(first, second));
+    differences.extend(firmware(first, second));
     let differs =
         |what: &str, one: String, other: String| (one != other).then(|| format!("{what}: {one} and {other}"));
     let (ours, theirs) = (engines(first), engines(second));
@@ -68,6 +69,20 @@ fn sizes(first: &Run, second: &Run) -> Option<String> {
             iostall_measure::ByteCount(theirs)
         )
     })
+}
+
+/// One and the same drive with other firmware is another drive, as far as its speed goes.
+fn firmware(first: &Run, second: &Run) -> Vec<String> {
+    let devices = first.devices.iter().zip(&second.devices);
+    let known = devices.filter_map(|(ours, theirs)| ours.as_ref().zip(theirs.as_ref()));
+    let same = known.filter(|(ours, theirs)| ours.key().is_some() && ours.key() == theirs.key());
+    let changed = same.filter_map(|(ours, theirs)| {
+        let (one, other) = ours.firmware.as_ref().zip(theirs.firmware.as_ref())?;
+        let name = iostall_measure::foreign::shown(ours.model.as_deref().unwrap_or(&ours.kernel_name));
+        let (one, other) = (iostall_measure::foreign::shown(one), iostall_measure::foreign::shown(other));
+        (one != other).then(|| format!("the firmware of {name} was another: {one} and {other}"))
+    });
+    changed.collect()
 }
 
 fn caching(role: &RoleProfile) -> &'static str {

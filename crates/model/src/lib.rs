@@ -19,10 +19,12 @@ pub mod figures;
 pub mod flash;
 mod gap;
 pub mod give_way;
+pub mod guard;
 pub mod job;
 pub mod kind;
 pub mod kinds;
 pub mod level;
+pub mod limits;
 pub mod measured;
 pub mod metric;
 mod newest_backup;
@@ -69,10 +71,10 @@ pub use kind::Kind;
 pub use kinds::{
     AskedFormat, AskedProfile, BackupEnd, BackupHeader, BackupOutcome, BackupTuneOutcome,
     BackupVerifyOutcome, BaseUse, CopyOutcome, DrillOutcome, EarlierCells, FileInBackup, FlashOutcome,
-    FsyncOutcome, HistoryEntry, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest, Outcome,
-    PacedOutcome, PartAlone, ProgressPoint, QualifyOutcome, ReadBack, RestoreOutcome, RestoredTablespace,
-    RunBody, SqlServerBackupOutcome, SqlServerVerifyOutcome, SweepOutcome, TuneAnswer, TuneLimit, TunePart,
-    TunedRestore, TunedServer, TunedSetting, VerifyOutcome,
+    FsyncOutcome, GuardOutcome, HistoryEntry, LimitsOutcome, LoadOutcome, MatrixOutcome, MatrixPlan,
+    MaxRateOutcome, Newest, Outcome, PacedOutcome, PartAlone, ProgressPoint, QualifyOutcome, ReadBack,
+    RestoreOutcome, RestoredTablespace, RunBody, SqlServerBackupOutcome, SqlServerVerifyOutcome,
+    SweepOutcome, TuneAnswer, TuneLimit, TunePart, TunedRestore, TunedServer, TunedSetting, VerifyOutcome,
 };
 pub use level::Level;
 pub use measured::{IntervalFigures, Measured};

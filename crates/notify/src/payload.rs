@@ -78,6 +78,9 @@ fn metric(measured: Measured) -> (&'static str, f64) {
         Measured::Iops => ("io_per_s", 1.0),
         Measured::Size => ("size_bytes", 1.0),
         Measured::BackupAge => ("backup_age_s", NS_PER_S),
+        Measured::HeldIops => ("held_io_per_s", 1.0),
+        Measured::HeldThroughput => ("held_bytes_per_s", 1.0),
+        Measured::EmptyIn => ("empty_in_s", NS_PER_S),
     }
 }
 
@@ -102,6 +105,9 @@ pub(crate) fn summary(notice: &Notice) -> String {
     if about.measured == Measured::BackupAge {
         return format!("{rule}: {}", backup_summary(notice, about, &place, &limit));
     }
+    if let Some(said) = limit_summary(notice, about, &place) {
+        return format!("{rule}: {said}");
+    }
     match notice.occasion {
         Occasion::Test => format!("test of {rule}: nothing is over {limit}"),
         Occasion::Firing | Occasion::StillFiring => {
@@ -117,6 +123,28 @@ pub(crate) fn summary(notice: &Notice) -> String {
             format!("{rule}: {place}: ended after {lasted}, at most {max}, limit {limit}{left}")
         }
     }
+}
+
+/// What is said of a volume at its limit; `None` if it is about something else.
+fn limit_summary(notice: &Notice, about: &About, place: &str) -> Option<String> {
+    let value = amount(about.measured, about.value.unwrap_or(about.value_max));
+    let lasted = length(notice.lasted_ns);
+    let is_bucket = match about.measured {
+        Measured::EmptyIn => true,
+        Measured::HeldIops | Measured::HeldThroughput => false,
+        _ => return None,
+    };
+    Some(match (notice.occasion, is_bucket) {
+        (Occasion::Test, _) => "test; no volume is at its limit".to_owned(),
+        (Occasion::Resolved, true) => format!("{place}: its credits last again, after {lasted}"),
+        (Occasion::Resolved, false) => format!("{place}: no longer held, after {lasted}"),
+        (Occasion::Firing | Occasion::StillFiring, true) => {
+            format!("{place}: credits empty in {value} at most, at the present rate")
+        }
+        (Occasion::Firing | Occasion::StillFiring, false) => {
+            format!("{place}: held at {value} for {lasted}, while more is asked for")
+        }
+    })
 }
 
 /// What is said of backups of databases.
@@ -198,10 +226,10 @@ fn amount(about: Measured, value: f64) -> String {
         Measured::StallPerIo => format!("{} ms/io", short(value / NS_PER_MS)),
         Measured::StallPerSync => format!("{} ms/sync", short(value / NS_PER_MS)),
         Measured::Syncs => format!("{} syncs/s", short(value)),
-        Measured::Throughput => throughput(value),
-        Measured::Iops => format!("{} io/s", short(value)),
+        Measured::Throughput | Measured::HeldThroughput => throughput(value),
+        Measured::Iops | Measured::HeldIops => format!("{} io/s", short(value)),
         Measured::Size => format!("{} MiB", short(value / 1_048_576.0)),
-        Measured::BackupAge => age(whole(value)),
+        Measured::BackupAge | Measured::EmptyIn => age(whole(value)),
     }
 }
 

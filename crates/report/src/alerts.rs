@@ -3,7 +3,7 @@
 use iostall_measure::foreign::shown;
 use iostall_measure::number::age;
 use iostall_measure::{Rate, as_typed};
-use iostall_model::alert::{Condition, Measured, Rule};
+use iostall_model::alert::{Condition, Measured, Rule, VolumeLimit};
 use iostall_notify::{AlertFile, Channel};
 
 /// Lists rules and channels, one per line. `others` are channels notified by something other than a rule.
@@ -38,6 +38,16 @@ fn condition(rule: &Rule) -> String {
             let counts: Vec<&str> = counts.iter().map(|sort| sort.name()).collect();
             format!("no backup ({}) of a database for {}", counts.join(", "), age(rule.sustained_ns))
         }
+        Condition::Limit(VolumeLimit::HeldIops) => {
+            format!("held at a number of requests a second for {seconds} s")
+        }
+        Condition::Limit(VolumeLimit::HeldThroughput) => {
+            format!("held at a number of bytes a second for {seconds} s")
+        }
+        Condition::Limit(VolumeLimit::Draining { credits, refill_iops, within_ns }) => format!(
+            "a bucket of {credits} that earns {refill_iops} a second empty within {} for {seconds} s",
+            age(*within_ns)
+        ),
         Condition::Over { measured, threshold, by_class } => {
             let mut limits: Vec<String> = threshold.iter().map(|limit| amount(*measured, *limit)).collect();
             limits.extend(
@@ -57,9 +67,9 @@ fn amount(measured: Measured, limit: f64) -> String {
         Measured::StallPerIo => format!("{} ms/io", limit / 1e6),
         Measured::StallPerSync => format!("{} ms/sync", limit / 1e6),
         Measured::Syncs => format!("{limit} syncs/s"),
-        Measured::Throughput => Rate::BytesPerSecond(limit).to_string(),
-        Measured::Iops => format!("{limit} io/s"),
+        Measured::Throughput | Measured::HeldThroughput => Rate::BytesPerSecond(limit).to_string(),
+        Measured::Iops | Measured::HeldIops => format!("{limit} io/s"),
         Measured::Size => as_typed(limit),
-        Measured::BackupAge => format!("{} s", limit / 1e9),
+        Measured::BackupAge | Measured::EmptyIn => format!("{} s", limit / 1e9),
     }
 }

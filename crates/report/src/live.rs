@@ -11,8 +11,8 @@ use iostall_model::sync::SyncStep;
 use iostall_model::transfer::LimitSide;
 use iostall_model::{PartAlone, TunePart};
 use iostall_session::event::{
-    Part, Phase, ProgressNow, QualifyCost, RunProgress, SpanProgress, Speed, TrialPlace, TunePlan,
-    WholeBackup,
+    LimitsCost, Part, Phase, ProgressNow, QualifyCost, RunProgress, SpanProgress, Speed, TrialPlace,
+    TunePlan, WholeBackup,
 };
 use jiff::Timestamp;
 
@@ -87,6 +87,17 @@ pub fn qualify_begins(cost: &QualifyCost) -> String {
     });
     let active = as_typed(active);
     format!("active range {active}: {passes}{rounds}{write}{}", worn.unwrap_or_default())
+}
+
+/// What a search for limits may take, before it begins.
+pub fn limits_begins(cost: &LimitsCost) -> String {
+    let (verb, whose) = if cost.writes { ("writes", "over and over") } else { ("reads", "at random") };
+    let where_to = if cost.targets > 1 { "the targets" } else { "the target" };
+    format!(
+        "takes {} at most and {verb} {} at most, {whose}, as fast as {where_to} can; a volume that bursts on credits has none left after \
+         that",
+        cost.time_limit, cost.byte_limit
+    )
 }
 
 fn speed(cost: &QualifyCost) -> String {

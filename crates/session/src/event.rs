@@ -55,6 +55,8 @@ pub enum Event<'a> {
         fills: f64,
         round: &'a QualifyRound,
     },
+    /// A search for the limits of a volume is about to begin.
+    LimitsBegins(&'a LimitsCost),
     RateTried {
         /// Arrivals a second.
         rate_iops: f64,
@@ -123,6 +125,16 @@ pub enum Event<'a> {
         cause: &'a io::Error,
     },
     ProgressEnded,
+}
+
+/// What a search for the limits of a volume may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitsCost {
+    pub time_limit: Nanos,
+    /// Read, or written, at most.
+    pub byte_limit: ByteCount,
+    pub writes: bool,
+    pub targets: usize,
 }
 
 /// What a qualification takes and writes.

@@ -2,9 +2,10 @@
 //! Examines the machine once, and collects the warnings of all measurements, each kind once.
 
 use iostall_load::checks::BusyBefore;
+use iostall_load::window::StopToken;
 use iostall_measure::platform::Target;
 use iostall_measure::{Clock, Histogram, Nanos, Percent, Percentile};
-use iostall_model::outcome::{EngineUse, RoleOutcome};
+use iostall_model::outcome::{EngineUse, IntervalPoint, RoleOutcome};
 use iostall_model::{
     LoadOutcome, Point, Profile, Repeat, RoleProfile, Run, RunBody, SpanOutcome, SpanProfile, Warning,
     WarningCode,
@@ -66,6 +67,15 @@ pub struct PointJob<'a> {
     pub after_ns: Option<u64>,
 }
 
+/// A long interval.
+pub(crate) struct Course {
+    pub(crate) repeat: Repeat,
+    /// Of all its reads and writes, nanoseconds.
+    pub(crate) latency_ns: Histogram,
+    /// In short intervals, the last of which may be shorter.
+    pub(crate) series: Vec<IntervalPoint>,
+}
+
 /// See the module.
 pub struct PointRunner<'s> {
     session: &'s Session<'s>,
@@ -114,6 +124,11 @@ impl<'s> PointRunner<'s> {
     /// The hypervisor that the machine runs on, as far as it shows.
     pub fn hypervisor(&self) -> Option<&str> {
         self.recorder.host().hypervisor.as_deref()
+    }
+
+    /// Whether a device did more than this by itself before the run: a share of its time, or requests a second.
+    pub(crate) fn is_busy(&self, share: f64, iops: f64) -> bool {
+        self.busy_before.iter().any(|device| device.busy_share > share || device.iops > iops)
     }
 
     /// The engine of the last interval.
@@ -183,6 +198,52 @@ impl<'s> PointRunner<'s> {
         }
         self.check(job, span, seed, outcome);
         Ok(())
+    }
+
+    /// One long interval of `length`, counted in short ones of `interval`; `go_on` is asked ten times a second with the newest of these
+    /// whether it is to go on. `None` if nothing was measured.
+    ///
+    /// # Errors
+    /// If a request cannot be made at all.
+    pub(crate) fn course(
+        &mut self,
+        job: &PointJob<'_>,
+        (length, interval): (Nanos, Nanos),
+        go_on: &mut dyn FnMut(&IntervalPoint) -> bool,
+    ) -> Result<Option<Course>, SessionError> {
+        let span = SpanProfile {
+            warmup: Nanos(0),
+            duration: length,
+            cooldown: Nanos(0),
+            interval,
+            worker_series: false,
+            roles: vec![job.role.clone()],
+        };
+        let seed = job.seed.wrapping_add(self.intervals);
+        self.intervals += 1;
+        let (session, own) = (self.session, StopToken::default());
+        let start_ns = self.recorder.elapsed_ns();
+        let mut ticked = |newest: &[Option<&IntervalPoint>]| {
+            let asked = session.stop();
+            if asked.is_raised() {
+                own.raise(asked.at_ns());
+            } else if newest.iter().flatten().any(|newest| !go_on(newest)) {
+                own.raise(session.clock().now_ns());
+            }
+        };
+        let place = SpanPlace { part: Part::Point(job.label), before_ns: start_ns, after_ns: job.after_ns };
+        let devices = job.targets.devices();
+        let targets = (job.targets, 0);
+        let outcome = session.run_span_while(&span, seed, targets, &devices, place, &own, &mut ticked)?;
+        if own.given_up() {
+            session.stop().give_up(session.clock().now_ns());
+        }
+        let Some(role) = outcome.roles.first().cloned() else { return Ok(None) };
+        self.engine = role.engine.clone();
+        let measured_ns = outcome.measured_ns;
+        self.check(job, span, seed, outcome);
+        let (repeat, latency_ns) = repeat_of(&role, measured_ns, start_ns);
+        Ok((measured_ns > 0).then_some(Course { repeat, latency_ns, series: role.series }))
     }
 
     fn check(&mut self, job: &PointJob<'_>, span: SpanProfile, seed: u64, outcome: SpanOutcome) {

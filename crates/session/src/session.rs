@@ -168,15 +168,31 @@ impl<'a> Session<'a> {
         &self,
         span: &SpanProfile,
         seed: u64,
+        targets: (&Targets, usize),
+        devices: &[String],
+        place: SpanPlace<'_>,
+    ) -> Result<SpanOutcome, SessionError> {
+        self.run_span_while(span, seed, targets, devices, place, self.stop, &mut |_| {})
+    }
+
+    /// Like `run_span`, until `stop` is raised. `ticked` gets the newest complete interval of each role ten times a second.
+    #[expect(clippy::too_many_arguments, reason = "what a span needs, and when it ends")]
+    pub(crate) fn run_span_while(
+        &self,
+        span: &SpanProfile,
+        seed: u64,
         (targets, index): (&Targets, usize),
         devices: &[String],
         place: SpanPlace<'_>,
+        stop: &StopToken,
+        ticked: &mut dyn FnMut(&[Option<&IntervalPoint>]),
     ) -> Result<SpanOutcome, SessionError> {
         let lengths = [span.warmup, span.duration, span.cooldown];
         let observer = self.observer;
         let part = place.part;
         let mut watching = |phase, left_ns, newest: &[Option<&IntervalPoint>]| {
             targets.look();
+            ticked(newest);
             let whole = place.whole(span, phase, left_ns);
             observer.on(&Event::SpanProgress(SpanProgress { part, phase, left_ns, lengths, whole, newest }));
         };
@@ -193,7 +209,7 @@ impl<'a> Session<'a> {
             speed: &as_asked,
             recorded: &[],
         };
-        let outcome = run_span(job, &self.clock, self.stop, &mut OnTick(&mut watching));
+        let outcome = run_span(job, &self.clock, stop, &mut OnTick(&mut watching));
         observer.on(&Event::ProgressEnded);
         Ok(outcome?)
     }

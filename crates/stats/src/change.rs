@@ -31,10 +31,9 @@ pub fn change(series: &[f64], side_min: usize, share_min: f64) -> Option<Change>
     if series.len() < 2 * side_min {
         return None;
     }
-    let splits = (side_min..=series.len() - side_min).map(|at| {
-        let (before, after) = (moments(&series[..at]), moments(&series[at..]));
-        (at, before, after)
-    });
+    let (heads, tails) = (running(series.iter()), running(series.iter().rev()));
+    let splits =
+        (side_min..=series.len() - side_min).map(|at| (at, heads[at - 1], tails[series.len() - at - 1]));
     let (at, before, after) = splits.min_by(|left, right| {
         (left.1.squares + left.2.squares).total_cmp(&(right.1.squares + right.2.squares))
     })?;
@@ -46,6 +45,7 @@ pub fn change(series: &[f64], side_min: usize, share_min: f64) -> Option<Change>
     (before.mean > 0.0 && change.share().abs() >= share_min && is_significant).then_some(change)
 }
 
+#[derive(Clone, Copy)]
 struct Moments {
     count: f64,
     mean: f64,
@@ -59,10 +59,18 @@ impl Moments {
     }
 }
 
-fn moments(values: &[f64]) -> Moments {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    Moments { count, mean, squares: values.iter().map(|value| (value - mean).powi(2)).sum() }
+/// The moments of the first value, of the first two, and so on (Welford): a split of a long series costs as little as one of a short
+/// one.
+fn running<'a>(values: impl Iterator<Item = &'a f64>) -> Vec<Moments> {
+    let mut sofar = Moments { count: 0.0, mean: 0.0, squares: 0.0 };
+    let added = values.map(|value| {
+        sofar.count += 1.0;
+        let distance = value - sofar.mean;
+        sofar.mean += distance / sofar.count;
+        sofar.squares += distance * (value - sofar.mean);
+        sofar
+    });
+    added.collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ pub mod change;
 pub mod compare;
 pub mod confidence;
 pub mod governor;
+pub mod guard;
 pub mod halving;
 pub mod knee;
 #[cfg(test)]

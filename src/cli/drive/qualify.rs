@@ -125,7 +125,7 @@ impl QualifyArgs {
 }
 
 /// A length of time above 0.
-fn some_time(text: &str) -> Result<Nanos, String> {
+pub(super) fn some_time(text: &str) -> Result<Nanos, String> {
     let time: Nanos = text.parse().map_err(|error| format!("{error}"))?;
     if time.0 == 0 { Err("0 measures nothing: write a time, such as 1s".to_owned()) } else { Ok(time) }
 }

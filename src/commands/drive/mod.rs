@@ -2,6 +2,8 @@
 
 mod endurance;
 mod flash;
+mod guard;
+mod limits;
 mod powerfail;
 mod qualify;
 
@@ -14,6 +16,8 @@ pub(crate) fn run(args: &DriveArgs, global: &GlobalArgs, printer: &Printer) -> a
     match &args.command {
         DriveCommand::Endurance(args) => endurance::run(args, global, printer),
         DriveCommand::Flash(args) => flash::run(args, global, printer),
+        DriveCommand::Guard(args) => guard::run(args, global, printer),
+        DriveCommand::Limits(args) => limits::run(args, global, printer),
         DriveCommand::Powerfail(args) => powerfail::run(args, global, printer),
         DriveCommand::Qualify(args) => qualify::run(args, global, printer),
     }

@@ -37,7 +37,10 @@ impl LastDrill {
     pub(super) fn of(condition: &Condition) -> Option<Self> {
         match condition {
             Condition::Undrilled { backup } => Some(Self { backup: backup.clone(), at: None }),
-            Condition::Over { .. } | Condition::Silent | Condition::NotBackedUp { .. } => None,
+            Condition::Over { .. }
+            | Condition::Limit(_)
+            | Condition::Silent
+            | Condition::NotBackedUp { .. } => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod backups;
 mod grouping;
+mod limits;
 mod memory;
 mod state;
 
@@ -81,6 +82,7 @@ impl RuleEvaluator {
             instances: vec![BTreeMap::new(); rules],
             silence: vec![AlertInstance::default(); rules],
             is_retired: false,
+            courses: BTreeMap::new(),
         });
         self.sources.len() - 1
     }
@@ -117,6 +119,7 @@ impl RuleEvaluator {
         let rules = book.rules.len();
         self.book = book;
         for source in self.sources.iter_mut().chain([&mut self.backups]) {
+            source.courses.clear();
             source.instances = vec![BTreeMap::new(); rules];
             source.silence = vec![AlertInstance::default(); rules];
         }
@@ -162,6 +165,10 @@ impl RuleEvaluator {
                 Condition::Silent => source.silence[place].update_silence(0, rule, now),
                 Condition::Undrilled { .. } => {}
                 Condition::NotBackedUp { counts } => source.look_at_backups(place, rule, counts, rows, now),
+                Condition::Limit(limit) => {
+                    let found = intervals(&self.book, rule, &source.known, rows.iter().zip(changes));
+                    source.look_at_limits(place, rule, *limit, &found, now);
+                }
                 Condition::Over { measured, .. } => {
                     let found = intervals(&self.book, rule, &source.known, rows.iter().zip(changes));
                     let interval_ns = source.known.interval_ns;

@@ -34,6 +34,7 @@ mod now;
 mod rule;
 mod saved;
 mod source;
+mod volume_limit;
 
 pub use class::{Match, StorageClass};
 pub use drill::{GoodDrill, LastDrill};
@@ -44,3 +45,4 @@ pub use now::Now;
 pub use rule::{Condition, Grouping, Measured, Rule, RuleBook};
 pub use saved::{SavedAlert, SavedTimes};
 pub use source::RuleSource;
+pub use volume_limit::VolumeLimit;

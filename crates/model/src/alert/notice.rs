@@ -86,6 +86,17 @@ impl Notice {
                 value: None,
                 value_max: 0.0,
             }),
+            Condition::Limit(limit) => Some(About {
+                level: rule.level,
+                kind: Kind::LinuxDevice,
+                name: "nothing".into(),
+                class: None,
+                volume: None,
+                measured: Measured::of_limit(*limit),
+                threshold: limit.threshold(),
+                value: None,
+                value_max: 0.0,
+            }),
             Condition::NotBackedUp { .. } => Some(About {
                 level: Level::Databases,
                 kind: Kind::SqlServerBackup,

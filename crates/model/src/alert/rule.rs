@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::class::{Match, StorageClass};
 use super::mute::MuteHours;
 use super::source::RuleSource;
+use super::volume_limit::VolumeLimit;
 use crate::counter::Counter;
 use crate::level::Level;
 use crate::newest_backup::BackupSort;
@@ -36,9 +37,24 @@ pub enum Measured {
     Size,
     /// Time since the last backup, nanoseconds. Not from an interval.
     BackupAge,
+    /// Reads and writes per second at which a volume is held. From several intervals.
+    HeldIops,
+    /// Bytes per second at which it is held.
+    HeldThroughput,
+    /// Time until credits are spent, nanoseconds.
+    EmptyIn,
 }
 
 impl Measured {
+    /// What a limit gives.
+    pub fn of_limit(limit: VolumeLimit) -> Self {
+        match limit {
+            VolumeLimit::HeldIops => Self::HeldIops,
+            VolumeLimit::HeldThroughput => Self::HeldThroughput,
+            VolumeLimit::Draining { .. } => Self::EmptyIn,
+        }
+    }
+
     /// Its value in an interval at whose end the size was `size_bytes`; `None` if there were no operations, or
     /// the source does not report it.
     pub fn value(self, totals: &Totals, size_bytes: Option<u64>) -> Option<f64> {
@@ -51,7 +67,7 @@ impl Measured {
             Self::Throughput => totals.bytes_per_second(),
             Self::Iops => totals.iops(),
             Self::Size => size_bytes.map(|bytes| bytes as f64),
-            Self::BackupAge => None,
+            Self::BackupAge | Self::HeldIops | Self::HeldThroughput | Self::EmptyIn => None,
         }
     }
 
@@ -64,7 +80,7 @@ impl Measured {
             Self::StallPerWrite => Some(writes),
             Self::StallPerSync | Self::Syncs => Some(totals.amounts.or_zero(Counter::Syncs)),
             Self::StallPerIo | Self::Throughput | Self::Iops => Some(reads.saturating_add(writes)),
-            Self::Size | Self::BackupAge => None,
+            Self::Size | Self::BackupAge | Self::HeldIops | Self::HeldThroughput | Self::EmptyIn => None,
         }
     }
 }
@@ -88,6 +104,8 @@ pub enum Condition {
         /// A part of what it is a backup of, or the beginning of a set's id; `None`: any backup.
         backup: Option<String>,
     },
+    /// A volume is at a limit, or soon will be.
+    Limit(VolumeLimit),
     /// The last backup of a database is too long ago, or there never was one.
     NotBackedUp {
         /// Sorts that count.
@@ -108,7 +126,7 @@ impl Condition {
 
     /// Whether it is about databases and files of a source, and not about a whole source or about none.
     pub(super) fn is_about_parts(&self) -> bool {
-        matches!(self, Self::Over { .. } | Self::NotBackedUp { .. })
+        matches!(self, Self::Over { .. } | Self::Limit(_) | Self::NotBackedUp { .. })
     }
 
     /// The threshold for storage of `class`; `None` if it is not checked.
@@ -117,6 +135,7 @@ impl Condition {
             Self::Over { threshold, by_class, .. } => {
                 class.and_then(|class| by_class.get(class).copied()).or(*threshold)
             }
+            Self::Limit(limit) => Some(limit.threshold()),
             Self::Silent | Self::Undrilled { .. } | Self::NotBackedUp { .. } => None,
         }
     }

@@ -7,6 +7,8 @@ mod backup_verify;
 mod copy;
 mod flash;
 mod fsync;
+mod guard;
+mod limits;
 mod load;
 mod matrix;
 mod max_rate;
@@ -32,6 +34,8 @@ pub use self::backup_verify::{BackupVerifyOutcome, BaseUse, Newest};
 pub use self::copy::CopyOutcome;
 pub use self::flash::{Between, ClosedForm, FlashLife, FlashOutcome, FlashTenth, FlashWear, Nand, SpareFor};
 pub use self::fsync::FsyncOutcome;
+pub use self::guard::GuardOutcome;
+pub use self::limits::LimitsOutcome;
 pub use self::load::{AskedFormat, AskedProfile, LoadOutcome};
 pub use self::matrix::{EarlierCells, MatrixOutcome, MatrixPlan};
 pub use self::max_rate::MaxRateOutcome;
@@ -85,6 +89,10 @@ pub enum RunBody {
     Flash(Box<FlashOutcome>),
     /// `iostall drive qualify`.
     Qualify(Box<QualifyOutcome>),
+    /// `iostall drive limits`.
+    Limits(Box<LimitsOutcome>),
+    /// `iostall drive guard`.
+    Guard(Box<GuardOutcome>),
 }
 
 impl RunBody {
@@ -108,6 +116,8 @@ impl RunBody {
             Self::SqlServerVerify(outcome) => &**outcome,
             Self::Flash(outcome) => &**outcome,
             Self::Qualify(outcome) => &**outcome,
+            Self::Limits(outcome) => &**outcome,
+            Self::Guard(outcome) => &**outcome,
         }
     }
 
@@ -136,7 +146,9 @@ impl RunBody {
             | Self::SqlServerBackup(_)
             | Self::SqlServerVerify(_)
             | Self::Flash(_)
-            | Self::Qualify(_) => None,
+            | Self::Qualify(_)
+            | Self::Limits(_)
+            | Self::Guard(_) => None,
         }
     }
 

@@ -86,3 +86,22 @@ fn what_is_used_of_the_targets_must_be_of_one_size() {
     );
     assert_eq!(differences(&sized(2_000), &sized(1_000)).len(), 1);
 }
+
+/// A drive was half as fast after an update that nobody had noticed.
+#[test]
+fn a_drive_with_other_firmware_is_named_and_another_drive_is_not() {
+    let with = |serial: &str, firmware: &str| {
+        let device = crate::device::DeviceIdentity {
+            kernel_name: "nvme0n1".into(),
+            model: Some("ACME 1000".into()),
+            serial: Some(serial.into()),
+            firmware: Some(firmware.into()),
+            ..crate::device::DeviceIdentity::default()
+        };
+        Run { devices: vec![Some(device)], ..load("") }
+    };
+    let found = differences(&with("S1", "1.0"), &with("S1", "1.1"));
+    assert_eq!(found, ["the firmware of ACME 1000 was another: 1.0 and 1.1"]);
+    assert!(differences(&with("S1", "1.0"), &with("S2", "1.1")).is_empty());
+    assert!(differences(&with("S1", "1.0"), &with("S1", "1.0")).is_empty());
+}

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iostall_measure::{ByteCount, Nanos};
-use iostall_model::alert::{Condition, Grouping, Match, Measured, MuteHours, Rule, StorageClass};
+use iostall_model::alert::{
+    Condition, Grouping, Match, Measured, MuteHours, Rule, StorageClass, VolumeLimit,
+};
 use iostall_model::{BackupSort, Level};
 use jiff::civil::{Time, Weekday};
 use jiff::tz::TimeZone;
@@ -35,6 +37,9 @@ pub struct Written {
     volume: Option<String>,
     backup: Option<String>,
     counts: Option<Vec<BackupSort>>,
+    credits: Option<f64>,
+    refill: Option<f64>,
+    empty_within: Option<Nanos>,
     repeat: Option<Nanos>,
     #[serde(default)]
     mute: Vec<WrittenMute>,
@@ -60,6 +65,12 @@ enum When {
     NoDrill,
     /// No recent backup of a database.
     NoBackup,
+    /// Requests a second are held at a limit.
+    HeldIops,
+    /// Bytes a second are.
+    HeldThroughput,
+    /// A bucket of credits is soon empty.
+    Draining,
 }
 
 #[derive(Debug, Deserialize)]
@@ -92,6 +103,11 @@ impl Written {
             return Err("backup is for when = \"no-drill\"".into());
         }
         let is_about_backups = matches!(condition, Condition::NotBackedUp { .. });
+        let is_bucket =
+            [self.credits.is_some(), self.refill.is_some(), self.empty_within.is_some()].contains(&true);
+        if is_bucket && self.when != When::Draining {
+            return Err("credits, refill and empty-within are for when = \"draining\"".into());
+        }
         if self.counts.is_some() && !is_about_backups {
             return Err("counts is for when = \"no-backup\"".into());
         }
@@ -152,6 +168,9 @@ impl Written {
                 return Ok(Condition::Silent);
             }
             When::NoBackup => return self.of_backups(),
+            When::HeldIops => return self.of_limit(VolumeLimit::HeldIops),
+            When::HeldThroughput => return self.of_limit(VolumeLimit::HeldThroughput),
+            When::Draining => return self.of_bucket(),
             When::NoDrill => {
                 let of_sources = [&self.source, &self.tag, &self.database, &self.file, &self.volume];
                 let is_more = self.over.is_some() || !self.over_by_class.is_empty() || self.level.is_some();
@@ -181,6 +200,32 @@ impl Written {
             return Err("counts is empty: name full, copy-only, snapshot, differential or log".into());
         }
         Ok(Condition::NotBackedUp { counts })
+    }
+
+    /// A limit has no threshold: what is held is found, not asked.
+    fn of_limit(&self, limit: VolumeLimit) -> Result<Condition, String> {
+        if self.over.is_some() || !self.over_by_class.is_empty() || self.operations_min.is_some() {
+            return Err("a limit has no threshold: leave out over, over-by-class and operations-min".into());
+        }
+        Ok(Condition::Limit(limit))
+    }
+
+    fn of_bucket(&self) -> Result<Condition, String> {
+        let (Some(credits), Some(refill_iops), Some(within)) = (self.credits, self.refill, self.empty_within)
+        else {
+            return Err("needs the bucket: credits = 5400000, refill = 300 and empty-within = \"40m\"; `iostall drive limits` finds \
+                        the first two"
+                .into());
+        };
+        if !(credits > 0.0
+            && refill_iops > 0.0
+            && credits.is_finite()
+            && refill_iops.is_finite()
+            && within.0 > 0)
+        {
+            return Err("credits, refill and empty-within must be above zero".into());
+        }
+        self.of_limit(VolumeLimit::Draining { credits, refill_iops, within_ns: within.nanos() })
     }
 
     fn over_limits(&self, measured: Measured, classes: &[StorageClass]) -> Result<Condition, String> {

@@ -1,7 +1,7 @@
 //! What can be written, and what is refused with which words.
 
 use iostall_model::BackupSort;
-use iostall_model::alert::{Condition, Measured};
+use iostall_model::alert::{Condition, Measured, VolumeLimit};
 
 use super::{AlertFile, AlertFileError};
 
@@ -177,4 +177,23 @@ fn a_rule_about_backups_names_an_age_and_what_counts() {
     assert!(refusal(&rule("for = \"26h\"\ncounts = []")).contains("counts is empty"));
     let other = RULE.replace("over", "counts = [\"log\"]\nover");
     assert!(refusal(&format!("{CHANNEL}{other}")).contains("no-backup"));
+}
+
+/// A bucket without its size cannot be empty in 40 minutes.
+#[test]
+fn a_rule_about_credits_needs_the_bucket_and_one_about_a_held_rate_nothing() {
+    let rule = |when: &str, rest: &str| {
+        format!(
+            "{CHANNEL}[[rules]]\nname = \"r\"\nwhen = \"{when}\"\nfor = \"1m\"\nnotify = [\"ops\"]\n{rest}\n"
+        )
+    };
+    let condition = |text: &str| read(text).unwrap().book.rules[0].condition.clone();
+    let bucket = "credits = 5400000\nrefill = 300\nempty-within = \"40m\"";
+    let draining =
+        VolumeLimit::Draining { credits: 5.4e6, refill_iops: 300.0, within_ns: 2400 * 1_000_000_000 };
+    assert_eq!(condition(&rule("draining", bucket)), Condition::Limit(draining));
+    assert_eq!(condition(&rule("held-iops", "")), Condition::Limit(VolumeLimit::HeldIops));
+    assert!(refusal(&rule("draining", "refill = 300.0")).contains("needs the bucket"));
+    assert!(refusal(&rule("held-iops", bucket)).contains("draining"));
+    assert!(refusal(&rule("held-throughput", "over = \"1MB\"")).contains("no threshold"));
 }

@@ -8,6 +8,8 @@ mod copy;
 mod flash;
 mod fsync;
 mod give_way;
+mod guard;
+mod limits;
 mod load;
 mod matrix;
 mod max_rate;
@@ -49,6 +51,8 @@ impl<'a> Report<'a> {
             RunBody::SqlServerVerify(outcome) => sqlserver_verify::report(run, outcome),
             RunBody::Flash(outcome) => flash::report(run, outcome),
             RunBody::Qualify(outcome) => qualify::report(run, outcome),
+            RunBody::Limits(outcome) => limits::report(run, outcome),
+            RunBody::Guard(outcome) => guard::report(run, outcome),
         }
     }
 }

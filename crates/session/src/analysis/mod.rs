@@ -1,6 +1,8 @@
 //! Analysis of runs, for every output format.
 
 pub mod comparison;
+pub mod guard;
+pub mod limits;
 pub mod max_rate;
 pub mod points;
 pub mod qualify;

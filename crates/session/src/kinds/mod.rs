@@ -6,6 +6,8 @@ mod backup_tune;
 mod backup_verify;
 mod copy;
 mod fsync;
+mod guard;
+mod limits;
 mod load;
 mod matrix;
 mod max_rate;
@@ -40,6 +42,8 @@ pub(crate) fn parts(run: &Run) -> Vec<Part> {
         RunBody::SqlServerBackup(outcome) => sqlserver_backup::parts(outcome),
         RunBody::SqlServerVerify(outcome) => sqlserver_verify::parts(outcome),
         RunBody::Qualify(outcome) => qualify::parts(outcome),
+        RunBody::Limits(outcome) => limits::parts(outcome),
+        RunBody::Guard(outcome) => guard::parts(outcome),
         // Nothing was measured on a device.
         RunBody::Flash(_) => vec![Part::default()],
     }
@@ -52,13 +56,14 @@ pub(crate) fn failures(run: &Run) -> Vec<String> {
         // That the defaults are best is an answer, too.
         // A backup with wrong pages is a whole backup of a database that has them, which is a warning.
         // A simulation has no wrong answer.
-        // That a drive is not steady is an answer, unless it is required to be.
+        // That a drive is not steady is an answer, unless it is required to be; so are the limits of a volume.
         RunBody::Load(_)
         | RunBody::Matrix(_)
         | RunBody::Backup(_)
         | RunBody::BackupTune(_)
         | RunBody::Flash(_)
-        | RunBody::Qualify(_) => Vec::new(),
+        | RunBody::Qualify(_)
+        | RunBody::Limits(_) => Vec::new(),
         RunBody::Sweep(outcome) => sweep::failures(outcome),
         RunBody::MaxRate(outcome) => max_rate::failures(outcome),
         RunBody::Copy(outcome) => copy::failures(outcome),
@@ -70,5 +75,6 @@ pub(crate) fn failures(run: &Run) -> Vec<String> {
         RunBody::BackupDrill(outcome) => backup_drill::failures(outcome),
         RunBody::SqlServerBackup(outcome) => sqlserver_backup::failures(outcome),
         RunBody::SqlServerVerify(outcome) => sqlserver_verify::failures(outcome),
+        RunBody::Guard(outcome) => guard::failures(outcome),
     }
 }

@@ -134,6 +134,7 @@ impl Source {
 pub(super) fn about(rule: &Rule, name: &Name, instance: &AlertInstance, value_max: f64) -> About {
     let measured = match rule.condition {
         Condition::Over { measured, .. } => measured,
+        Condition::Limit(limit) => Measured::of_limit(limit),
         // There are instances of groups only where something is measured.
         Condition::NotBackedUp { .. } => Measured::BackupAge,
         Condition::Silent | Condition::Undrilled { .. } => Measured::Iops,

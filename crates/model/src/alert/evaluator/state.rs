@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::alert::instance::AlertInstance;
 use crate::alert::source::RuleSource;
+use crate::alert::volume_limit::VolumeCourse;
 use crate::kind::Kind;
 
 /// What a rule can be about: a group of rows on one class of storage.
@@ -25,4 +26,6 @@ pub(super) struct Source {
     /// By rule: whether it is silent; of the backups, whether they lack a drill.
     pub(super) silence: Vec<AlertInstance>,
     pub(super) is_retired: bool,
+    /// By rule and volume: how it went lately.
+    pub(super) courses: BTreeMap<(usize, Name), VolumeCourse>,
 }

@@ -1,0 +1,111 @@
+//! What a guard of a volume measures, and what it is compared with.
+
+use iostall_measure::{ByteCount, Nanos};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::point::Point;
+use crate::run_id::RunId;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GuardPlan {
+    /// Requests in flight per worker, with small requests; large ones have fewer.
+    pub queue_depth: u32,
+    pub workers: u32,
+    /// Size of a new file; of an existing target, how much of it is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<ByteCount>,
+    /// Length of a probe.
+    pub probe: Nanos,
+    /// Probes of each size at most.
+    pub probes_max: u32,
+    /// Requests a second of a canary, which only looks at latency. Absent: as many as the target takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_iops: Option<f64>,
+    /// The whole guard takes no longer.
+    pub time_limit: Nanos,
+    /// It reads no more.
+    pub byte_limit: ByteCount,
+    /// A volume may be slower by this share.
+    pub tolerance: f64,
+}
+
+impl GuardPlan {
+    /// Whether probes of the two are alike, so that they can be compared.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let rate = |plan: &Self| plan.rate_iops.map(f64::to_bits);
+        (self.queue_depth, self.workers, self.size, self.probe, rate(self))
+            == (other.queue_depth, other.workers, other.size, other.probe, rate(other))
+    }
+}
+
+/// What was paid for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PaidFor {
+    /// Requests a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops: Option<f64>,
+    /// Bytes a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s: Option<f64>,
+}
+
+/// An earlier guard of the same target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GuardPast {
+    pub run: RunId,
+    pub started_utc: Timestamp,
+    /// Of the device then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+    /// One for each size that it measured.
+    pub figures: Vec<GuardFigure>,
+}
+
+/// What a size gave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GuardFigure {
+    pub block_bytes: u32,
+    /// Requests a second.
+    pub iops: f64,
+    /// Mean latency, nanoseconds.
+    pub latency_ns_mean: f64,
+}
+
+impl GuardFigure {
+    /// Of a point; `None` if nothing completed.
+    pub fn of(point: &Point) -> Option<Self> {
+        Some(Self {
+            block_bytes: point.block_size.largest().bytes(),
+            iops: point.iops()?,
+            latency_ns_mean: point.latency_ns.mean()?,
+        })
+    }
+}
+
+/// The run that the target is compared with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GuardBaseline {
+    pub run: RunId,
+    pub started_utc: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+    /// Its probes.
+    pub points: Vec<Point>,
+}
+
+/// Why a guard was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GuardEnd {
+    /// Every figure was decided.
+    Decided,
+    /// All probes were made.
+    Probes,
+    Time,
+    Bytes,
+    /// The device had work of its own, and was left alone.
+    Busy,
+    Interrupted,
+}

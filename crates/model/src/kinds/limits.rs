@@ -1,0 +1,78 @@
+//! `iostall drive limits`.
+
+use iostall_measure::{Caching, Durability};
+use serde::{Deserialize, Serialize};
+
+use super::outcome::Outcome;
+use crate::capacity::{Capacity, IoShape, by_shape};
+use crate::limits::{LimitsEnd, LimitsPlan, LimitsProbe};
+use crate::measured::Measured;
+use crate::outcome::EngineUse;
+use crate::point::Point;
+use crate::profile::Profile;
+use crate::summary::Summary;
+
+/// A volume that was loaded until its limits showed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitsOutcome {
+    /// What was asked.
+    pub plan: LimitsPlan,
+    /// The engine used.
+    pub engine: EngineUse,
+    /// How much of each target was used, from its start, bytes.
+    pub used_bytes: Vec<u64>,
+    /// In the order of measurement.
+    pub probes: Vec<LimitsProbe>,
+    /// The sizes at the rate that lasts: an interval each.
+    pub points: Vec<Point>,
+    /// Why there are no more.
+    pub ended: LimitsEnd,
+}
+
+impl LimitsOutcome {
+    /// Read or written by all probes, bytes.
+    pub fn moved_bytes(&self) -> u64 {
+        self.probes.iter().map(LimitsProbe::bytes).sum()
+    }
+}
+
+impl Outcome for LimitsOutcome {
+    fn kind(&self) -> &'static str {
+        "limits"
+    }
+
+    fn used_bytes(&self, index: usize, whole_bytes: u64) -> Option<u64> {
+        self.used_bytes.get(index).map(|used| (*used).min(whole_bytes))
+    }
+
+    fn profile(&self) -> Option<&Profile> {
+        None
+    }
+
+    fn engines(&self) -> Vec<&EngineUse> {
+        vec![&self.engine]
+    }
+
+    fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    fn measured(&self) -> Vec<Measured> {
+        self.points.iter().map(Measured::of_point).collect()
+    }
+
+    fn capacities(&self, _targets: usize) -> Vec<Capacity> {
+        by_shape(&self.points, |point| IoShape {
+            block_size: point.block_size.clone(),
+            access: point.access,
+            write_pct: point.write_pct,
+            caching: Caching::Direct,
+            durability: Durability::None,
+        })
+    }
+
+    fn summary(&self) -> Summary {
+        let smallest = self.points.iter().min_by_key(|point| point.block_size.largest());
+        Summary { measured_ns: None, ..Summary::of_points(&self.points, smallest) }
+    }
+}

@@ -1,0 +1,297 @@
+//! The report of a guard: is the volume as fast as it was, and as was paid for?
+
+mod charts;
+mod rows;
+
+use iostall_model::guard::{GuardEnd, GuardPast};
+use iostall_model::{GuardOutcome, Run};
+use iostall_session::analysis::guard::{Against, GuardState, Judged, judged, trend_per_month};
+
+use super::points;
+use crate::fact::Fact;
+use crate::format::{bytes, duration, number, percent, throughput};
+use crate::point::setting_of;
+use crate::report::Report;
+use crate::section::{Note, Section, Tile};
+use crate::table::{Column, Severity, Table, TableCell};
+use crate::zone::timestamp;
+
+/// The report of a run that guarded a volume.
+pub(super) fn report<'a>(run: &'a Run, outcome: &'a GuardOutcome) -> Report<'a> {
+    Report {
+        run,
+        description: String::new(),
+        shape: shape(outcome),
+        headline: points::headline(&outcome.points),
+        line: Box::new(|| answer(outcome)),
+        answer: Box::new(|| answer(outcome)),
+        judgement: Box::new(|| None),
+        card: Box::new(|| card(outcome)),
+        asked: None,
+        opens_one_way: true,
+        sections: Box::new(|| vec![section(run, outcome)]),
+        when_empty: "",
+        charts: Box::new(|| vec![charts::charts(run, outcome)]),
+        series: Box::new(|| points::series(run, &outcome.points)),
+        summary: Box::new(|| Box::new(rows::GuardSummary::of(run, outcome))),
+    }
+}
+
+fn shape(outcome: &GuardOutcome) -> String {
+    let plan = &outcome.plan;
+    match plan.rate_iops {
+        Some(rate) => format!("a canary: {} random reads a second, probes of {}", number(rate), plan.probe),
+        None => format!(
+            "probes of {} each, random reads, {}",
+            plan.probe,
+            setting_of(plan.queue_depth, plan.workers)
+        ),
+    }
+}
+
+fn is_canary(outcome: &GuardOutcome) -> bool {
+    outcome.plan.rate_iops.is_some()
+}
+
+/// A speed, or for a canary a latency.
+fn shown(outcome: &GuardOutcome, block_bytes: u32, value: f64) -> String {
+    if is_canary(outcome) {
+        duration(value)
+    } else if block_bytes > 16 << 10 {
+        throughput(value * f64::from(block_bytes))
+    } else {
+        format!("{} IOPS", number(value))
+    }
+}
+
+fn answer(outcome: &GuardOutcome) -> String {
+    if outcome.ended == GuardEnd::Busy {
+        return "not measured: the device had work of its own".to_owned();
+    }
+    let all = judged(outcome);
+    let worst = all.iter().min_by(|left, right| left.look.ratio.total_cmp(&right.look.ratio));
+    let Some(worst) = worst else {
+        return "nothing to compare with: this run can be the baseline of the next".to_owned();
+    };
+    let slower: Vec<String> = all
+        .iter()
+        .filter(|one| one.look.state == GuardState::Slower)
+        .map(|one| sentence(outcome, one))
+        .collect();
+    if !slower.is_empty() {
+        return format!("slower: {}", slower.join("; "));
+    }
+    let share = percent(worst.look.ratio);
+    if all.iter().any(|one| one.look.state == GuardState::Unclear) {
+        format!(
+            "not shown to be slower: {share} of what it was at the least, and more probes would be needed to be sure"
+        )
+    } else {
+        format!("as fast as it should be: {share} of what it was at the least")
+    }
+}
+
+fn sentence(outcome: &GuardOutcome, one: &Judged) -> String {
+    let size = bytes(one.block_bytes.into());
+    let now = shown(outcome, one.block_bytes, one.now);
+    let low = percent(one.look.interval.low);
+    let high = percent(one.look.interval.high);
+    let speed = percent(one.look.ratio);
+    match one.against {
+        Against::Baseline(before) => format!(
+            "{size} {now}, where it was {}: {speed} of its speed ({low} to {high})",
+            shown(outcome, one.block_bytes, before)
+        ),
+        Against::PaidFor(promised) => format!(
+            "{size} {now}, where {} is paid for: {speed} ({low} to {high})",
+            shown(outcome, one.block_bytes, promised)
+        ),
+    }
+}
+
+fn card(outcome: &GuardOutcome) -> Vec<Tile> {
+    let all = judged(outcome);
+    let tile = |one: &Judged| {
+        let of = match one.against {
+            Against::Baseline(_) => "of the baseline",
+            Against::PaidFor(_) => "of what is paid for",
+        };
+        Tile::plain(bytes(one.block_bytes.into()), percent(one.look.ratio), of)
+    };
+    all.iter().map(tile).collect()
+}
+
+fn section(run: &Run, outcome: &GuardOutcome) -> Section {
+    let all = judged(outcome);
+    let mut tables = Vec::new();
+    if !all.is_empty() {
+        tables.push(figures(outcome, &all));
+    }
+    if !outcome.history.is_empty() {
+        tables.push(history(outcome));
+    }
+    Section {
+        facts: facts(outcome),
+        notes: notes(run, outcome, &all),
+        tables,
+        ..Section::titled("The guard")
+    }
+}
+
+fn facts(outcome: &GuardOutcome) -> Vec<Fact> {
+    let plan = &outcome.plan;
+    let ended = match outcome.ended {
+        GuardEnd::Decided => "every figure was clear",
+        GuardEnd::Probes => "all probes were made",
+        GuardEnd::Time => "the time was up",
+        GuardEnd::Bytes => "the bytes were used up",
+        GuardEnd::Busy => "the device was busy",
+        GuardEnd::Interrupted => "it was interrupted",
+    };
+    let probes = outcome.points.iter().map(|point| point.repeats.len()).max().unwrap_or(0);
+    let mut facts = vec![
+        Fact::new("probes", format!("{probes} of each size, {} at most", plan.probes_max)),
+        Fact::new("read", format!("{} of {} allowed", bytes(outcome.moved_bytes()), plan.byte_limit)),
+        Fact::new("tolerated", format!("{} slower", percent(plan.tolerance))),
+        Fact::new("ended because", ended),
+    ];
+    if let Some(baseline) = &outcome.baseline {
+        facts.push(Fact::new(
+            "baseline",
+            format!("run {} of {}", baseline.run, timestamp(baseline.started_utc)),
+        ));
+    }
+    facts
+}
+
+fn notes(run: &Run, outcome: &GuardOutcome, all: &[Judged]) -> Vec<Note> {
+    let mut notes: Vec<Note> = all
+        .iter()
+        .map(|one| match one.look.state {
+            GuardState::Slower => Note::bad(format!("Slower: {}.", sentence(outcome, one))),
+            GuardState::Within => Note::strong(format!("As it should be: {}.", sentence(outcome, one))),
+            GuardState::Unclear => Note::caution(format!("Not clear: {}.", sentence(outcome, one))),
+        })
+        .collect();
+    if outcome.ended == GuardEnd::Busy {
+        notes.push(Note::caution("The device did work of its own just before, so nothing was measured. A later try may find it quiet."));
+    } else if all.is_empty() {
+        notes.push(Note::plain(
+            "There was nothing to compare with. Name this run with --baseline from now on.",
+        ));
+    }
+    if let Some((slope, low, high)) = trend_per_month(run, outcome) {
+        notes.push(Note::plain(format!(
+            "Over its earlier guards the speed of the smallest requests changes by {} a month ({} to {}).",
+            percent(slope),
+            percent(low),
+            percent(high)
+        )));
+    }
+    notes.extend(firmware(run, outcome));
+    notes
+}
+
+/// Other firmware is another drive, as far as its speed goes.
+fn firmware(run: &Run, outcome: &GuardOutcome) -> Option<Note> {
+    let now = run.devices.first()?.as_ref()?.firmware.as_deref()?;
+    let of_past = |past: &GuardPast| past.firmware.clone();
+    let before = match &outcome.baseline {
+        Some(baseline) => baseline.firmware.clone(),
+        None => outcome.history.last().and_then(of_past),
+    }?;
+    (before != now).then(|| {
+        Note::caution(format!(
+            "The firmware changed since: it was {}, and is {} now.",
+            crate::format::shown(&before),
+            crate::format::shown(now)
+        ))
+    })
+}
+
+fn figures(outcome: &GuardOutcome, all: &[Judged]) -> Table {
+    let columns = vec![
+        Column::words("size"),
+        Column::words("compared with"),
+        Column::numbers("then"),
+        Column::numbers("now"),
+        Column::numbers("speed"),
+        Column::numbers("95 % interval"),
+        Column::words("answer"),
+    ];
+    let mut table = Table::new("Figure by figure", columns);
+    for one in all {
+        let (with, then) = match one.against {
+            Against::Baseline(before) => ("baseline", before),
+            Against::PaidFor(promised) => ("paid for", promised),
+        };
+        let (word, severity) = match one.look.state {
+            GuardState::Slower => ("slower", Severity::Bad),
+            GuardState::Within => ("as it should be", Severity::Strong),
+            GuardState::Unclear => ("not clear", Severity::Caution),
+        };
+        table.row(vec![
+            bytes(one.block_bytes.into()).into(),
+            with.into(),
+            shown(outcome, one.block_bytes, then).into(),
+            shown(outcome, one.block_bytes, one.now).into(),
+            percent(one.look.ratio).into(),
+            format!("{} to {}", percent(one.look.interval.low), percent(one.look.interval.high)).into(),
+            TableCell::from(word).severity(severity),
+        ]);
+    }
+    table.note("A false alarm of the whole guard has a probability of 1 % at most, however often it looks.");
+    table
+}
+
+fn history(outcome: &GuardOutcome) -> Table {
+    let columns = vec![
+        Column::words("at"),
+        Column::words("size"),
+        Column::numbers("IOPS"),
+        Column::numbers("mean latency"),
+        Column::words("firmware").droppable(1),
+    ];
+    let mut table = Table::new("Earlier guards of this target", columns);
+    for past in &outcome.history {
+        for figure in &past.figures {
+            table.row(vec![
+                timestamp(past.started_utc).into(),
+                bytes(figure.block_bytes.into()).into(),
+                number(figure.iops).into(),
+                TableCell::maybe_time(Some(figure.latency_ns_mean)),
+                past.firmware.as_deref().map_or_else(String::new, crate::format::shown).into(),
+            ]);
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::guard as run;
+    use crate::text::{TextOptions, write_text};
+
+    fn text(run: &Run) -> String {
+        let mut text = String::new();
+        write_text(&Report::of(run), &TextOptions { width: 120, ..TextOptions::default() }, &mut text)
+            .unwrap();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_volume_that_lost_a_fifth_is_called_slower_and_one_that_did_not_is_not() {
+        let slower = text(&run(0.8));
+        assert!(slower.contains("slower: 4 KiB 2,400 IOPS, where it was 3,000 IOPS: 80.0 %"), "{slower}");
+        let same = text(&run(1.0));
+        assert!(same.contains("as fast as it should be") && !same.contains("Slower"), "{same}");
+    }
+
+    #[test]
+    fn the_page_draws_the_history() {
+        let mut page = String::new();
+        crate::html::write_html(&Report::of(&run(1.0)), &mut page).unwrap();
+        assert!(page.contains("id=\"span-1-history\""));
+    }
+}

@@ -1,0 +1,178 @@
+//! The report of a search for the limits of a volume.
+
+mod charts;
+mod rows;
+mod words;
+
+use iostall_model::limits::{LimitsProbe, ProbeStep};
+use iostall_model::{LimitsOutcome, Run};
+use iostall_session::analysis::limits::{Found, found};
+
+use crate::fact::Fact;
+use crate::facts;
+use crate::format::{bytes, count, duration, number, percent, throughput};
+use crate::point::setting_of;
+use crate::report::Report;
+use crate::section::{Section, Tile};
+use crate::table::{Column, Table, TableCell};
+
+/// The report of a run that looked for limits.
+pub(super) fn report<'a>(run: &'a Run, outcome: &'a LimitsOutcome) -> Report<'a> {
+    Report {
+        run,
+        description: String::new(),
+        shape: shape(outcome),
+        headline: headline(outcome),
+        line: Box::new(|| words::answer(&found(outcome))),
+        answer: Box::new(|| words::answer(&found(outcome))),
+        judgement: Box::new(|| None),
+        card: Box::new(|| card(&found(outcome))),
+        asked: None,
+        opens_one_way: true,
+        sections: Box::new(|| vec![section(run, outcome)]),
+        when_empty: "",
+        charts: Box::new(|| vec![charts::charts(outcome)]),
+        series: Box::new(|| rows::series(outcome)),
+        summary: Box::new(|| Box::new(rows::LimitsSummary::of(run, outcome))),
+    }
+}
+
+fn shape(outcome: &LimitsOutcome) -> String {
+    let plan = &outcome.plan;
+    let what = if plan.writes { "random writes" } else { "random reads" };
+    format!(
+        "{what}, {}, {} and {} at most",
+        setting_of(plan.queue_depth, plan.workers),
+        plan.time_limit,
+        plan.byte_limit
+    )
+}
+
+fn headline(outcome: &LimitsOutcome) -> String {
+    let probes = outcome.probes.len();
+    let plural = if probes == 1 { "" } else { "s" };
+    let seconds: f64 = outcome.probes.iter().map(LimitsProbe::seconds).sum();
+    format!(
+        "{probes} probe{plural}, {} under load, {}",
+        duration(seconds * 1e9),
+        bytes(outcome.moved_bytes())
+    )
+}
+
+fn card(found: &Found) -> Vec<Tile> {
+    let mut tiles = vec![Tile::plain("credits", words::credit_short(found), "")];
+    tiles.extend(found.iops.map(|ceiling| Tile::plain("IOPS", number(ceiling.per_s), "that last")));
+    tiles
+        .extend(found.bytes.map(|ceiling| Tile::plain("bandwidth", throughput(ceiling.per_s), "that lasts")));
+    tiles
+}
+
+fn section(run: &Run, outcome: &LimitsOutcome) -> Section {
+    Section {
+        facts: facts(run, outcome),
+        notes: words::notes(outcome, &found(outcome)),
+        tables: if outcome.probes.is_empty() { Vec::new() } else { vec![probes(outcome)] },
+        ..Section::titled("The limits")
+    }
+}
+
+fn facts(run: &Run, outcome: &LimitsOutcome) -> Vec<Fact> {
+    let targets = run.targets.iter().zip(&outcome.used_bytes);
+    let used = targets.map(|(target, used)| format!("{} of {}", bytes(*used), facts::path(&target.path)));
+    let plan = &outcome.plan;
+    vec![
+        Fact::new("used", used.collect::<Vec<_>>().join(", ")),
+        Fact::new(if plan.writes { "written" } else { "read" }, bytes(outcome.moved_bytes())),
+        Fact::new("allowed", format!("{}, {}", plan.time_limit, plan.byte_limit)),
+        Fact::new("ended because", words::ended(outcome.ended)),
+    ]
+}
+
+fn probes(outcome: &LimitsOutcome) -> Table {
+    let columns = vec![
+        Column::words("probe"),
+        Column::words("size"),
+        Column::numbers("in flight").droppable(1),
+        Column::numbers("time"),
+        Column::numbers("requests").droppable(2),
+        Column::numbers("IOPS"),
+        Column::numbers("MiB/s"),
+        Column::numbers("mean").droppable(3),
+        Column::words("fell"),
+    ];
+    let mut table = Table::new("What was measured, in order", columns);
+    for probe in &outcome.probes {
+        let seconds = probe.seconds().max(f64::MIN_POSITIVE);
+        let fell = iostall_session::analysis::limits::fall(probe).map_or_else(String::new, |found| {
+            format!(
+                "from {} to {} ({}) after {}",
+                number(found.change.before),
+                number(found.change.after),
+                percent(found.change.after / found.change.before),
+                duration(found.lasted_s * 1e9)
+            )
+        });
+        table.row(vec![
+            step(probe).into(),
+            probe.block_size.to_string().into(),
+            count(probe.in_flight).into(),
+            duration(probe.seconds() * 1e9).into(),
+            count(probe.count()).into(),
+            number(probe.count() as f64 / seconds).into(),
+            number(probe.bytes() as f64 / seconds / 1_048_576.0).into(),
+            TableCell::maybe_time(probe.latency_ns_mean),
+            fell.into(),
+        ]);
+    }
+    table
+}
+
+fn step(probe: &LimitsProbe) -> String {
+    let what = match probe.step {
+        ProbeStep::Unloaded => "one at a time",
+        ProbeStep::Load => "until it falls",
+        ProbeStep::Again => "after a pause",
+        ProbeStep::Size => "this size",
+        ProbeStep::Sustained => "what lasts",
+        ProbeStep::Together => "both targets",
+    };
+    let pause = match probe.pause_ns {
+        0 => String::new(),
+        pause_ns => format!(" of {}", duration(pause_ns as f64)),
+    };
+    let whose = match probe.targets.as_slice() {
+        [target] if *target > 0 => format!(", target {}", target + 1),
+        _ => String::new(),
+    };
+    format!("{what}{pause}{whose}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::limits as run;
+    use crate::text::{TextOptions, write_text};
+
+    fn text(run: &Run) -> String {
+        let mut text = String::new();
+        write_text(&Report::of(run), &TextOptions { width: 120, ..TextOptions::default() }, &mut text)
+            .unwrap();
+        text
+    }
+
+    #[test]
+    fn the_report_of_a_bucket_says_its_size_its_rates_and_how_long_it_lasted() {
+        let text = text(&run(true)).split_whitespace().collect::<Vec<_>>().join(" ");
+        for said in
+            ["a bucket of 54,000 requests: 3,000 IOPS for 20.0 s", "then 300 IOPS", "A pause gave back"]
+        {
+            assert!(text.contains(said), "{said}:\n{text}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_fell_it_says_how_much_was_spent() {
+        let text = text(&run(false)).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("No bucket") && text.contains("6,000 requests"), "{text}");
+    }
+}

@@ -1,0 +1,266 @@
+//! Guards a volume: short probes of small and large requests in turn, compared with an earlier run or with what was paid for, until the
+//! answer is clear or the budget is used up.
+
+use std::path::{Path, PathBuf};
+
+use iostall_engine::guard::WriteConsent;
+use iostall_load::preset::preset;
+use iostall_load::profile::check;
+use iostall_measure::{BlockSize, Caching, Clock, Durability, Nanos, Percent, Rate};
+use iostall_model::guard::{GuardBaseline, GuardEnd, GuardFigure, GuardPast, GuardPlan, PaidFor};
+use iostall_model::outcome::EngineUse;
+use iostall_model::profile::{Access, Arrivals, BlockMix};
+use iostall_model::{GuardOutcome, Point, Profile, RoleProfile, Run, RunBody};
+use iostall_store::{Filter, Selector, Store};
+use thiserror::Error;
+
+use crate::analysis::guard::{LOOKS, PROBES_MIN, is_decided};
+use crate::analysis::limits::{LARGE, PAGE, SMALL};
+use crate::error::{SessionError, UseCaseError};
+use crate::event::{Event, LimitsCost};
+use crate::point_runner::{PointJob, PointRunner, Precision};
+use crate::session::Session;
+use crate::targets::{TargetRequest, Targets};
+
+/// As many of the newest guards are searched for the target's past.
+const LOOK_BACK: u32 = 200;
+/// A canary leaves a device alone that does more than this by itself: share of the time, and requests a second.
+const BUSY_SHARE: f64 = 0.1;
+const BUSY_IOPS: f64 = 100.0;
+
+/// What to guard.
+#[derive(Clone, Debug)]
+pub struct GuardRequest {
+    pub target: PathBuf,
+    pub plan: GuardPlan,
+    /// The run to compare with.
+    pub baseline: Option<Selector>,
+    pub paid_for: PaidFor,
+    /// Name of the run.
+    pub name: String,
+}
+
+#[derive(Debug, Error)]
+enum GuardError {
+    #[error("run {number} has no probes that can be compared: {why}")]
+    NoBaseline { number: u32, why: String },
+}
+
+impl From<GuardError> for SessionError {
+    fn from(error: GuardError) -> Self {
+        let hint =
+            "`iostall drive guard TARGET` without --baseline measures one; its run can be named from then on";
+        Self::OfUseCase(UseCaseError::new(error, Some(hint.to_owned())))
+    }
+}
+
+/// A profile with a role for each size.
+///
+/// # Errors
+/// If a size cannot be measured.
+pub fn guard_profile(plan: &GuardPlan) -> Result<Profile, SessionError> {
+    let mut profile = preset("random-read")?;
+    "guard".clone_into(&mut profile.name);
+    let span = profile.spans.first_mut().ok_or(SessionError::NoRole)?;
+    let base = span.roles.first().ok_or(SessionError::NoRole)?.clone();
+    span.roles.clear();
+    for bytes in sizes(plan) {
+        let size = BlockSize::new(u64::from(*bytes)).map_err(|_| SessionError::NoRole)?;
+        let name = format!("size-{}", span.roles.len());
+        span.roles.push(RoleProfile { name, ..role(&base, plan, size) });
+    }
+    check(&profile)?;
+    Ok(profile)
+}
+
+/// A canary's requests are small.
+fn sizes(plan: &GuardPlan) -> &'static [u32] {
+    if plan.rate_iops.is_some() { &[SMALL] } else { &[SMALL, LARGE] }
+}
+
+fn role(base: &RoleProfile, plan: &GuardPlan, size: BlockSize) -> RoleProfile {
+    let share = u64::from(plan.queue_depth) * u64::from(PAGE) / u64::from(size.bytes().max(PAGE));
+    RoleProfile {
+        block_size: BlockMix::single(size),
+        access: Access::Random,
+        write_pct: Percent::ZERO,
+        queue_depth: u32::try_from(share).unwrap_or(u32::MAX).max(plan.queue_depth.min(4)),
+        workers: plan.workers,
+        rate: plan.rate_iops.map(Rate::Iops),
+        arrivals: Arrivals::Constant,
+        caching: Caching::Direct,
+        durability: Durability::None,
+        sync: None,
+        ..base.clone()
+    }
+}
+
+/// Guards. If interrupted, it returns the probes so far. `earlier` has the baseline and the target's past.
+///
+/// # Errors
+/// If the target cannot be read, or the baseline has nothing to compare with.
+pub fn guard(
+    request: GuardRequest,
+    earlier: Option<&dyn Store>,
+    session: &Session<'_>,
+) -> Result<Run, SessionError> {
+    let GuardRequest { target, plan, baseline, paid_for, name } = request;
+    let profile = guard_profile(&plan)?;
+    let baseline = match (&baseline, earlier) {
+        (Some(selector), Some(store)) => Some(baseline_of(store, selector, &plan)?),
+        _ => None,
+    };
+    let asked = TargetRequest::of_paths(vec![target.clone()], plan.size, WriteConsent::none());
+    let targets = session.prepare(&asked, &profile)?;
+    let roles = profile.spans.first().map(|span| span.roles.clone()).unwrap_or_default();
+    let runner = PointRunner::begin(session, &[&targets]);
+    runner.emit(&Event::LimitsBegins(&LimitsCost {
+        time_limit: plan.time_limit,
+        byte_limit: plan.byte_limit,
+        writes: false,
+        targets: 1,
+    }));
+    let history = earlier.map(|store| past(store, &target, &plan)).transpose()?.unwrap_or_default();
+    let outcome = GuardOutcome {
+        engine: EngineUse::default(),
+        used_bytes: targets.used_bytes().first().copied().unwrap_or(0),
+        points: Vec::new(),
+        baseline,
+        paid_for,
+        history,
+        ended: GuardEnd::Probes,
+        plan,
+    };
+    let end_ns = session.clock().now_ns().saturating_add(outcome.plan.time_limit.0);
+    let mut guard = Guard { session, runner, targets: &targets, roles, outcome, end_ns };
+    guard.run()?;
+    guard.outcome.engine = guard.runner.engine();
+    if guard.runner.stopped() {
+        guard.outcome.ended = GuardEnd::Interrupted;
+    }
+    Ok(guard.runner.finish(&name, RunBody::Guard(Box::new(guard.outcome))))
+}
+
+fn baseline_of(
+    store: &dyn Store,
+    selector: &Selector,
+    plan: &GuardPlan,
+) -> Result<GuardBaseline, SessionError> {
+    let stored = store.get(selector)?;
+    let number = stored.number.0;
+    let refused = |why: &str| GuardError::NoBaseline { number, why: why.to_owned() };
+    let Some(outcome) = stored.run.body.as_kind::<GuardOutcome>() else {
+        return Err(refused("it is no run of `drive guard`").into());
+    };
+    if !outcome.plan.is_like(plan) {
+        return Err(refused("its probes were of another size, length, rate or depth").into());
+    }
+    let is_enough = |point: &Point| point.repeats.len() >= PROBES_MIN;
+    if outcome.points.is_empty() || !outcome.points.iter().all(is_enough) {
+        return Err(refused("it has too few").into());
+    }
+    Ok(GuardBaseline {
+        run: stored.run.id,
+        started_utc: stored.run.started_utc,
+        firmware: firmware(&stored.run),
+        points: outcome.points.clone(),
+    })
+}
+
+fn firmware(run: &Run) -> Option<String> {
+    run.devices.first().and_then(Option::as_ref).and_then(|device| device.firmware.clone())
+}
+
+/// Earlier guards of `target` whose probes are alike, oldest first.
+fn past(store: &dyn Store, target: &Path, plan: &GuardPlan) -> Result<Vec<GuardPast>, SessionError> {
+    let filter = Filter { kind: Some("guard".to_owned()), limit: Some(LOOK_BACK), ..Filter::default() };
+    let mut found = Vec::new();
+    for entry in store.list(&filter)? {
+        let run = store.get(&Selector::Number(entry.number.0))?.run;
+        let is_same = run.targets.iter().map(|target| target.path.as_path()).eq([target]);
+        let outcome = run.body.as_kind::<GuardOutcome>();
+        let Some(outcome) = outcome.filter(|outcome| is_same && outcome.plan.is_like(plan)) else { continue };
+        let figures: Vec<GuardFigure> = outcome.points.iter().filter_map(GuardFigure::of).collect();
+        if !figures.is_empty() {
+            let firmware = firmware(&run);
+            found.push(GuardPast { run: run.id, started_utc: run.started_utc, firmware, figures });
+        }
+    }
+    found.reverse();
+    Ok(found)
+}
+
+/// A guard in progress.
+struct Guard<'s> {
+    session: &'s Session<'s>,
+    runner: PointRunner<'s>,
+    targets: &'s Targets,
+    roles: Vec<RoleProfile>,
+    outcome: GuardOutcome,
+    end_ns: u64,
+}
+
+impl Guard<'_> {
+    /// Probes of each size in turn, so that what changes meanwhile meets all of them.
+    fn run(&mut self) -> Result<(), SessionError> {
+        if self.outcome.plan.rate_iops.is_some() && self.runner.is_busy(BUSY_SHARE, BUSY_IOPS) {
+            self.outcome.ended = GuardEnd::Busy;
+            return Ok(());
+        }
+        let each = (self.outcome.plan.probes_max / LOOKS).max(1);
+        for number in 1..=self.outcome.plan.probes_max {
+            for index in 0..self.roles.len() {
+                if self.runner.stopped() {
+                    return Ok(());
+                }
+                if let Some(end) = self.is_used_up() {
+                    self.outcome.ended = end;
+                    return Ok(());
+                }
+                self.probe(index)?;
+            }
+            if number % each == 0 && is_decided(&self.outcome) {
+                self.outcome.ended = GuardEnd::Decided;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn is_used_up(&self) -> Option<GuardEnd> {
+        if self.outcome.moved_bytes() >= self.outcome.plan.byte_limit.bytes() {
+            return Some(GuardEnd::Bytes);
+        }
+        let after_ns = self.session.clock().now_ns().saturating_add(self.outcome.plan.probe.0);
+        (after_ns > self.end_ns).then_some(GuardEnd::Time)
+    }
+
+    fn probe(&mut self, index: usize) -> Result<(), SessionError> {
+        let Some(role) = self.roles.get(index) else { return Ok(()) };
+        let label = format!("probe of {}", role.block_size.in_words());
+        let job = PointJob {
+            role,
+            targets: self.targets,
+            first_target: 0,
+            seed: self.session.clock().now_ns(),
+            label: &label,
+            after_ns: None,
+        };
+        let once = Precision {
+            warmup: Nanos(0),
+            interval: self.outcome.plan.probe,
+            half_width: Percent::HUNDRED,
+            repeats_min: 1,
+            repeats_max: 1,
+        };
+        let Some(probe) = self.runner.point(&job, &once)? else { return Ok(()) };
+        match self.outcome.points.iter_mut().find(|point| point.block_size == probe.block_size) {
+            Some(point) => {
+                point.repeats.extend(probe.repeats);
+                point.latency_ns.merge(&probe.latency_ns);
+            }
+            None => self.outcome.points.push(probe),
+        }
+        Ok(())
+    }
+}

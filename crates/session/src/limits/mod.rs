@@ -1,0 +1,206 @@
+//! Finds the limits of a volume: a bucket of credits, caps on requests and bytes, how large requests count, and what two volumes share.
+
+mod budget;
+mod probe;
+
+use std::path::PathBuf;
+
+use iostall_engine::guard::WriteConsent;
+use iostall_load::preset::preset;
+use iostall_load::profile::check;
+use iostall_measure::{BlockSize, Caching, Clock, Durability, Nanos, Percent};
+use iostall_model::limits::{LimitsEnd, LimitsPlan, ProbeStep};
+use iostall_model::outcome::EngineUse;
+use iostall_model::profile::{Access, BlockMix};
+use iostall_model::{LimitsOutcome, Profile, RoleProfile, Run, RunBody};
+
+use crate::analysis::limits::{LARGE, LARGEST, PAGE, SMALL, fall, telling_size};
+use crate::error::SessionError;
+use crate::event::{Event, LimitsCost};
+use crate::point_runner::PointRunner;
+use crate::session::Session;
+use crate::targets::{TargetBinding, TargetRequest, Targets};
+use budget::Budget;
+use probe::Probe;
+
+/// Names of the targets in the profile.
+const NAMES: [&str; 2] = ["first", "second"];
+/// Part of the time that the search for a bucket takes at most; large requests, whose bucket counts bytes, take less.
+const LOAD_SHARE: f64 = 0.45;
+const LARGEST_SHARE: f64 = 0.2;
+/// Part of the time for a size that shows no more than its rate.
+const SIZE_SHARE: f64 = 0.04;
+/// Part of the time for a pause.
+const PAUSE_SHARE: f64 = 0.2;
+/// What a pause earns lasts this long under full load, seconds.
+const EARNED_S: f64 = 1.5;
+/// The shortest pause, seconds.
+const PAUSE_S_MIN: f64 = 2.0;
+
+/// What to search.
+#[derive(Clone, Debug)]
+pub struct LimitsRequest {
+    /// A file or a device, and perhaps another one that is loaded beside it.
+    pub targets: Vec<PathBuf>,
+    pub consent: WriteConsent,
+    pub plan: LimitsPlan,
+    /// Name of the run.
+    pub name: String,
+}
+
+/// A profile with a role for each size, so that the targets are checked for everything that will be done to them.
+///
+/// # Errors
+/// If a size cannot be measured.
+pub fn limits_profile(plan: &LimitsPlan, targets: usize) -> Result<Profile, SessionError> {
+    let mut profile = preset(if plan.writes { "random-write" } else { "random-read" })?;
+    "limits".clone_into(&mut profile.name);
+    profile.seed = plan.seed;
+    let span = profile.spans.first_mut().ok_or(SessionError::NoRole)?;
+    let base = span.roles.first().ok_or(SessionError::NoRole)?.clone();
+    span.roles.clear();
+    for bytes in [SMALL, PAGE, LARGE, LARGEST] {
+        let size = BlockSize::new(bytes.into()).map_err(|_| SessionError::NoRole)?;
+        let name = format!("size-{}", span.roles.len());
+        let names = NAMES.iter().take(targets).map(|name| (*name).to_owned()).collect();
+        span.roles.push(RoleProfile { name, targets: names, ..role(&base, plan, size) });
+    }
+    check(&profile)?;
+    Ok(profile)
+}
+
+/// The load of one probe.
+fn role(base: &RoleProfile, plan: &LimitsPlan, size: BlockSize) -> RoleProfile {
+    // Large requests fill a volume with fewer in flight, and a slow one is not left with minutes of them at the end.
+    let bytes = u64::from(size.bytes());
+    let share = u64::from(plan.queue_depth) * u64::from(PAGE) / bytes.max(u64::from(PAGE));
+    let queue_depth = u32::try_from(share).unwrap_or(u32::MAX).max(plan.queue_depth.min(4));
+    RoleProfile {
+        block_size: BlockMix::single(size),
+        access: Access::Random,
+        write_pct: if plan.writes { Percent::HUNDRED } else { Percent::ZERO },
+        queue_depth,
+        workers: plan.workers,
+        caching: Caching::Direct,
+        durability: Durability::None,
+        sync: None,
+        ..base.clone()
+    }
+}
+
+/// Searches. If interrupted, it returns what was measured so far.
+///
+/// # Errors
+/// If a target may not be used, or a request cannot be made at all.
+pub fn limits(request: LimitsRequest, session: &Session<'_>) -> Result<Run, SessionError> {
+    let LimitsRequest { targets: paths, consent, plan, name } = request;
+    let profile = limits_profile(&plan, paths.len())?;
+    let bindings = NAMES.iter().zip(paths).map(|(name, path)| TargetBinding { name: (*name).into(), path });
+    let asked = TargetRequest {
+        bindings: bindings.collect(),
+        ..TargetRequest::of_paths(Vec::new(), plan.size, consent)
+    };
+    let targets = session.prepare(&asked, &profile)?;
+    let roles = profile.spans.first().map(|span| span.roles.as_slice()).unwrap_or_default();
+    let base = roles.first().ok_or(SessionError::NoRole)?.clone();
+    let runner = PointRunner::begin(session, &[&targets]);
+    runner.emit(&Event::LimitsBegins(&LimitsCost {
+        time_limit: plan.time_limit,
+        byte_limit: plan.byte_limit,
+        writes: plan.writes,
+        targets: targets.count(),
+    }));
+    let outcome = LimitsOutcome {
+        engine: EngineUse::default(),
+        used_bytes: targets.used_bytes(),
+        probes: Vec::new(),
+        points: Vec::new(),
+        ended: LimitsEnd::Complete,
+        plan,
+    };
+    let budget = Budget::new(&outcome.plan, session.clock().now_ns());
+    let mut search = Search { session, runner, targets: &targets, base, budget, outcome };
+    search.run()?;
+    Ok(search.finish(&name))
+}
+
+/// A search in progress.
+struct Search<'s> {
+    session: &'s Session<'s>,
+    runner: PointRunner<'s>,
+    targets: &'s Targets,
+    base: RoleProfile,
+    budget: Budget,
+    outcome: LimitsOutcome,
+}
+
+impl Search<'_> {
+    /// All probes, or as many as the limits and the user allow.
+    fn run(&mut self) -> Result<(), SessionError> {
+        for size in [SMALL, LARGE] {
+            self.probe(&Probe { step: ProbeStep::Unloaded, length_s: Some(1.0), ..Probe::of(size) })?;
+        }
+        self.load(SMALL, LOAD_SHARE)?;
+        for size in [PAGE, LARGE] {
+            self.probe(&Probe { share: SIZE_SHARE, ..Probe::of(size) })?;
+        }
+        self.load(LARGEST, LARGEST_SHARE)?;
+        if let Some(size) = telling_size(&self.outcome.probes) {
+            self.probe(&Probe { share: SIZE_SHARE, ..Probe::of(size) })?;
+        }
+        if self.targets.count() > 1 {
+            self.beside()?;
+        }
+        Ok(())
+    }
+
+    /// Loads until the rate falls; then pauses, to see whether that fills a bucket.
+    fn load(&mut self, size: u32, share: f64) -> Result<(), SessionError> {
+        self.probe(&Probe { step: ProbeStep::Load, share, ..Probe::of(size) })?;
+        let Some(found) =
+            self.outcome.probes.last().filter(|probe| probe.step == ProbeStep::Load).and_then(fall)
+        else {
+            return Ok(());
+        };
+        let (fast, slow) = (found.change.before, found.change.after);
+        let pause_s = (EARNED_S * (fast / slow - 1.0)).max(PAUSE_S_MIN);
+        // A bucket that the pause fills lasts no longer than it did.
+        let lasts_s = (slow * pause_s).min(found.beyond) / (fast - slow);
+        if pause_s <= self.budget.whole_s() * PAUSE_SHARE && self.pause(pause_s) {
+            let length_s = Some((lasts_s * 3.0).max(lasts_s + 2.0));
+            self.probe(&Probe { step: ProbeStep::Again, pause_s, length_s, ..Probe::of(size) })?;
+        }
+        self.probe(&Probe { step: ProbeStep::Sustained, share: SIZE_SHARE, ..Probe::of(size) })
+    }
+
+    /// Waits; false if there is no time for it or the user stopped.
+    fn pause(&self, seconds: f64) -> bool {
+        let (clock, wait) = (self.session.clock(), Nanos::from_seconds(seconds).0);
+        let end_ns = clock.now_ns().saturating_add(wait);
+        if self.budget.left_ns(clock.now_ns()) < wait {
+            return false;
+        }
+        while clock.now_ns() < end_ns && !self.runner.stopped() {
+            clock.sleep_until(end_ns.min(clock.now_ns() + 100_000_000));
+        }
+        !self.runner.stopped()
+    }
+
+    /// The second target alone, and both at once.
+    fn beside(&mut self) -> Result<(), SessionError> {
+        for size in [SMALL, LARGEST] {
+            self.probe(&Probe { targets: &[1], share: SIZE_SHARE, ..Probe::of(size) })?;
+            let step = ProbeStep::Together;
+            self.probe(&Probe { step, targets: &[0, 1], share: SIZE_SHARE, ..Probe::of(size) })?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, name: &str) -> Run {
+        self.outcome.engine = self.runner.engine();
+        if self.runner.stopped() {
+            self.outcome.ended = LimitsEnd::Interrupted;
+        }
+        self.runner.finish(name, RunBody::Limits(Box::new(self.outcome)))
+    }
+}

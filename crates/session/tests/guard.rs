@@ -1,0 +1,135 @@
+//! Guards of simulated volumes, in their time: slower, as before, and what ends one.
+
+use std::path::PathBuf;
+
+use iostall_engine::sim::{Arrival, DeviceModel, SimFile};
+use iostall_engine::{SimConfig, SimDevice};
+use iostall_load::window::StopToken;
+use iostall_measure::clock::NoRealSleep;
+use iostall_measure::{ByteCount, ManualClock, Nanos, RunClock};
+use iostall_model::guard::{GuardEnd, GuardPlan, PaidFor};
+use iostall_model::{GuardOutcome, Run};
+use iostall_session::analysis::guard::{GuardState, judged, trend_per_month};
+use iostall_session::guard::{GuardRequest, guard};
+use iostall_session::recorder::Program;
+use iostall_session::requirements::failures;
+use iostall_session::{Dependencies, EngineChoice, Session, SessionError};
+use iostall_store::{Selector, SqliteStore, Store};
+
+const MS_NS: u64 = 1_000_000;
+
+/// So many requests a second on average, each as long as chance has it.
+#[derive(Debug)]
+struct Volume {
+    iops: f64,
+    next_ns: f64,
+}
+
+impl DeviceModel for Volume {
+    fn end_ns(&mut self, arrival: &Arrival) -> u64 {
+        let start_ns = self.next_ns.max(arrival.now_ns as f64);
+        self.next_ns = start_ns + arrival.exponential * 1e9 / self.iops;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small positive time")]
+        let end_ns = self.next_ns as u64;
+        end_ns + 100_000
+    }
+}
+
+fn plan() -> GuardPlan {
+    GuardPlan {
+        queue_depth: 4,
+        workers: 1,
+        size: None,
+        probe: Nanos(1000 * MS_NS),
+        probes_max: 30,
+        rate_iops: None,
+        time_limit: Nanos(600_000 * MS_NS),
+        byte_limit: ByteCount(1 << 40),
+        tolerance: 0.05,
+    }
+}
+
+/// A guard of a volume with `iops`, on a store that keeps it.
+fn guarded(
+    (iops, seed): (f64, u64),
+    (plan, paid_for): (GuardPlan, PaidFor),
+    baseline: Option<Selector>,
+    store: &mut SqliteStore,
+) -> Result<Run, SessionError> {
+    let _guard = NoRealSleep::on_this_thread();
+    let file = SimFile { size_bytes: 1 << 30, ..SimFile::default() };
+    let config = SimConfig { seed, files: vec![file], ..SimConfig::default() };
+    let device = SimDevice::with_model(config, Box::new(Volume { iops, next_ns: 0.0 }), ManualClock::new());
+    let (clock, stop) = (RunClock::Manual(device.clock().clone()), StopToken::default());
+    let given = Dependencies { program: Program::default(), clock, stop: &stop, observer: &() };
+    let session = Session::begin(EngineChoice::Simulated(device), given).unwrap();
+    let target = PathBuf::from("volume");
+    let request = GuardRequest { target, plan, baseline, paid_for, name: "guard".to_owned() };
+    let run = guard(request, Some(store), &session)?;
+    store.add(&run).unwrap();
+    Ok(run)
+}
+
+fn outcome(run: &Run) -> &GuardOutcome {
+    run.body.as_kind().unwrap()
+}
+
+fn store() -> (tempfile::TempDir, SqliteStore) {
+    let directory = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(directory.path().join("runs.db")).unwrap();
+    (directory, store)
+}
+
+#[test]
+fn a_volume_that_lost_a_fifth_is_slower_than_its_baseline_and_one_that_did_not_is_not() {
+    let (_directory, mut store) = store();
+    let nothing = || (plan(), PaidFor::default());
+    let first = guarded((800.0, 1), nothing(), None, &mut store).unwrap();
+    assert!(judged(outcome(&first)).is_empty() && failures(&first).is_empty());
+    assert_eq!(outcome(&first).points.len(), 2);
+    let baseline = || Some(Selector::Number(1));
+    for (iops, seed, is_slower) in [(800.0, 2, false), (640.0, 3, true), (480.0, 4, true), (800.0, 5, false)]
+    {
+        let run = guarded((iops, seed), nothing(), baseline(), &mut store).unwrap();
+        let found = judged(outcome(&run));
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(!failures(&run).is_empty(), is_slower, "{iops}: {found:?}");
+        assert_eq!(outcome(&run).ended, GuardEnd::Decided, "{found:?}");
+    }
+    let last = guarded((800.0, 6), nothing(), baseline(), &mut store).unwrap();
+    assert_eq!(outcome(&last).history.len(), 5);
+    assert!(trend_per_month(&last, outcome(&last)).is_none(), "it goes up and down");
+}
+
+#[test]
+fn what_is_paid_for_is_asked_for_and_budgets_hold() {
+    let (_directory, mut store) = store();
+    let paid = |iops: f64| PaidFor { iops: Some(iops), bytes_per_s: None };
+    let kept = guarded((800.0, 1), (plan(), paid(780.0)), None, &mut store).unwrap();
+    assert!(failures(&kept).is_empty(), "{:?}", judged(outcome(&kept)));
+    let missed = guarded((800.0, 2), (plan(), paid(1200.0)), None, &mut store).unwrap();
+    assert_eq!(judged(outcome(&missed))[0].look.state, GuardState::Slower);
+    assert!(!failures(&missed).is_empty());
+    let short = GuardPlan { time_limit: Nanos(5000 * MS_NS), ..plan() };
+    let timed = guarded((800.0, 3), (short, PaidFor::default()), None, &mut store).unwrap();
+    assert_eq!((outcome(&timed).ended, timed.interrupted), (GuardEnd::Time, false));
+    let few = GuardPlan { byte_limit: ByteCount(100 << 20), ..plan() };
+    let bytes = guarded((800.0, 4), (few, PaidFor::default()), None, &mut store).unwrap();
+    assert_eq!(outcome(&bytes).ended, GuardEnd::Bytes);
+    assert!(outcome(&bytes).moved_bytes() < 400 << 20, "{}", outcome(&bytes).moved_bytes());
+}
+
+#[test]
+fn a_canary_compares_latencies_and_probes_that_differ_are_not_compared() {
+    let (_directory, mut store) = store();
+    let canary = || GuardPlan { rate_iops: Some(100.0), probes_max: 10, queue_depth: 1, ..plan() };
+    let nothing = PaidFor::default;
+    guarded((2000.0, 1), (canary(), nothing()), None, &mut store).unwrap();
+    let baseline = || Some(Selector::Number(1));
+    let same = guarded((2000.0, 2), (canary(), nothing()), baseline(), &mut store).unwrap();
+    assert!(failures(&same).is_empty(), "{:?}", judged(outcome(&same)));
+    let slower = guarded((1000.0, 3), (canary(), nothing()), baseline(), &mut store).unwrap();
+    assert!(!failures(&slower).is_empty(), "{:?}", judged(outcome(&slower)));
+    let error = guarded((2000.0, 4), (plan(), nothing()), baseline(), &mut store).unwrap_err();
+    assert!(error.to_string().contains("another size, length, rate or depth"), "{error}");
+}
