@@ -29,7 +29,7 @@ pub(crate) use qualify::QualifyArgs;
     iostall drive flash --spare 28%                      how much a drive writes for each write of the host\n  \
     iostall drive flash --hot 10:90 --want-wa 2          the spare area that a pattern needs\n  \
     iostall drive powerfail write --witness host:4420 data.dat    then pull the plug, and check\n\n\
-    docs/qualify.md, docs/endurance.md, docs/limits.md, docs/flash.md and\n\
+    docs/qualify.md, docs/endurance.md, docs/limits.md, docs/flash.md and \
      docs/powerfail.md are the guides.")]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
