@@ -1,0 +1,2 @@
+/* iostall:bench_lake_count_rows */
+SELECT count(*) FROM iostall.sample_row;
