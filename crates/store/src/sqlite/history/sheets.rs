@@ -185,7 +185,8 @@ fn version(version: SettingVersion) -> SheetSetting {
 fn mark(month: &str, content: &SheetContent) -> SheetMark {
     let text = serde_json::to_vec(content).unwrap_or_default();
     let hash = Sha256::digest(&text);
-    let mut state: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = |text: String, byte: &u8| text + &format!("{byte:02x}");
+    let mut state = hash.iter().fold(String::new(), digits);
     state.truncate(STATE_DIGITS);
     SheetMark { kind: SheetKind::Notes, name: month.to_owned(), state }
 }
