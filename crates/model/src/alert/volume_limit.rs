@@ -115,15 +115,15 @@ mod tests {
         Totals { covered_ns: 10 * SECOND_NS, amounts }
     }
 
-    /// A number between 0 and 1 that looks like chance.
-    fn chance(number: u64) -> f64 {
+    /// A number between 0 and 1 that looks random.
+    fn random(number: u64) -> f64 {
         let bits = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         ((bits ^ (bits >> 31)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
     fn noisy(level: f64, share: f64, number: u64) -> u64 {
-        (level * (1.0 + share * (chance(number) - 0.5) * 2.0)) as u64
+        (level * (1.0 + share * (random(number) - 0.5) * 2.0)) as u64
     }
 
     fn found(limit: VolumeLimit, history: impl Iterator<Item = Totals>) -> Vec<Option<f64>> {

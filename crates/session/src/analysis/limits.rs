@@ -258,13 +258,13 @@ fn unit(probes: &[LimitsProbe]) -> Option<u32> {
 fn accounting(probes: &[LimitsProbe]) -> Accounting {
     let of = |size: u32| lasting_iops(probes, size);
     let (Some(small), Some(page)) = (of(SMALL), of(PAGE)) else { return Accounting::Unknown };
-    let told = telling_size(probes).zip(unit(probes)).and_then(|(size, unit)| {
+    let counted = telling_size(probes).zip(unit(probes)).and_then(|(size, unit)| {
         let iops = of(size)?;
         // As units it is two of them; as bytes it is hardly more than one.
         let (as_units, as_bytes) = (small / 2.0, small * f64::from(unit) / f64::from(size));
         ((iops - as_units).abs() < (iops - as_bytes).abs()).then_some(unit)
     });
-    if let Some(unit_bytes) = told {
+    if let Some(unit_bytes) = counted {
         return Accounting::Units { unit_bytes };
     }
     if same(page * f64::from(PAGE), small * f64::from(SMALL)) && flat_bytes(probes).is_some() {

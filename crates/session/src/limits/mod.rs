@@ -2,16 +2,16 @@
 
 mod budget;
 mod probe;
+mod search;
 
 use std::path::PathBuf;
 
 use iostall_engine::guard::WriteConsent;
 use iostall_load::preset::preset;
 use iostall_load::profile::check;
-use iostall_measure::{BlockSize, Caching, Clock, Durability, Nanos, Percent};
+use iostall_measure::{BlockSize, Clock, Nanos};
 use iostall_model::limits::{LimitsEnd, LimitsPlan, ProbeStep};
 use iostall_model::outcome::EngineUse;
-use iostall_model::profile::{Access, BlockMix};
 use iostall_model::{LimitsOutcome, Profile, RoleProfile, Run, RunBody};
 
 use crate::analysis::limits::{LARGE, LARGEST, PAGE, SMALL, fall, telling_size};
@@ -19,12 +19,11 @@ use crate::error::SessionError;
 use crate::event::{Event, LimitsCost};
 use crate::point_runner::PointRunner;
 use crate::session::Session;
-use crate::targets::{TargetBinding, TargetRequest, Targets};
+use crate::targets::{TargetBinding, TargetRequest};
 use budget::Budget;
 use probe::Probe;
+use search::{NAMES, Search, role};
 
-/// Names of the targets in the profile.
-const NAMES: [&str; 2] = ["first", "second"];
 /// Part of the time that the search for a bucket takes at most; large requests, whose bucket counts bytes, take less.
 const LOAD_SHARE: f64 = 0.45;
 const LARGEST_SHARE: f64 = 0.2;
@@ -69,25 +68,6 @@ pub fn limits_profile(plan: &LimitsPlan, targets: usize) -> Result<Profile, Sess
     Ok(profile)
 }
 
-/// The load of one probe.
-fn role(base: &RoleProfile, plan: &LimitsPlan, size: BlockSize) -> RoleProfile {
-    // Large requests fill a volume with fewer in flight, and a slow one is not left with minutes of them at the end.
-    let bytes = u64::from(size.bytes());
-    let share = u64::from(plan.queue_depth) * u64::from(PAGE) / bytes.max(u64::from(PAGE));
-    let queue_depth = u32::try_from(share).unwrap_or(u32::MAX).max(plan.queue_depth.min(4));
-    RoleProfile {
-        block_size: BlockMix::single(size),
-        access: Access::Random,
-        write_pct: if plan.writes { Percent::HUNDRED } else { Percent::ZERO },
-        queue_depth,
-        workers: plan.workers,
-        caching: Caching::Direct,
-        durability: Durability::None,
-        sync: None,
-        ..base.clone()
-    }
-}
-
 /// Searches. If interrupted, it returns what was measured so far.
 ///
 /// # Errors
@@ -122,16 +102,6 @@ pub fn limits(request: LimitsRequest, session: &Session<'_>) -> Result<Run, Sess
     let mut search = Search { session, runner, targets: &targets, base, budget, outcome };
     search.run()?;
     Ok(search.finish(&name))
-}
-
-/// A search in progress.
-struct Search<'s> {
-    session: &'s Session<'s>,
-    runner: PointRunner<'s>,
-    targets: &'s Targets,
-    base: RoleProfile,
-    budget: Budget,
-    outcome: LimitsOutcome,
 }
 
 impl Search<'_> {

@@ -1,4 +1,4 @@
-//! One probe: requests of one size until they have told what they can.
+//! One probe: requests of one size until they show what they can.
 
 use iostall_measure::{BlockSize, Clock, Nanos, Rate};
 use iostall_model::limits::{LimitsProbe, ProbeStep};
@@ -6,7 +6,7 @@ use iostall_model::outcome::IntervalPoint;
 use iostall_model::profile::BlockMix;
 use iostall_model::{Point, RoleProfile};
 
-use super::{NAMES, Search, role};
+use super::search::{NAMES, Search, role};
 use crate::analysis::limits::{PAGE, fall, fall_of};
 use crate::error::SessionError;
 use crate::point_runner::{Course, PointJob};
