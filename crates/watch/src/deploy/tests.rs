@@ -207,9 +207,8 @@ fn a_policy_that_others_can_change_is_none_and_a_state_has_one_agent() {
 const KILL_AFTER: &str = "IOSTALL_TEST_KILL_AFTER";
 const PLACE: &str = "IOSTALL_TEST_PLACE";
 
-/// The process that is killed, below.
+/// The process that is killed, below. By itself it does nothing.
 #[test]
-#[ignore = "part of another test"]
 fn apply_and_be_killed() {
     let Ok(place) = std::env::var(PLACE) else { return };
     let server = Server::new(Path::new(&place));
@@ -230,7 +229,7 @@ fn apply_and_be_killed() {
 fn is_killed(server: &Server, bytes: &[u8], after: u32) -> bool {
     fs::write(server.place.join("bytes"), bytes).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "deploy::tests::apply_and_be_killed", "--ignored", "--nocapture"]);
+    command.args(["--exact", "deploy::tests::apply_and_be_killed", "--nocapture"]);
     let output = command.env(PLACE, &server.place).env(KILL_AFTER, after.to_string()).output().unwrap();
     match output.status.code() {
         Some(0) => false,
