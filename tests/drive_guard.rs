@@ -14,6 +14,8 @@ const SHORT: [&str; 10] =
 fn a_volume_that_gives_less_than_is_paid_for_ends_with_1() {
     let here = Workspace::new();
     let Some(disk) = SlowDisk::new(&here, "volume", 256, 400) else { return };
+    // A new file would leave less than must stay free of so small a volume.
+    fs::write(here.path("volume/data.dat"), vec![1; 32 << 20]).unwrap();
     let asked = ["--capacity", "3000iops", "--junit", "o.xml", "volume/data.dat"];
     let ran = disk.run(&here, &[&SHORT[..], &asked].concat()).expect_status(1);
     assert!(ran.stdout.contains("is paid for"), "{}", ran.stdout);
@@ -28,6 +30,8 @@ fn a_volume_that_gives_less_than_is_paid_for_ends_with_1() {
 fn a_first_run_is_the_baseline_of_the_next_and_the_page_has_its_history() {
     let here = Workspace::new();
     let Some(disk) = SlowDisk::new(&here, "volume", 256, 400) else { return };
+    // A new file would leave less than must stay free of so small a volume.
+    fs::write(here.path("volume/data.dat"), vec![1; 32 << 20]).unwrap();
     let first = disk.run(&here, &[&SHORT[..], &["volume/data.dat"]].concat()).expect_status(0);
     assert!(first.stdout.contains("nothing to compare with"), "{}", first.stdout);
     let again = ["--baseline", "1", "--html", "o.html", "volume/data.dat"];

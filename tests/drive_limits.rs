@@ -15,6 +15,8 @@ const SHORT: [&str; 10] =
 fn the_cap_of_a_throttled_device_is_found() {
     let here = Workspace::new();
     let Some(disk) = SlowDisk::new(&here, "volume", 256, 400) else { return };
+    // A new file would leave less than must stay free of so small a volume.
+    fs::write(here.path("volume/data.dat"), vec![1; 32 << 20]).unwrap();
     let ran = disk.run(&here, &[&SHORT[..], &["volume/data.dat"]].concat()).expect_status(0);
     let run = here.json("o.json");
     let summary = &run["summary"];
@@ -41,7 +43,8 @@ fn a_file_is_searched_in_every_form_within_its_bytes() {
     assert_eq!(run["limits"]["ended"], "bytes", "{}", ran.stdout);
     assert!(ran.stdout.contains("--byte-limit"), "{}", ran.stdout);
     let moved = run["summary"]["moved_bytes"].as_u64().unwrap();
-    assert!(moved < 400 << 20, "{moved}");
+    // It ends after the tenth of a second in which they are reached, and a cache gives some gigabytes a second.
+    assert!((40 << 20..2 << 30).contains(&moved), "{moved}");
     assert!(fs::read_to_string(here.path("o.csv")).unwrap().starts_with("probe,step,block_size"));
     assert!(fs::read_to_string(here.path("o.html")).unwrap().contains("Requests a second"));
     assert!(fs::read_to_string(here.path("o.md")).unwrap().contains("What was measured"));

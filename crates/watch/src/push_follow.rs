@@ -1,7 +1,7 @@
 //! An agent that asks its centre what is wanted, and does what its policy allows of it.
 
 use crate::centre::Centre;
-use crate::centre_protocol::{OutcomeRequest, PART_BYTES, PartRequest, Wanted, WantedRequest};
+use crate::centre_protocol::{OutcomeRequest, PART_BYTES, PartRequest, Wanted, WantedRequest, code};
 use crate::deploy::{Applied, PushAgent, platform};
 use crate::error::WatchError;
 use crate::release::{RELEASE_BYTES_MAX, ReleaseError};
@@ -40,7 +40,11 @@ impl PushFollower {
         // With the newest key that the centre knows.
         self.centre.hello()?;
         let Some(wanted) = self.centre.wanted(&self.now())?.wanted else { return Ok(Asked::Nothing) };
-        let done = self.carry_out(&wanted)?;
+        let done = match self.carry_out(&wanted) {
+            // The push was halted while this server took its parts.
+            Err(WatchError::Centre(error)) if error.is(code::PUSH) => return Ok(Asked::Nothing),
+            done => done?,
+        };
         let reason = done.as_ref().err().map(ToString::to_string);
         let (push, is_undo) = (wanted.push, wanted.permit.is_some());
         self.centre.outcome(&OutcomeRequest { push, is_undo, reason, now: self.now() })?;

@@ -6,7 +6,7 @@ mod search;
 
 use std::path::PathBuf;
 
-use iostall_engine::guard::WriteConsent;
+use iostall_engine::guard::{WriteConsent, is_same_place};
 use iostall_load::preset::preset;
 use iostall_load::profile::check;
 use iostall_measure::{BlockSize, Clock, Nanos};
@@ -74,6 +74,11 @@ pub fn limits_profile(plan: &LimitsPlan, targets: usize) -> Result<Profile, Sess
 /// If a target may not be used, or a request cannot be made at all.
 pub fn limits(request: LimitsRequest, session: &Session<'_>) -> Result<Run, SessionError> {
     let LimitsRequest { targets: paths, consent, plan, name } = request;
+    if let [one, other, ..] = paths.as_slice()
+        && (one == other || is_same_place(one, other))
+    {
+        return Err(SessionError::NamedTwice { one: one.clone(), other: other.clone() });
+    }
     let profile = limits_profile(&plan, paths.len())?;
     let bindings = NAMES.iter().zip(paths).map(|(name, path)| TargetBinding { name: (*name).into(), path });
     let asked = TargetRequest {
