@@ -190,7 +190,7 @@ fn block(text: &str) -> Result<BlockSize, String> {
 /// A share in percent.
 fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(percent) if percent >= 1e-4 && percent < 100.0 => Ok(percent),
+        Ok(percent) if (1e-4..100.0).contains(&percent) => Ok(percent),
         _ => Err("give a percentage between 0.0001 and 100, such as 1".to_owned()),
     }
 }
