@@ -106,6 +106,8 @@ fn runs_are_kept_for_as_long_as_the_centre_is_asked_to() {
     centre.send(&server).expect_status(0);
     centre.restart("INT");
     assert!(runs_in(&centre, "postgres").starts_with("1 "), "without the option they are kept");
+    // Old enough when the service first looks, which it then does once an hour.
+    crate::support::pause(1_500);
     centre.restart_with("INT", &["--keep-runs", "1s"]);
     until("the run is deleted", || (runs_in(&centre, "postgres") == "0").then_some(()));
     assert_eq!(centre.send(&server).expect_status(0).stdout, "linux:: 0 samples\n");

@@ -147,10 +147,6 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
 
     /// Stores the settings that were read since, and has the next ones read.
     fn look_at_settings(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {
-        // Nobody reports on the file of a puller, and settings are not sent.
-        if self.purpose == Purpose::Pull {
-            return Ok(());
-        }
         let now_ns = self.clock.now().clock_ns;
         let Self { settings, sources, collector, .. } = self;
         // A refused login is tried less and less often, and not once more for the settings: accounts get locked.
