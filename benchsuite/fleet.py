@@ -13,6 +13,7 @@ import argparse
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,8 @@ def main():
         figures = Path(place) / "figures"
         environment = {f"IOSTALL_TEST_FLEET_{name}": str(number) for name, number in extent.items()}
         environment |= {"IOSTALL_TEST_LONG": "1", "IOSTALL_TEST_BINARY": str(options.iostall.resolve()), "IOSTALL_TEST_FIGURES": str(figures)}
+        # Started in the background of a script it would be deaf to Ctrl-C, and the service with it, which the test ends so.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         busy = os.getloadavg()[0]
         done = subprocess.run([test_program(), "--exact", TEST, "--nocapture"], env=os.environ | environment, stdin=subprocess.DEVNULL)
         if done.returncode != 0:

@@ -182,7 +182,7 @@ def main():
     parser.add_argument("--keep", action="store_true", help="leave the repository there, to be asked again with --filled")
     parser.add_argument("--filled", type=Path, help="a repository that --keep has left there, with the same numbers")
     options = parser.parse_args()
-    place = options.filled or Path(tempfile.mkdtemp(prefix="iostall-bench-", dir=options.place))
+    place = options.filled.resolve() if options.filled else Path(tempfile.mkdtemp(prefix="iostall-bench-", dir=options.place))
     for parent in [place, *place.parents]:
         if not os.stat(parent).st_mode & 0o001 and parent != place:
             sys.exit(f"{parent} can be entered by its owner only: name another --place")
@@ -221,7 +221,7 @@ def main():
             print(lines[-1], file=sys.stderr)
     finally:
         server.stop()
-        if options.keep:
+        if options.keep or options.filled:
             print(f"the repository is in {place}", file=sys.stderr)
         else:
             shutil.rmtree(place)

@@ -29,7 +29,11 @@ impl Observer for Printer {
                 self.note(&format!("{label}{again}: {}", in_words(point)));
             }
             Event::QualifyBegins(cost) => self.note(&live::qualify_begins(cost)),
+            Event::StageBegins { number, of, name } => self.note(&live::stage_begins(*number, *of, name)),
             Event::LimitsBegins(cost) => self.note(&live::limits_begins(cost)),
+            Event::ReadAllBegins { from_bytes, whole_bytes, bytes_per_s } => {
+                self.note(&live::read_all_begins(*from_bytes, *whole_bytes, *bytes_per_s));
+            }
             Event::RoundEnded { number, of, fills, round } if round.points.len() > 1 => {
                 self.note(&live::round_ended(*number, *of, *fills, round));
             }

@@ -126,3 +126,120 @@ fn an_interrupted_simulation_keeps_its_results() {
     assert!(run["flash"]["tenths"].as_array().unwrap().len() > 3);
     assert_eq!(run["flash"]["write_amplification"], Value::Null);
 }
+
+/// "What do wear levelling, refreshing and a cache cost, and what do they bring?" was asked of each drive on a sheet.
+#[test]
+fn upkeep_changes_amplification_and_wear_as_it_must_and_stands_in_the_report() {
+    let here = Workspace::new();
+    let rests = ["--spare", "28%", "--hot", "10:100", "--separate", "classes"];
+    let of = |words: &[&str]| run(&here, &[&rests[..], words].concat());
+    let spread = |run: &Value| run["summary"]["wear_spread"].as_f64().unwrap();
+    let (plain, levelled) = (of(&[]), of(&["--wear-gap", "5"]));
+    // Of six fills that count, with few erases a block: the longer, the more it brings.
+    assert!(spread(&levelled) < spread(&plain) * 0.9, "{} {}", spread(&levelled), spread(&plain));
+    assert!(amplification(&levelled) > amplification(&plain));
+    // Nine tenths of the data rest, and are written once in two fills and up to a tenth of that.
+    let refreshed = amplification(&of(&["--refresh", "2"])) - amplification(&plain);
+    assert!(refreshed > 0.38 && refreshed < 0.47, "{refreshed}");
+    // 0.9 of 64 pages for each 100 reads.
+    let read = amplification(&of(&["--read-limit", "100", "--reads", "1"])) - amplification(&plain);
+    assert!(read > 0.5 && read < 0.65, "{read}");
+    let uniform = |words: &[&str]| run(&here, &[&["--spare", "28%"], words].concat());
+    // A cache of half a fill keeps 1 - e^-0.5 of the writes, and leaves 28 % and more of spare area.
+    let cached = uniform(&["--slc", "50%"]);
+    let form = cached["flash"]["closed_forms"][0]["write_amplification"].as_f64().unwrap();
+    assert_near(amplification(&cached), form, 0.02);
+    let upkeep = &cached["flash"]["upkeep"];
+    let absorbed = upkeep["absorbed_pages"].as_f64().unwrap() / upkeep["host_pages"].as_f64().unwrap();
+    assert_near(absorbed, 1.0 - (-0.5f64).exp(), 0.02);
+    // Five bad blocks in a hundred leave 21.6 %.
+    let bad = uniform(&["--bad", "5%"]);
+    let formula = bad["flash"]["closed_forms"][0]["write_amplification"].as_f64().unwrap();
+    assert_near(amplification(&bad), formula, 0.02);
+    let ran = here.run(&[&SMALL[..], &["--spare", "28%", "--grown-bad", "0.05%"]].concat()).expect_status(0);
+    assert!(ran.stdout.contains("blocks went bad") && ran.stdout.contains("2,000 erases"), "{}", ran.stdout);
+    let ran = here.run(&[&SMALL[..], &["--grown-bad", "50%"]].concat()).expect_status(2);
+    assert!(ran.stderr.contains("have gone bad") && ran.stderr.contains("hint:"), "{}", ran.stderr);
+    let ran = here.run(&["drive", "flash", "--slc", "101%"]).expect_status(2);
+    assert!(ran.stderr.contains("0 to 100 %"), "{}", ran.stderr);
+    for words in [["--wear-gap", "0"], ["--refresh", "0"], ["--read-limit", "5"], ["--reads", "1"]] {
+        here.run(&[&["drive", "flash"], &words[..]].concat()).expect_status(2);
+    }
+}
+
+/// The inverse with all of it: the spare area that was found gives the amplification that was wanted.
+#[test]
+fn the_spare_area_is_found_with_upkeep_too() {
+    let here = Workspace::new();
+    let words = ["--want-wa", "2.5", "--bad", "3%", "--slc", "5%", "--refresh", "20", "--wear-gap", "20"];
+    let run = run(&here, &words);
+    assert_near(amplification(&run), 2.5, 0.02);
+    let spare = &run["flash"]["spare_for"]["spare"];
+    assert!(spare["low"].as_f64() < spare["high"].as_f64(), "{spare}");
+}
+
+/// A day of a database's writes was recorded, and somebody wanted to know what they do to a drive.
+#[test]
+fn the_writes_of_a_file_are_repeated() {
+    let here = Workspace::new();
+    let small = ["drive", "flash", "--size", "64M", "--block", "128K", "--spare", "12%", "--fills", "12"];
+    let of = |text: &str| {
+        std::fs::write(here.path("w.csv"), text).unwrap();
+        here.run(&[&small[..], &["--writes", "w.csv", "--json", "o.json"]].concat()).expect_status(0);
+        here.json("o.json")
+    };
+    let in_order: Vec<String> = (0..1024).map(|part| format!("{},64K", part * 65536)).collect();
+    assert_near(amplification(&of(&format!("offset,length\n{}\n", in_order.join("\n")))), 1.0, 1e-9);
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % 16384
+    };
+    let random: Vec<String> = (0..400_000).map(|_| format!("{},4K\n", next() * 4096)).collect();
+    let run = of(&random.concat());
+    // 4.271 by the mean field of 32 pages a block.
+    assert_near(amplification(&run), 4.271, 0.03);
+    assert_eq!(run["flash"]["settings"]["pattern"]["sequence"]["writes"], 400_000);
+    for (text, said) in
+        [("", "no writes"), ("64M,1", "--size"), ("1;2", "line 1"), ("0,64M\n0,0", "length is 0")]
+    {
+        std::fs::write(here.path("w.csv"), text).unwrap();
+        let ran = here.run(&[&small[..], &["--writes", "w.csv"]].concat()).expect_status(2);
+        assert!(ran.stderr.contains(said) && ran.stderr.contains("hint:"), "{text:.20}: {}", ran.stderr);
+    }
+    here.run(&[&small[..], &["--writes", "none.csv"]].concat()).expect_status(2);
+    here.run(&[&small[..], &["--writes", "w.csv", "--uniform"]].concat()).expect_status(2);
+}
+
+/// The writes of a load, from a built-in profile, a file and a saved run.
+#[test]
+fn a_load_says_what_is_written() {
+    let here = Workspace::new();
+    let profile = |region: &str| {
+        format!(
+            "name = 'mine'\n[[role]]\nname = 'data'\nblock-size = '8K'\nwrite-pct = 30\nregion = '{region}'\n"
+        )
+    };
+    let of = |profile: &str| run(&here, &["--spare", "28%", "--profile", profile]);
+    std::fs::write(here.path("mine.toml"), profile("all")).unwrap();
+    // Two pages at a time lie in two pages of a block: as if a block had 32 pages, 2.330 by the mean field.
+    let whole = amplification(&of("mine.toml"));
+    assert_near(whole, 2.330, 0.03);
+    // Half of the device is written, and what rests on the other is no spare area: 1 + 0.28 / 0.5 at best.
+    std::fs::write(here.path("half.toml"), profile("0%..50%")).unwrap();
+    let half = amplification(&of("half.toml"));
+    assert!(half < whole && half > 1.4, "{half}");
+    let oltp = of("oltp");
+    assert_eq!(oltp["flash"]["settings"]["pattern"]["sequence"]["name"], "oltp");
+    here.run(&["load", "--profile", "mine.toml", "--size", "1M", "--warmup", "0s", "--duration", "200ms"])
+        .expect_status(0);
+    assert_near(amplification(&of("last")), whole, 0.02);
+    std::fs::write(here.path("reads.toml"), profile("all").replace("30", "0")).unwrap();
+    for (word, said) in
+        [("reads.toml", "writes nothing"), ("olpt", "oltp"), ("none.toml", "none.toml"), ("77", "77")]
+    {
+        let ran = here.run(&[&SMALL[..], &["--profile", word]].concat()).expect_status(2);
+        assert!(ran.stderr.contains(said), "{word}: {}", ran.stderr);
+    }
+    here.run(&[&SMALL[..], &["--profile", "oltp", "--writes", "w.csv"]].concat()).expect_status(2);
+}

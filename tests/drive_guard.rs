@@ -2,8 +2,9 @@
 
 use std::fs;
 
+use crate::postgres::Postgres;
 use crate::slow_disk::SlowDisk;
-use crate::support::Workspace;
+use crate::support::{Workspace, skip};
 
 /// Short probes with few in flight.
 const SHORT: [&str; 10] =
@@ -62,4 +63,32 @@ fn a_canary_asks_for_little() {
         assert!((50..=130).contains(&count), "{count}");
     }
     here.run(&["drive", "guard", "--baseline", "nothing", "data.dat"]).expect_status(2);
+}
+
+/// The device of a database that commits all the time may look quiet: here the server does not even wait for it.
+#[test]
+fn a_canary_leaves_a_watched_database_alone_that_works() {
+    let here = Workspace::new();
+    let Some(server) = Postgres::start() else {
+        skip("a canary beside a database", "PostgreSQL is not installed");
+        return;
+    };
+    let url = server.url("postgres", &here.secret("word", "right\n"));
+    let collect = || here.run(&["collect", "once", &url]).expect_status(0);
+    let canary = || {
+        let probe = ["--probe", "100ms", "--size", "16M", "--json", "o.json", "data.dat"];
+        let ran = here.run(&[&["drive", "guard", "--canary"][..], &probe].concat()).expect_status(0);
+        (here.json("o.json")["guard"]["ended"].clone(), ran.stdout)
+    };
+    collect();
+    server.sql(include_str!("sql/canary_commits.sql"));
+    collect();
+    let (ended, said) = canary();
+    assert_eq!(ended, "database-busy", "{said}");
+    assert!(said.contains("postgres://") && said.contains("reads and writes a second"), "{said}");
+    assert!(here.json("o.json")["guard"]["points"].as_array().unwrap().is_empty());
+    collect();
+    let (ended, said) = canary();
+    assert_ne!(ended, "database-busy", "{said}");
+    assert_ne!(ended, "database-unknown", "{said}");
 }

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::rig::{Medium, Personality, Rig};
 use crate::running::Running;
-use crate::support::{Workspace, at_length, until};
+use crate::support::{Workspace, at_length, skip, unmount, until};
 
 const DRIVE_BYTES: u64 = 2 << 20;
 
@@ -38,6 +40,10 @@ impl Cuts {
     fn of(&self, personality: Personality, count: u64) -> Option<Vec<Value>> {
         let medium = Medium::new(personality, DRIVE_BYTES, 11);
         let rig = Rig::new(&self.here, "drives whose power is cut", medium, None)?;
+        Some(self.on(&rig, count))
+    }
+
+    fn on(&self, rig: &Rig, count: u64) -> Vec<Value> {
         let (device, address) = (rig.name(), &self.witness.as_ref().unwrap().1);
         let mut reports = Vec::new();
         for number in 0..count {
@@ -56,7 +62,7 @@ impl Cuts {
             assert!(report["cut"]["acknowledged_writes"].as_u64().unwrap() > 20);
             reports.push(report);
         }
-        Some(reports)
+        reports
     }
 
     /// All findings of `count` cuts.
@@ -129,6 +135,90 @@ fn an_honest_drive_is_never_accused_and_the_cuts_add_up() {
     assert_eq!(verdict["cuts_wanted"], 299);
     // A loop device takes no FUA.
     assert_eq!(verdict["is_not_passed"], true);
+}
+
+/// A drive's data sheet said that pages are written whole.
+#[test]
+fn cuts_prove_what_is_torn_and_never_promise_that_nothing_is() {
+    for (personality, torn) in [
+        (Personality::Tears(512), Some(512)),
+        (Personality::Tears(4096), Some(4096)),
+        (Personality::Honest, None),
+    ] {
+        let cuts = Cuts::new("fdatasync");
+        let here = &cuts.here;
+        let medium = Medium::new(personality, DRIVE_BYTES, 11);
+        let Some(rig) = Rig::new(here, "what cuts prove about torn writes", medium, None) else { return };
+        let count = few(4, 50);
+        cuts.on(&rig, count);
+        let words = ["drive", "atomic", rig.name(), "--prove", "all.cuts"];
+        let text = here.run(&words).expect_status(0).stdout;
+        here.run(&[&words[..], &["--require", "16KiB", "--json", "a.json"]].concat()).expect_status(1);
+        let proof = &here.json("a.json")["proof"];
+        assert_eq!((proof["cuts"].as_u64(), proof["torn_bytes"].as_u64()), (Some(count), torn));
+        if torn.is_some() {
+            assert!(text.contains("NOT UNTORN") && text.contains("cuts of power tore pages"), "{text}");
+        } else {
+            assert!(text.contains(&format!("No tear in {count} of {count} cuts")), "{text}");
+        }
+        // Of pieces of 4 KiB a page of 4 KiB is one.
+        let page = |bytes: u64| {
+            let pages = proof["pages"].as_array().unwrap();
+            pages.iter().find(|page| page["page_bytes"] == bytes).unwrap()["torn_cuts"].as_u64().unwrap() > 0
+        };
+        assert_eq!((page(4096), page(16_384)), (torn == Some(512), torn.is_some()));
+        // The same cuts prove nothing of another target.
+        std::fs::write(here.path("t.dat"), [0; 4096]).unwrap();
+        let other = here.run(&["drive", "atomic", "t.dat", "--prove", "all.cuts"]).expect_status(0).stdout;
+        assert!(other.contains("nothing is shown") && other.contains("other targets"), "{other}");
+    }
+}
+
+/// The disk of a witness was full: half a line was in its log, and the next acknowledgement went on in it.
+#[test]
+fn a_witness_whose_disk_is_full_refuses_and_continues_when_there_is_room() {
+    let here = Workspace::new();
+    let place = here.path("small");
+    std::fs::create_dir(&place).unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
+        .arg(&place)
+        .status()
+        .is_ok_and(|status| status.success());
+    if !mounted {
+        skip("a witness whose disk is full", "a tmpfs cannot be mounted");
+        return;
+    }
+    // Unmounted also if the test fails.
+    let small = Small(place);
+    std::fs::write(small.0.join("ballast"), vec![1; 40 << 10]).unwrap();
+    let (witness, address) = witness(&here, "small/w.log");
+    let write = ["drive", "powerfail", "write", "--witness", &address, "--size", "1M"];
+    let full = here.run(&[&write[..], &["--block-size", "512", "data.dat"]].concat()).expect_status(2);
+    assert!(full.stderr.contains("No space left"), "{}", full.stderr);
+    let log = std::fs::read(small.0.join("w.log")).unwrap();
+    assert!(log.ends_with(b"\n"), "half a line stayed");
+    let check = ["drive", "powerfail", "check", "data.dat", "--witness-log", "small/w.log"];
+    here.run(&check).expect_status(0);
+    // Another witness cannot begin a log there, and leaves no half of one.
+    let other = ["drive", "powerfail", "witness", "--listen", "127.0.0.1:0", "--log", "small/other.log"];
+    let refused = here.run(&other).expect_status(2);
+    assert!(refused.stderr.contains("No space left"), "{}", refused.stderr);
+    std::fs::remove_file(small.0.join("ballast")).unwrap();
+    let more = ["--block-size", "4K", "--duration", "300ms", "data.dat"];
+    here.run(&[&write[..], &more].concat()).expect_status(0);
+    here.run(&check).expect_status(0);
+    witness.signal("INT");
+    witness.ended().expect_status(0);
+}
+
+/// A small file system, unmounted on drop.
+struct Small(PathBuf);
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        unmount(&self.0);
+    }
 }
 
 /// A file, no cut: the run is over by itself, and its target is as before to everybody else.

@@ -3,7 +3,7 @@
 
 use iostall_flash::theory::{NandTimes, greedy};
 use iostall_flash::{FlashBuild, FlashDevice};
-use iostall_model::flash::{Collect, FlashSettings, Separation, WritePattern};
+use iostall_model::flash::{Collect, FlashCare, FlashSettings, Separation, WritePattern};
 
 use crate::rig::{Medium, Personality, Rig};
 use crate::support::{Workspace, at_length, until};
@@ -25,6 +25,7 @@ fn drive(alpha: f64) -> FlashBuild {
             separation: Separation::None,
             pattern: WritePattern::Uniform,
             trim_share: 0.0,
+            care: FlashCare::default(),
             seed: 17,
         },
         planes: 1,

@@ -116,6 +116,12 @@ fn sources_are_sampled_once_as_those_of_their_servers() {
     }
     centre.once().expect_status(0);
     assert!(centre.counts().starts_with("2|2|4|"), "{}", centre.counts());
+    let settings = centre
+        .here
+        .run(&["fleet", "settings", &centre.url, "--name", "full_page_writes"])
+        .expect_status(0)
+        .stdout;
+    assert!(settings.contains("db1") && settings.contains("127.0.0.1"), "{settings}");
     let report = centre.here.run(&["fleet", "report", &centre.url, "--json", "-"]).expect_status(0).stdout;
     let report: Value = serde_json::from_str(&report).unwrap();
     let servers = report["servers"].as_array().unwrap();

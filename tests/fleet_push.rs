@@ -6,7 +6,8 @@ use iostall_watch::release::{SigningKey, sealed};
 use serde_json::Value;
 
 use crate::fleet_centre::{Centre, assert_refused};
-use crate::fleet_release::Signer;
+use crate::fleet_relay::Relay;
+use crate::fleet_release::{Signer, apply};
 use crate::support::{Ran, Workspace};
 
 /// An operator with a key at the centre.
@@ -63,14 +64,14 @@ impl Pushing {
     }
 
     /// A server whose agent has asked.
-    fn server(&self, name: &str, role: &str) -> Workspace {
+    pub(crate) fn server(&self, name: &str, role: &str) -> Workspace {
         let server = self.centre.member(name);
         self.signer.allow(&server, &format!("role = \"{role}\""));
         self.ask(&server).expect_status(0);
         server
     }
 
-    fn ask(&self, server: &Workspace) -> Ran {
+    pub(crate) fn ask(&self, server: &Workspace) -> Ran {
         server.run(&["fleet", "agent", &self.centre.address(), "--policy", "push.toml", "--once"])
     }
 }
@@ -177,6 +178,132 @@ fn halt_and_undo(pushing: &Pushing, servers: &[Workspace], first: &str) {
     }
     assert_eq!(pushing.json("status", &["2"])[0]["state"], "undone");
     pushing.push("drift", &[]).expect_status(0);
+}
+
+#[test]
+fn a_server_that_is_off_is_skipped_and_takes_the_release_when_it_is_back() {
+    let Some(pushing) = Pushing::start(Centre::start()) else { return };
+    let servers = ["db1", "db2", "db3"].map(|name| pushing.server(name, "standby"));
+    let viewer = pushing.key("viewer.key");
+    pushing.operator("vera", &viewer, "viewer", "admin.key").expect_status(0);
+    let release =
+        |version| pushing.signer.release(version, &[("settings/a.toml", &format!("a = {version}\n"))]);
+    let state = |push: &str| pushing.json("status", &[push])[0].clone();
+    let first = release(1);
+    pushing.push("apply", &[&first]).expect_status(0);
+    // db1 is off: the second ring waits for it.
+    pushing.ask(&servers[1]).expect_status(0);
+    assert_eq!(read(&servers[1], "a.toml"), "");
+    assert_refused(
+        pushing.push_as("viewer.key", "skip", &["1", "db1"]),
+        &["vera is viewer, and this needs operator"],
+    );
+    assert_refused(pushing.push("skip", &["1", "db9"]), &["does not wait for a server \"db9\""]);
+    assert_refused(pushing.push("skip", &["7", "db1"]), &["there is no push 7"]);
+    pushing.push("skip", &["1", "db1"]).expect_status(0);
+    assert_refused(pushing.push("skip", &["1", "db1"]), &["does not wait for a server \"db1\""]);
+    for server in &servers[1..] {
+        pushing.ask(server).expect_status(0);
+        assert_eq!(read(server, "a.toml"), "a = 1\n");
+    }
+    let now = state("1");
+    assert_eq!(
+        (&now["state"], &now["applied"], &now["skipped"]),
+        (&"done".into(), &2.into(), &1.into()),
+        "{now}"
+    );
+    assert_eq!(now["servers"][0]["state"], "skipped", "{now}");
+    assert!(pushing.push("status", &[]).expect_status(0).stdout.contains("2 applied, 1 skipped"));
+    let drift = pushing.push("drift", &[]).expect_status(1).stdout;
+    assert!(drift.contains("db1  settings/a.toml  wanted ") && drift.contains("there nothing"), "{drift}");
+    // Back, it takes what the others have.
+    pushing.ask(&servers[0]).expect_status(0);
+    assert_eq!(read(&servers[0], "a.toml"), "a = 1\n");
+    assert_eq!(state("1")["applied"], 3);
+    pushing.push("drift", &[]).expect_status(0);
+    // Skipped again, and a newer one reaches it first: the older one is not wanted any more.
+    pushing.push("apply", &[&release(2)]).expect_status(0);
+    pushing.push("skip", &["2", "db1"]).expect_status(0);
+    for server in &servers[1..] {
+        pushing.ask(server).expect_status(0);
+    }
+    pushing.push("apply", &[&release(3)]).expect_status(0);
+    for server in servers.iter().chain(&servers) {
+        pushing.ask(server).expect_status(0);
+        assert_eq!(read(server, "a.toml"), "a = 3\n");
+    }
+    let now = (state("2"), state("3"));
+    assert_eq!((&now.0["skipped"], &now.1["applied"]), (&1.into(), &3.into()), "{now:?}");
+    end_a_push(&pushing, &servers, &release(4), &release(5));
+    let log = pushing.push("log", &[]).expect_status(0).stdout;
+    assert!(log.contains("anna  skipped db1 in push 1") && log.contains("anna  ended push 4"), "{log}");
+}
+
+/// A push that is ended before all of its servers were asked, and one whose undoing is.
+fn end_a_push(pushing: &Pushing, servers: &[Workspace; 3], fourth: &str, fifth: &str) {
+    pushing.push("apply", &[fourth]).expect_status(0);
+    assert_refused(pushing.push("apply", &[fifth]), &["another push wants something of db1"]);
+    pushing.push("end", &["4"]).expect_status(0);
+    assert_refused(pushing.push("end", &["4"]), &["push 4 is ended, and cannot be ended"]);
+    for server in servers {
+        pushing.ask(server).expect_status(0);
+        assert_eq!(read(server, "a.toml"), "a = 3\n", "nobody is asked any more");
+    }
+    let status = pushing.json("status", &["4"]);
+    assert_eq!((&status[0]["state"], &status[0]["left"]), (&"ended".into(), &3.into()), "{status}");
+    pushing.push("apply", &[fifth, "--rings", "3"]).expect_status(0);
+    for server in servers {
+        pushing.ask(server).expect_status(0);
+        assert_eq!(read(server, "a.toml"), "a = 5\n");
+    }
+    let permit = pushing.signer.permit(fifth);
+    pushing.push("rollback", &["5", "--permit", &permit]).expect_status(0);
+    pushing.ask(&servers[0]).expect_status(0);
+    pushing.push("skip", &["5", "db2"]).expect_status(0);
+    pushing.push("end", &["5"]).expect_status(0);
+    let status = pushing.json("status", &["5"]);
+    assert_eq!(
+        (&status[0]["state"], &status[0]["undone"], &status[0]["undo_failed"]),
+        (&"undone".into(), &1.into(), &2.into()),
+        "{status}"
+    );
+    assert_refused(pushing.push("end", &["5"]), &["push 5 is undone, and cannot be ended"]);
+    // Those that did not answer are asked once more.
+    pushing.push("rollback", &["5", "--permit", &permit]).expect_status(0);
+    for server in servers {
+        pushing.ask(server).expect_status(0);
+        assert_eq!(read(server, "a.toml"), "a = 3\n");
+    }
+    assert_eq!(pushing.json("status", &["5"])[0]["undone"], 3);
+}
+
+#[test]
+fn a_plan_names_the_servers_that_no_push_reaches() {
+    let Some(relay) = Relay::start() else { return };
+    let relayed = relay.member("far");
+    relay.send(&relayed).expect_status(0);
+    relay.receive().expect_status(0);
+    let Relay { centre, .. } = relay;
+    let Some(pushing) = Pushing::start(Some(centre)) else { return };
+    let _server = pushing.server("db1", "standby");
+    pushing.centre.member("db2");
+    let release = pushing.signer.release(1, &[("settings/a.toml", "a = 1\n")]);
+    let plan = pushing.json("plan", &[&release]);
+    let unreached: Vec<(&str, &str)> = plan["unreached"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["server"].as_str().unwrap(), one["reason"].as_str().unwrap()))
+        .collect();
+    assert_eq!(unreached, [("db2", "no-agent"), ("far", "relay")], "{plan}");
+    assert_eq!(plan["servers"].as_array().unwrap().len(), 1, "{plan}");
+    let status = pushing.push("status", &[]).expect_status(0).stdout;
+    assert!(status.contains("no push reaches far: they send through a relay"), "{status}");
+    assert!(status.contains("no push reaches db2: no `iostall fleet agent` has asked there"), "{status}");
+    // It is signed all the same: somebody takes it there.
+    pushing.signer.allow(&relayed, "role = \"standby\"");
+    apply(&relayed, &release, &[]).expect_status(0);
+    assert_eq!(read(&relayed, "a.toml"), "a = 1\n");
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl Signer {
     }
 }
 
-fn apply(server: &Workspace, file: &str, options: &[&str]) -> Ran {
+pub(crate) fn apply(server: &Workspace, file: &str, options: &[&str]) -> Ran {
     server.run(&[&["fleet", "release", "apply", file, "--policy", "push.toml"][..], options].concat())
 }
 

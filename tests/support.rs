@@ -14,9 +14,9 @@ use crate::running::Running;
 /// How long an operation may take before it counts as hung.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Attempts of [`until`] and the pause between them; together they take [`PATIENCE`]. Attempts are counted
-/// instead of time, because a stalled machine makes no attempts.
-const LOOKS_MAX: u32 = 60_000;
+/// Attempts of [`until`] and the pause between them; together four minutes. Attempts are counted instead of time, because a
+/// stalled machine makes no attempts.
+const LOOKS_MAX: u32 = 24_000;
 const LOOK_EVERY_MS: u64 = 10;
 
 /// A working directory for one test, with its own store.

@@ -50,16 +50,17 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use drive::{
-    DriveArgs, DriveCommand, EnduranceArgs, FlashArgs, GuardArgs, LimitsArgs, PowerfailArgs,
-    PowerfailCheckArgs, PowerfailCommand, PowerfailWitnessArgs, PowerfailWriteArgs, QualifyArgs,
+    AtomicArgs, DriveArgs, DriveCommand, DrivePlanArgs, EnduranceArgs, FlashArgs, GuardArgs, LimitsArgs,
+    PowerfailArgs, PowerfailCheckArgs, PowerfailCommand, PowerfailWitnessArgs, PowerfailWriteArgs,
+    QualifyArgs,
 };
 pub(crate) use fleet::{
     FleetAdviseArgs, FleetAgentArgs, FleetArgs, FleetCodeArgs, FleetCommand, FleetInitArgs, FleetJoinArgs,
     FleetNotesArgs, FleetPullArgs, FleetPushArgs, FleetPushCommand, FleetReceiveArgs, FleetReleaseArgs,
     FleetReleaseCommand, FleetReportArgs, FleetRevokeArgs, FleetRunArgs, FleetRunsArgs, FleetRunsCommand,
     FleetSendArgs, FleetServeArgs, FleetServerChoice, FleetServersArgs, FleetSettingsArgs, FleetTagArgs,
-    PushApplyArgs, PushOperatorArgs, PushPlanArgs, PushReadArgs, PushRollbackArgs, PushStatusArgs,
-    ReleaseApplyArgs, ReleaseKeygenArgs, ReleaseMakeArgs, ReleaseShowArgs, ReleaseUndoArgs,
+    PushApplyArgs, PushEndArgs, PushOperatorArgs, PushPlanArgs, PushReadArgs, PushRollbackArgs,
+    PushStatusArgs, ReleaseApplyArgs, ReleaseKeygenArgs, ReleaseMakeArgs, ReleaseShowArgs, ReleaseUndoArgs,
     ReleaseVerifyArgs,
 };
 pub(crate) use fsync::FsyncArgs;

@@ -12,6 +12,7 @@ pub mod input;
 #[cfg(test)]
 mod made_up;
 pub mod null;
+pub mod nvme;
 pub mod open;
 pub mod output;
 pub mod pacing;

@@ -55,6 +55,20 @@ pub enum FlashError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// What the device does beside collection cannot be.
+    #[error("the upkeep of the device is invalid: {why}")]
+    Care {
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// So many blocks went bad that the rest cannot hold the data.
+    #[error("{bad_blocks} of {blocks} blocks have gone bad, and the rest cannot hold the data")]
+    WornOut {
+        /// Blocks that went bad.
+        bad_blocks: u32,
+        /// Good blocks at the beginning.
+        blocks: u32,
+    },
     /// An amplification that no device has.
     #[error("a write amplification of {wanted} cannot be had: it is above 1 and at most 100")]
     Wanted {

@@ -1,15 +1,20 @@
 //! The closed forms that stand beside a simulation.
 
-use iostall_model::flash::{Collect, FlashSettings, Separation, WriteClass, WritePattern};
+use iostall_model::flash::{Collect, FlashCare, FlashSettings, Separation, WriteClass, WritePattern};
 use iostall_model::kinds::ClosedForm;
 
 use crate::theory::{
-    agarwal_marrow, choices, effective_alpha, fifo, fifo_classes, greedy, live_share, separated, zipf_classes,
+    agarwal_marrow, cached, choices, effective_alpha, fifo, fifo_classes, greedy, live_share, separated,
+    zipf_classes,
 };
+
+/// The least alpha that formulas are asked for.
+const ALPHA_MIN: f64 = 1.0001;
 
 /// Those that say something about `settings`, the nearest first. Trims count as spare area.
 pub fn closed_forms(settings: &FlashSettings) -> Vec<ClosedForm> {
-    let alpha = effective(settings, settings.alpha);
+    // A search may try fewer blocks than hold the data.
+    let alpha = effective(settings, settings.good_alpha().max(ALPHA_MIN));
     let pages = settings.pages_per_block;
     let mut forms = Vec::new();
     let mut add = |name: &str, write_amplification: f64, is_same: bool| {
@@ -36,6 +41,22 @@ pub fn closed_forms(settings: &FlashSettings) -> Vec<ClosedForm> {
         }
         WritePattern::Sequence { .. } => {
             add("greedy, if the writes were uniform", greedy(alpha, pages), false);
+        }
+    }
+    let slc_share = settings.care.slc_share;
+    if slc_share > 0.0 && settings.pattern == WritePattern::Uniform && settings.trim_share <= 0.0 {
+        let cached = cached(slc_share, alpha, |alpha| greedy(alpha, pages));
+        let is_same = settings.collect == Collect::Greedy && settings.separation != Separation::Moved;
+        let is_all = FlashCare { slc_share: 0.0, ..settings.care }.is_area_only();
+        let name = "greedy behind a cache that takes all writes".to_owned();
+        let form = ClosedForm { name, write_amplification: cached, is_same: is_same && is_all };
+        for other in &mut forms {
+            other.is_same = false;
+        }
+        forms.insert(0, form);
+    } else if !settings.care.is_area_only() {
+        for form in &mut forms {
+            form.is_same = false;
         }
     }
     forms

@@ -42,15 +42,25 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub struct Ftl {
     pub(crate) pages_per_block: u32,
-    block_of: Divider,
+    pub(crate) block_of: Divider,
     /// By logical page.
-    physical_of: Vec<u32>,
+    pub(crate) physical_of: Vec<u32>,
     /// By physical page.
     pub(crate) logical_of: Vec<u32>,
     /// By block. One that is being filled counts its unwritten pages as valid.
     pub(crate) valid: Vec<u16>,
     /// By block.
     pub(crate) erases: Vec<u32>,
+    /// By block: whether the collector has it.
+    pub(crate) is_full: Vec<bool>,
+    /// By block: the time at which it was begun.
+    pub(crate) begun_at: Vec<u64>,
+    /// By block: reads since it was erased. Empty if nobody counts them.
+    pub(crate) reads: Vec<u32>,
+    /// Pages that the host had written when somebody last looked; 0 if nobody does.
+    pub(crate) now: u64,
+    /// Blocks that have gone bad.
+    pub(crate) bad_blocks: u32,
     pub(crate) collector: Collector,
     pub(crate) free: Ring,
     pub(crate) reserve: usize,
@@ -93,6 +103,11 @@ impl Ftl {
             logical_of: vec![UNMAPPED; pages],
             valid: vec![0; index(blocks)],
             erases: vec![0; index(blocks)],
+            is_full: vec![false; index(blocks)],
+            begun_at: vec![0; index(blocks)],
+            reads: if settings.care.reads_max.is_some() { vec![0; index(blocks)] } else { Vec::new() },
+            now: 0,
+            bad_blocks: 0,
             collector: Collector::new(settings.collect, blocks, pages_per_block),
             free,
             reserve: index(reserve),
@@ -138,8 +153,8 @@ impl Ftl {
     /// Memory of the arrays, bytes.
     pub fn memory_bytes(&self) -> u64 {
         let pages = self.physical_of.len() + self.logical_of.len();
-        // Valid pages, erases, the place of a block and its entry in one or two lists.
-        (pages * 4 + self.valid.len() * (2 + 4 + 4 + 4 + 4)) as u64
+        // Valid pages, erases, its age, whether it is full, the place of a block and its entry in one or two lists.
+        (pages * 4 + self.valid.len() * (2 + 4 + 8 + 1 + 4 + 4 + 4) + self.reads.len() * 4) as u64
     }
 
     /// The host writes the pages `logical`, one after the other.
@@ -177,11 +192,17 @@ impl Ftl {
 
     /// The host trims page `logical`.
     pub fn trim(&mut self, logical: u32) {
-        if self.is_live(logical) {
+        self.counts.trimmed_pages += u64::from(self.forget(logical));
+    }
+
+    /// What is stored of page `logical` is no longer needed. `false` if there is nothing.
+    pub(crate) fn forget(&mut self, logical: u32) -> bool {
+        let is_live = self.is_live(logical);
+        if is_live {
             self.invalidate(logical);
             self.physical_of[index(logical)] = UNMAPPED;
-            self.counts.trimmed_pages += 1;
         }
+        is_live
     }
 
     /// What is stored of `logical` is no longer valid.
@@ -255,6 +276,7 @@ impl Ftl {
     pub(crate) fn seal(&mut self, stream: usize) {
         let block = std::mem::replace(&mut self.frontiers[stream].block, UNMAPPED);
         if block != UNMAPPED {
+            self.is_full[index(block)] = true;
             self.collector.insert(block, u32::from(self.valid[index(block)]));
         }
     }
@@ -270,6 +292,7 @@ impl Ftl {
         let block = block.ok_or(FlashError::Full)?;
         #[cfg(test)]
         self.events.push(Event::Opened(block));
+        self.begun_at[index(block)] = self.now;
         let next = block * self.pages_per_block;
         self.frontiers[stream] = Frontier { block, next, end: next + self.pages_per_block };
         // As many as there will be, less those that become invalid before.
@@ -309,6 +332,10 @@ impl Ftl {
             Separation::Classes => self.move_by_class()?,
         }
         self.valid[index(block)] = 0;
+        self.is_full[index(block)] = false;
+        if let Some(reads) = self.reads.get_mut(index(block)) {
+            *reads = 0;
+        }
         self.erases[index(block)] += 1;
         self.counts.erased_blocks += 1;
         self.free.push(block);
@@ -358,6 +385,10 @@ fn blocks_of(settings: &FlashSettings, others: u32) -> Result<u32, FlashError> {
         return Err(FlashError::Geometry { user_pages, pages_per_block });
     }
     if !(alpha > 1.0 && alpha <= 100.0) {
+        return Err(FlashError::Alpha { alpha });
+    }
+    let alpha = settings.good_alpha();
+    if alpha <= 1.0 {
         return Err(FlashError::Alpha { alpha });
     }
     let blocks = (f64::from(user_pages) * alpha / f64::from(pages_per_block)).round();

@@ -4,6 +4,8 @@
 //! still valid out of a block to erase it: it writes more than the host does. How much more follows from the spare area, the way
 //! blocks are collected and the pattern of the writes, and is what [`simulation`] counts and [`theory`] computes.
 
+mod cache;
+mod care;
 mod collector;
 pub mod counts;
 mod device;

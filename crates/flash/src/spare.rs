@@ -32,14 +32,16 @@ pub fn spare_for(
     }
     let spare_by_form = alpha_for(wanted, |alpha| nearest_form(settings, alpha)).map(|alpha| alpha - 1.0);
     let mut search = Search { settings, sequence, on, runs: 0 };
-    let mut spare = spare_by_form.unwrap_or(0.1).clamp(SPARE_MIN, SPARE_MAX);
+    // What is bad is no spare area.
+    let spare_min = (1.0 + SPARE_MIN) / (1.0 - settings.care.bad_share.clamp(0.0, 0.9)) - 1.0;
+    let mut spare = spare_by_form.unwrap_or(0.1).clamp(spare_min, SPARE_MAX);
     // The amplification beyond 1 is nearly a power of the spare area, so the logarithms lie on a line.
     let mut tried: Vec<(f64, f64)> = Vec::new();
     for _ in 0..NEARER {
         let Some(found) = search.at(spare, settings.seed)? else { return Ok(None) };
         tried.push((spare.ln(), (found - 1.0).max(1e-6).ln()));
         let next = (spare.ln() + ((wanted - 1.0).ln() - (found - 1.0).max(1e-6).ln()) / slope(&tried)).exp();
-        spare = next.clamp(SPARE_MIN, SPARE_MAX).clamp(spare / 4.0, spare * 4.0);
+        spare = next.clamp(spare / 4.0, spare * 4.0).clamp(spare_min, SPARE_MAX);
     }
     let mut spares = Vec::new();
     for number in 1..=SEEDS {

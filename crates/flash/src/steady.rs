@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use iostall_model::flash::FlashSettings;
-use iostall_model::kinds::{Between, FlashTenth, FlashWear};
+use iostall_model::kinds::{Between, FlashTenth, FlashUpkeep, FlashWear};
 use iostall_stats::confidence::{LEVEL, estimate};
 
 use crate::counts::Counts;
@@ -25,6 +25,8 @@ pub struct Steady {
     pub left_out: usize,
     /// Erases of the blocks in the part that counts.
     pub wear: FlashWear,
+    /// What it did beside collection in that part.
+    pub upkeep: FlashUpkeep,
     /// Memory of the device, bytes.
     pub memory_bytes: u64,
 }
@@ -53,6 +55,7 @@ fn sum(tenths: &[FlashTenth]) -> FlashTenth {
     tenths.iter().fold(FlashTenth::default(), |all, tenth| FlashTenth {
         host_pages: all.host_pages + tenth.host_pages,
         moved_pages: all.moved_pages + tenth.moved_pages,
+        absorbed_pages: all.absorbed_pages + tenth.absorbed_pages,
         erased_blocks: all.erased_blocks + tenth.erased_blocks,
     })
 }
@@ -72,6 +75,7 @@ pub fn steady(
     let mut tenths = Vec::new();
     let left_out = (fills * TENTHS / 2) as usize;
     let mut erases_before = Vec::new();
+    let mut counts_before = Counts::default();
     let mut first = 0;
     let mut is_stopped = false;
     while first < user_pages && !is_stopped {
@@ -85,6 +89,7 @@ pub fn steady(
     while tenths.len() < (fills * TENTHS) as usize && !is_stopped {
         if tenths.len() == left_out {
             erases_before = simulation.ftl().erases().to_vec();
+            counts_before = simulation.counts();
         }
         let mut counts = Counts::default();
         let mut left = tenth_pages;
@@ -99,6 +104,7 @@ pub fn steady(
             tenths.push(FlashTenth {
                 host_pages: counts.host_pages,
                 moved_pages: counts.moved_pages + counts.refreshed_pages,
+                absorbed_pages: counts.absorbed_pages,
                 erased_blocks: counts.erased_blocks,
             });
         }
@@ -110,8 +116,20 @@ pub fn steady(
         tenths,
         left_out,
         wear: FlashWear::of(&since),
-        memory_bytes: simulation.ftl().memory_bytes(),
+        upkeep: upkeep(&simulation, &counts_before),
+        memory_bytes: simulation.memory_bytes(),
     })
+}
+
+fn upkeep(simulation: &Simulation, before: &Counts) -> FlashUpkeep {
+    let counts = simulation.counts().since(before);
+    FlashUpkeep {
+        host_pages: counts.host_pages,
+        refreshed_pages: counts.refreshed_pages,
+        absorbed_pages: counts.absorbed_pages,
+        bad_blocks: simulation.ftl().bad_blocks(),
+        blocks: u32::try_from(simulation.ftl().erases().len()).unwrap_or(u32::MAX),
+    }
 }
 
 #[cfg(test)]

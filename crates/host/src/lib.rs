@@ -6,15 +6,18 @@
 //! on the platform.
 
 mod accounts;
+mod atomic;
 mod boot;
 mod cgroup;
 mod counters;
 mod device;
 mod disk_stats;
+mod drive_health;
 mod ending;
 mod file_system;
 mod group_io;
 mod identity;
+mod layout;
 mod locale;
 mod machine;
 mod memory_group;
@@ -36,9 +39,11 @@ use std::path::Path;
 use iostall_measure::platform::{CpuTicks, Device, DeviceCounters, FileSystem, Host, ProcessCpu};
 
 pub use accounts::Account;
+pub use atomic::{atomic_units, file_unit_bytes, is_written_in_place};
 pub use boot::since_boot_ns;
 pub use device::name_of;
 pub use disk_stats::{DiskColumn, DiskStats};
+pub use drive_health::LogPlace;
 pub use ending::{Ending, EndingNews, fail_at_size_limits, on_ending_signals};
 pub use group_io::{GroupDeviceIo, GroupIo};
 pub use identity::identity_of;

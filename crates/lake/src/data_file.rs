@@ -46,6 +46,29 @@ pub(crate) struct DataFileWritten {
     pub(crate) rows: u64,
     pub(crate) bytes: u64,
     pub(crate) bucket: i32,
+    hash: u128,
+}
+
+impl DataFileWritten {
+    /// Whether it is still there, and as it was written.
+    ///
+    /// # Errors
+    /// If not.
+    pub(crate) fn check(&self) -> Result<(), MoveError> {
+        check_bytes(&self.address, self.hash)
+    }
+}
+
+/// Whether the bytes at `address` are those with this hash.
+///
+/// # Errors
+/// If not, or they cannot be read.
+pub(crate) fn check_bytes(address: &str, hash: u128) -> Result<(), MoveError> {
+    if xxh3_128(&place::read(address)?) == hash {
+        return Ok(());
+    }
+    let what = "its bytes are not those that were written".to_owned();
+    Err(MoveError::Differs { address: address.to_owned(), what })
 }
 
 impl DataFile {
@@ -132,7 +155,7 @@ impl DataFile {
             let what = format!("it has {count} rows of {} or other sums of columns", rows.total);
             return Err(MoveError::Differs { address, what });
         }
-        Ok(DataFileWritten { address, rows: count, bytes, bucket })
+        Ok(DataFileWritten { address, rows: count, bytes, bucket, hash })
     }
 }
 

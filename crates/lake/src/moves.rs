@@ -12,8 +12,9 @@ use iostall_store::{
 };
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
+use xxhash_rust::xxh3::xxh3_128;
 
-use crate::data_file::DataFileWritten;
+use crate::data_file::{DataFileWritten, check_bytes};
 use crate::day::{BucketFiles, bucket_of_source, data_name};
 use crate::iceberg::{Addition, Table, added};
 use crate::move_error::MoveError;
@@ -218,7 +219,7 @@ impl Move<'_> {
 
     /// Makes a snapshot of every table with new files, and puts them in place of those before together with the end of the day here.
     fn switch(&mut self, seal: &LakeSeal, written: &Written) -> Result<LakeSwitch, MoveError> {
-        let mut switched = Vec::new();
+        let (mut switched, mut described) = (Vec::new(), Vec::new());
         for (table, files) in self.tables.iter().zip(written) {
             let name = table.kind.name();
             // A new table is made although it gets no row: readers ask for all of them.
@@ -236,10 +237,14 @@ impl Move<'_> {
             let addition = Addition { files, day: self.day.number(), snapshot, at_ms, addresses };
             for (address, bytes) in added(table, &addition)? {
                 self.place.put(&bytes, &address)?;
+                described.push((address.clone(), xxh3_128(&bytes)));
                 (self.events)(&MoveEvent::Described { day: self.day, address });
             }
             switched.push(LakeTable { name: name.to_owned(), before: table.address.clone(), now });
         }
+        // The last look at all of it: from here on the repository has the day no more.
+        written.iter().flatten().try_for_each(DataFileWritten::check)?;
+        described.iter().try_for_each(|(address, hash)| check_bytes(address, *hash))?;
         Ok(self.repository.switch_lake_day(self.number, self.day, seal, &switched)?)
     }
 }

@@ -14,6 +14,7 @@ pub mod plan;
 pub mod prepare;
 pub mod preset;
 pub mod profile;
+pub mod read_places;
 pub mod resource_limits;
 mod run_error;
 pub mod runner;

@@ -38,21 +38,47 @@ impl Window {
     }
 }
 
-/// Tells the workers to stop: on Ctrl-C, or when a worker cannot continue.
+/// Tells the workers to stop: on Ctrl-C, when a worker cannot continue, or when they have asked for as much as they may.
 #[derive(Debug)]
 pub struct StopToken {
     at_ns: AtomicU64,
+    /// What the workers may still ask for, bytes; `u64::MAX`: as much as they like.
+    left_bytes: AtomicU64,
     given_up: AtomicBool,
     flag: Arc<AtomicBool>,
 }
 
 impl Default for StopToken {
     fn default() -> Self {
-        Self { at_ns: AtomicU64::new(u64::MAX), given_up: AtomicBool::new(false), flag: Arc::default() }
+        Self {
+            at_ns: AtomicU64::new(u64::MAX),
+            left_bytes: AtomicU64::new(u64::MAX),
+            given_up: AtomicBool::new(false),
+            flag: Arc::default(),
+        }
     }
 }
 
 impl StopToken {
+    /// For workers that together ask for no more than `bytes`.
+    pub fn with_bytes(bytes: u64) -> Self {
+        Self { left_bytes: AtomicU64::new(bytes), ..Self::default() }
+    }
+
+    /// Takes what the next request asks for, bytes; false if that is more than is left.
+    #[inline]
+    pub fn take_bytes(&self, bytes: u32) -> bool {
+        let bytes = u64::from(bytes);
+        let less = |left: u64| if left == u64::MAX { Some(left) } else { left.checked_sub(bytes) };
+        self.left_bytes.load(Ordering::Relaxed) == u64::MAX
+            || self.left_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+    }
+
+    /// What is left of the bytes; `u64::MAX` without a limit.
+    pub fn left_bytes(&self) -> u64 {
+        self.left_bytes.load(Ordering::Relaxed)
+    }
+
     /// Stops at `now_ns`; only the first call counts.
     pub fn raise(&self, now_ns: u64) {
         self.at_ns.fetch_min(now_ns, Ordering::Relaxed);
@@ -106,6 +132,14 @@ mod tests {
         assert_eq!(window.cut_at(120).measured_ns(), 0);
         assert_eq!(window.cut_at(650).measured_ns(), 500);
         assert_eq!(window.cut_at(u64::MAX), window);
+    }
+
+    #[test]
+    fn no_more_is_taken_than_there_is() {
+        let token = StopToken::with_bytes(10_000);
+        assert!(token.take_bytes(4096) && token.take_bytes(4096) && !token.take_bytes(4096));
+        assert!(token.take_bytes(1808) && token.left_bytes() == 0);
+        assert!(StopToken::default().take_bytes(u32::MAX));
     }
 
     #[test]

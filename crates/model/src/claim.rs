@@ -3,7 +3,7 @@
 use iostall_measure::platform::{Target, TargetKind};
 
 use crate::kinds::QualifyOutcome;
-use crate::qualify::QualifyScale;
+use crate::qualify::{QualifyScale, QualifyTest};
 
 /// Something that people say of such a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub enum Denial {
     Part,
     /// The device was not purged as specified, and the method deviates.
     Method,
+    /// The specification has no such test, and neither rounds nor a steady state.
+    OwnTest,
     /// No such thing was measured.
     NotMeasured,
 }
@@ -52,8 +54,8 @@ impl Claim {
     pub fn denied(self, outcome: &QualifyOutcome, target: Option<&Target>) -> Option<Denial> {
         let is_quick = outcome.plan.scale == QualifyScale::Quick;
         match self {
-            Self::DerivedMethod => is_quick.then_some(Denial::Quick),
-            Self::SteadyState if is_quick => Some(Denial::Quick),
+            Self::DerivedMethod | Self::SteadyState if is_quick => Some(Denial::Quick),
+            Self::DerivedMethod => (outcome.plan.test == QualifyTest::FastCache).then_some(Denial::OwnTest),
             Self::SteadyState => outcome.steady.is_none().then_some(Denial::NotSteady),
             Self::WholeDevice => {
                 let is_whole = target.is_some_and(|target| is_whole(outcome.active_bytes, target));
@@ -79,7 +81,7 @@ mod tests {
 
     use super::*;
     use crate::outcome::EngineUse;
-    use crate::qualify::{Preconditioning, Purge, QualifyPlan, QualifyTest, RoundSpan, Stopped};
+    use crate::qualify::{Preconditioning, Purge, QualifyPlan, RoundSpan, Stopped};
 
     fn outcome(scale: QualifyScale, steady: bool) -> QualifyOutcome {
         QualifyOutcome {
@@ -97,6 +99,7 @@ mod tests {
                 cell: Nanos(1_000_000_000),
                 rounds_max: 25,
                 write_limit: None,
+                backup_size: None,
             },
             engine: EngineUse::default(),
             active_bytes: 1000,
@@ -105,6 +108,7 @@ mod tests {
             stopped: Stopped::Rounds,
             steady: steady.then_some(RoundSpan { first: 3, last: 7 }),
             points: Vec::new(),
+            conditions: None,
             deviations: Vec::new(),
             resumed: None,
         }

@@ -24,11 +24,54 @@ pub struct FlashSettings {
     /// Share of the requests that trim a random live page, 0 to below 0.5.
     #[serde(default)]
     pub trim_share: f64,
+    /// What the device does beside collection.
+    #[serde(default, skip_serializing_if = "FlashCare::is_none")]
+    pub care: FlashCare,
     /// The same seed gives the same result.
     pub seed: u64,
 }
 
+/// What a device does beside collection. By default nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FlashCare {
+    /// Share of the physical blocks that are bad from the beginning, 0 to below 1.
+    pub bad_share: f64,
+    /// Probability that a block is bad after an erase, 0 to 1.
+    pub bad_per_erase: f64,
+    /// Static wear levelling: blocks that were erased so many times less than the most worn are moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wear_gap: Option<u32>,
+    /// A block that was filled so many fills of the device ago is written anew, because cells leak.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh_fills: Option<f64>,
+    /// A block is written anew after more reads than this, because they disturb its cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reads_max: Option<u32>,
+    /// Pages that the host reads for each that it writes, all pages alike.
+    pub reads_per_write: f64,
+    /// Size of a cache of cells with one bit, which takes all writes first: a share of the user area, 0 to 1.
+    pub slc_share: f64,
+}
+
+impl FlashCare {
+    /// Whether the device does nothing of it.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether it only has fewer blocks.
+    pub fn is_area_only(&self) -> bool {
+        Self { bad_share: 0.0, ..*self }.is_none()
+    }
+}
+
 impl FlashSettings {
+    /// Pages of good blocks over user pages, before any block goes bad.
+    pub fn good_alpha(&self) -> f64 {
+        self.alpha * (1.0 - self.care.bad_share)
+    }
+
     /// Spare area over user area: alpha - 1.
     pub fn spare(&self) -> f64 {
         self.alpha - 1.0

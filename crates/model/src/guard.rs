@@ -40,6 +40,22 @@ impl GuardPlan {
     }
 }
 
+/// A watched database that is on the volume, or may be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DatabaseNear {
+    /// The name of its source.
+    pub name: String,
+    /// Reads and writes a second in its newest interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops: Option<f64>,
+    /// Seconds that its sessions waited for them, a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall_per_s: Option<f64>,
+    /// When that interval ended; `None`: there is none that tells of now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_utc: Option<Timestamp>,
+}
+
 /// What was paid for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PaidFor {
@@ -107,5 +123,9 @@ pub enum GuardEnd {
     Bytes,
     /// The device had work of its own, and was left alone.
     Busy,
+    /// A database on the volume had work to do, and was left alone.
+    DatabaseBusy,
+    /// What a database on the volume does is not known: it is watched, but there are no new samples.
+    DatabaseUnknown,
     Interrupted,
 }

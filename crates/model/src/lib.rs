@@ -1,9 +1,11 @@
 //! The data types that iostall stores and shows. No I/O, no clock, no formatting.
 
 pub mod alert;
+pub mod atomic;
 pub mod backup;
 pub mod backup_entry;
 pub mod backup_plan;
+pub mod build_plan;
 pub mod capacity;
 mod capacity_record;
 pub mod claim;
@@ -48,6 +50,7 @@ mod setting;
 pub mod slots;
 mod spelling;
 pub mod sqlserver_backup;
+pub mod stack_check;
 mod step;
 pub mod stripe;
 pub mod summary;
@@ -57,6 +60,7 @@ pub mod transfer;
 mod transfer_use;
 mod unread;
 pub mod verdict;
+pub mod volume_log;
 pub mod wal_archive;
 pub mod warning;
 pub mod write_data;

@@ -3,9 +3,31 @@
 use iostall_measure::{BlockSize, ByteCount, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::run_id::RunId;
+use crate::volume_log::VolumeLog;
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitsTask {
+    /// First reads are compared with second ones, and then the limits are searched.
+    Whole,
+    /// The limits are searched.
+    #[default]
+    Search,
+    /// First reads are compared with second ones.
+    FirstReads,
+    /// Every block is read once.
+    ReadAll,
+    /// Only the volume's own log is read.
+    VendorLog,
+}
+
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitsPlan {
+    #[serde(default)]
+    pub task: LimitsTask,
     /// Writes instead of reads.
     pub writes: bool,
     /// Requests in flight per worker, with small requests; large ones have fewer.
@@ -20,6 +42,105 @@ pub struct LimitsPlan {
     pub time_limit: Nanos,
     /// The whole search reads or writes no more.
     pub byte_limit: ByteCount,
+    /// Every block is read no faster than this, bytes a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s: Option<f64>,
+}
+
+impl LimitsPlan {
+    /// Whether limits are searched.
+    pub fn is_search(&self) -> bool {
+        matches!(self.task, LimitsTask::Whole | LimitsTask::Search)
+    }
+}
+
+/// Two reads of which one may be slower, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadPair {
+    /// Of a block that was not read before in this run.
+    pub first_ns: u64,
+    /// Of a block that was.
+    pub again_ns: u64,
+}
+
+/// First reads of blocks, one at a time, against second ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FirstReads {
+    pub block_size: BlockSize,
+    /// The first read of a block, and one of the same block shortly after.
+    pub soon: Vec<ReadPair>,
+    /// What was read then, in other places, so that a cache forgets those blocks, bytes.
+    pub between_bytes: u64,
+    /// After that: the first read of a block, and the third one of a block from before.
+    pub late: Vec<ReadPair>,
+}
+
+impl FirstReads {
+    /// Read in all, bytes.
+    pub fn bytes(&self) -> u64 {
+        let pairs = (self.soon.len() + self.late.len()) as u64;
+        self.between_bytes.saturating_add(pairs * 2 * u64::from(self.block_size.bytes()))
+    }
+}
+
+/// The volume's own log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VolumeLogs {
+    /// At the beginning; absent if there is only one, which counts since the volume was attached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<VolumeLog>,
+    pub after: VolumeLog,
+    /// Time between the two, nanoseconds; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elapsed_ns: Option<u64>,
+}
+
+impl VolumeLogs {
+    /// What came in between, or since the volume was attached; `None` if it was attached again in between.
+    pub fn counted(&self) -> Option<VolumeLog> {
+        self.before.as_ref().map_or_else(|| Some(self.after.clone()), |before| self.after.since(before))
+    }
+}
+
+/// Every block of a target, read once.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReadAll {
+    /// Where an earlier run had ended, bytes.
+    pub from_bytes: u64,
+    /// Everything before this was read, bytes.
+    pub to_bytes: u64,
+    /// The end of what is used of the target, bytes.
+    pub whole_bytes: u64,
+    /// How long this run took, nanoseconds.
+    pub elapsed_ns: u64,
+    /// Pieces of a mebibyte that could not be read.
+    pub failed: u64,
+    /// Where the first of them are, bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_at: Vec<u64>,
+    /// The stopped run that this one continued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<RunId>,
+}
+
+impl ReadAll {
+    /// Offsets of failures that are kept.
+    pub const FAILED_AT_MAX: usize = 16;
+
+    /// Bytes that this run read, as far as they are without a gap.
+    pub fn bytes(&self) -> u64 {
+        self.to_bytes.saturating_sub(self.from_bytes)
+    }
+
+    /// Whether nothing is left.
+    pub fn is_whole(&self) -> bool {
+        self.to_bytes >= self.whole_bytes
+    }
+
+    /// Bytes a second of this run; `None` if it took no time.
+    pub fn bytes_per_s(&self) -> Option<f64> {
+        (self.elapsed_ns > 0).then(|| self.bytes() as f64 / (self.elapsed_ns as f64 / 1e9))
+    }
 }
 
 /// Why a search was over.
@@ -74,6 +195,9 @@ pub struct LimitsProbe {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns_mean: Option<f64>,
     pub failed: u64,
+    /// Asked for in all, also what came after the last whole interval, bytes; `None` in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_bytes: Option<u64>,
 }
 
 impl LimitsProbe {
@@ -82,7 +206,7 @@ impl LimitsProbe {
         self.counts.iter().sum()
     }
 
-    /// Bytes that they moved.
+    /// Bytes that those moved.
     pub fn bytes(&self) -> u64 {
         self.count().saturating_mul(u64::from(self.block_size.bytes()))
     }

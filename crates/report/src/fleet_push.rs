@@ -1,7 +1,10 @@
 //! Pushes: how far they are, who did what, and what differs on servers.
 
 use iostall_measure::foreign::shown;
-use iostall_watch::rollout::{Drift, DriftState, LogEntry, PushEntry, PushPlan, ServerOutcome};
+use iostall_watch::rollout::{Drift, DriftState, LogEntry, PushEntry, PushPlan, ServerOutcome, Unreached};
+
+/// Names in a line.
+const NAMES_MAX: usize = 20;
 
 /// What a push would do.
 pub fn plan_text(plan: &PushPlan) -> String {
@@ -11,7 +14,23 @@ pub fn plan_text(plan: &PushPlan) -> String {
             if server.changes.is_empty() { "nothing to change".to_owned() } else { server.changes.join(" ") };
         text.push_str(&format!("  ring {}  {}  {}\n", server.ring, shown(&server.server), shown(&changes)));
     }
-    text
+    text + &unreached_text(&plan.unreached)
+}
+
+/// Servers that no push reaches, and why.
+pub fn unreached_text(servers: &[Unreached]) -> String {
+    let of = |reason: &str, words: &str| {
+        let names: Vec<String> =
+            servers.iter().filter(|one| one.reason == reason).map(|one| shown(&one.server)).collect();
+        let more = match names.len().saturating_sub(NAMES_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let listed = names[..names.len().min(NAMES_MAX)].join(", ");
+        if names.is_empty() { String::new() } else { format!("no push reaches {listed}{more}: {words}\n") }
+    };
+    of("relay", "they send through a relay; `iostall fleet release apply` takes a release there")
+        + &of("no-agent", "no `iostall fleet agent` has asked there")
 }
 
 /// How far pushes are.
@@ -73,6 +92,7 @@ fn counts(push: &PushEntry) -> String {
         (push.undone, "undone"),
         (push.undo_failed, "not undone"),
         (push.left, "left out"),
+        (push.skipped, "skipped"),
     ];
     let parts: Vec<String> =
         all.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();

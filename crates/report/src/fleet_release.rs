@@ -29,6 +29,7 @@ pub fn release_text(info: &ReleaseInfo) -> String {
 pub fn recovered_text(recovered: &Recovered) -> String {
     match recovered {
         Recovered::Finished => "what was begun and interrupted before is finished".to_owned(),
+        Recovered::Waits(error) => shown(&error.to_string()),
         Recovered::PutBack(error) => {
             format!("what was begun and interrupted before is undone: {}", shown(&error.to_string()))
         }

@@ -23,6 +23,8 @@ pub fn duration(ns: f64) -> String {
         return NONE.to_owned();
     }
     match ns {
+        // The sum of no numbers is -0.0.
+        _ if ns == 0.0 => "0 ns".to_owned(),
         _ if ns < 999.5 => format!("{ns:.0} ns"),
         _ if ns < 999.5e3 => format!("{} µs", three_digits(ns / 1e3)),
         _ if ns < 999.5e6 => format!("{} ms", three_digits(ns / 1e6)),

@@ -7,7 +7,9 @@
 pub mod advice;
 pub mod alerts;
 pub mod answer;
+pub mod atomic;
 pub mod backups;
+pub mod build;
 pub mod capacity;
 pub mod card;
 pub mod chart;

@@ -16,7 +16,7 @@ use iostall_session::event::{
 };
 use jiff::Timestamp;
 
-use crate::format::{maybe_duration, maybe_number, percent, throughput};
+use crate::format::{bytes, duration, maybe_duration, maybe_number, percent, throughput};
 use crate::point::in_words;
 use crate::zone::local;
 
@@ -46,11 +46,10 @@ pub fn qualify_begins(cost: &QualifyCost) -> String {
     let active = cost.active_bytes.max(1) as f64;
     let ranges = |bytes: f64| format!("{} ({:.1} × the active range)", as_typed(bytes), bytes / active);
     let (fewest, most) = cost.rounds;
-    let time = |rounds: u32| hours(u64::from(rounds).saturating_mul(cost.round_ns));
     let rounds = if fewest == most {
-        format!("{most} rounds in {}", time(most))
+        format!("{most} rounds in {}", hours(cost.rounds_ns.1))
     } else {
-        format!("{fewest} to {most} rounds in {} to {}", time(fewest), time(most))
+        format!("{fewest} to {most} rounds in {} to {}", hours(cost.rounds_ns.0), hours(cost.rounds_ns.1))
     };
     let passes = match (cost.passes_bytes, cost.passes_ns) {
         (0, _) => String::new(),
@@ -89,6 +88,23 @@ pub fn qualify_begins(cost: &QualifyCost) -> String {
     format!("active range {active}: {passes}{rounds}{write}{}", worn.unwrap_or_default())
 }
 
+/// What is read, before it is.
+pub fn read_all_begins(from_bytes: u64, whole_bytes: u64, bytes_per_s: Option<f64>) -> String {
+    let left = whole_bytes.saturating_sub(from_bytes);
+    let from = match from_bytes {
+        0 => String::new(),
+        from => format!(" from {} on", bytes(from)),
+    };
+    let pace = bytes_per_s.map_or_else(
+        || "as fast as the target can: --limit holds it back".to_owned(),
+        |rate| {
+            let time = duration(left as f64 / rate.max(1.0) * 1e9);
+            format!("{} at most, which takes {time} at least", throughput(rate))
+        },
+    );
+    format!("reads {}{from} once, {pace}; Ctrl-C keeps what was done, and --resume goes on", bytes(left))
+}
+
 /// What a search for limits may take, before it begins.
 pub fn limits_begins(cost: &LimitsCost) -> String {
     let (verb, whose) = if cost.writes { ("writes", "over and over") } else { ("reads", "at random") };
@@ -102,6 +118,11 @@ pub fn limits_begins(cost: &LimitsCost) -> String {
 
 fn speed(cost: &QualifyCost) -> String {
     throughput(cost.bytes_per_s.unwrap_or_default())
+}
+
+/// A stage of a qualification begins.
+pub fn stage_begins(number: usize, of: usize, name: &str) -> String {
+    format!("stage {number} of {of}: {name}")
 }
 
 /// A round of a qualification is over.

@@ -46,6 +46,13 @@ pub enum Event<'a> {
     },
     /// A qualification is about to write.
     QualifyBegins(&'a QualifyCost),
+    /// A stage of a qualification begins.
+    StageBegins {
+        /// From 1.
+        number: usize,
+        of: usize,
+        name: &'a str,
+    },
     /// A round of a qualification is over.
     RoundEnded {
         /// From 1.
@@ -57,6 +64,14 @@ pub enum Event<'a> {
     },
     /// A search for the limits of a volume is about to begin.
     LimitsBegins(&'a LimitsCost),
+    /// Every block of a target is about to be read.
+    ReadAllBegins {
+        /// Where an earlier run had ended, bytes.
+        from_bytes: u64,
+        whole_bytes: u64,
+        /// The most, bytes a second.
+        bytes_per_s: Option<f64>,
+    },
     RateTried {
         /// Arrivals a second.
         rate_iops: f64,
@@ -150,10 +165,10 @@ pub struct QualifyCost {
     pub passes_ns: Option<u64>,
     /// Fewest and most rounds.
     pub rounds: (u32, u32),
-    /// Length of a round, nanoseconds.
-    pub round_ns: u64,
-    /// The part of that time that writes.
-    pub write_share: f64,
+    /// How long these take, nanoseconds.
+    pub rounds_ns: (u64, u64),
+    /// How much of that time writes, nanoseconds.
+    pub writing_ns: (f64, f64),
     /// The rounds end when they have written this much, bytes.
     pub write_limit_bytes: Option<u64>,
     /// How fast the target was read just now, which it will hardly be written faster than.
@@ -166,11 +181,8 @@ impl QualifyCost {
     /// What fewest and most rounds write at that speed and within the limit, bytes; `None` if it is unknown.
     pub fn rounds_bytes(&self) -> Option<(f64, f64)> {
         let limit = self.write_limit_bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
-        let of = |rounds: u32| {
-            let seconds = f64::from(rounds) * self.round_ns as f64 / 1e9 * self.write_share;
-            self.bytes_per_s.map(|speed| (seconds * speed).min(limit))
-        };
-        Some((of(self.rounds.0)?, of(self.rounds.1)?))
+        let of = |writing_ns: f64| self.bytes_per_s.map(|speed| (writing_ns / 1e9 * speed).min(limit));
+        Some((of(self.writing_ns.0)?, of(self.writing_ns.1)?))
     }
 
     /// What is written in all at most, bytes; `None` if it is unknown.

@@ -1,13 +1,17 @@
 //! A flash device that is simulated under a pattern of writes.
 
+mod profile;
+mod writes;
+
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use iostall_flash::theory::{NandTimes, lifetime_bytes};
 use iostall_flash::{FlashError, Steady, closed_forms, spare_for, steady};
 use iostall_measure::Clock;
-use iostall_model::flash::{Collect, FlashSettings, Separation, WritePattern};
+use iostall_model::flash::{Collect, FlashCare, FlashSettings, Separation, WritePattern};
 use iostall_model::kinds::{FlashLife, Nand, SpareFor};
-use iostall_model::{FlashOutcome, Run, RunBody};
+use iostall_model::{FlashOutcome, Profile, Run, RunBody};
 
 use crate::error::{SessionError, UseCaseError};
 use crate::event::{Event, RunProgress};
@@ -31,9 +35,16 @@ pub struct FlashRequest {
     pub alpha: f64,
     pub collect: Collect,
     pub separation: Separation,
+    /// What is written, unless `writes` says it.
     pub pattern: WritePattern,
+    /// A file with the writes, one a line: `offset,length`. They are repeated, and every page is simulated.
+    pub writes: Option<PathBuf>,
+    /// A load whose writes are simulated, and where it comes from.
+    pub profile: Option<(String, Profile)>,
     /// Share of the requests that trim.
     pub trim_share: f64,
+    /// What the device does beside collection.
+    pub care: FlashCare,
     pub seed: u64,
     /// How often the device is written.
     pub fills: u32,
@@ -52,16 +63,24 @@ pub struct FlashRequest {
 pub fn flash(request: &FlashRequest, session: &Session<'_>) -> Result<Run, SessionError> {
     let recorder = session.recorder();
     let mut settings = settings_of(request)?;
+    let (sequence, name) = match (&request.writes, &request.profile) {
+        (Some(path), _) => (writes::pages(path, &settings)?, path.display().to_string()),
+        (None, Some((name, profile))) => (profile::pages(profile, &settings)?, name.clone()),
+        (None, None) => (Vec::new(), String::new()),
+    };
+    if !sequence.is_empty() {
+        settings.pattern = WritePattern::Sequence { name, writes: sequence.len() as u64 };
+    }
     let progress = Progress { session, started_ns: session.clock().now_ns() };
     let mut found = None;
     if let Some(wanted) = request.wanted {
-        found =
-            spare_for(&settings, &[], wanted, &mut |done| progress.on("searching", done)).map_err(failed)?;
+        found = spare_for(&settings, &sequence, wanted, &mut |done| progress.on("searching", done))
+            .map_err(failed)?;
         settings.alpha = 1.0 + found.ok_or(SessionError::Interrupted)?.spare.mean;
     }
     let started_ns = session.clock().now_ns();
     let progress = Progress { session, started_ns };
-    let steady = steady(&settings, &[], request.fills, &mut |done| progress.on("simulating", done));
+    let steady = steady(&settings, &sequence, request.fills, &mut |done| progress.on("simulating", done));
     session.observer().on(&Event::ProgressEnded);
     let steady = steady.map_err(failed)?;
     if steady.tenths.is_empty() && session.stopped() {
@@ -92,7 +111,7 @@ fn outcome(
     let life = mean.zip(cycles).map(|(mean, cycles)| FlashLife {
         written_bytes: lifetime_bytes(
             cycles as f64,
-            request.device_bytes as f64 * settings.alpha,
+            request.device_bytes as f64 * settings.good_alpha(),
             mean,
             steady.wear.spread().unwrap_or(1.0),
         ),
@@ -107,8 +126,12 @@ fn outcome(
         write_amplification,
         closed_forms: closed_forms(&settings),
         wear: steady.wear,
+        upkeep: (!settings.care.is_none()).then_some(steady.upkeep),
         nand: request.nand,
-        iops_ratio: mean.map(|mean| times.iops_ratio(mean, settings.pages_per_block)),
+        // What a cache takes is programmed in other cells, of which the times say nothing.
+        iops_ratio: mean
+            .filter(|_| settings.care.slc_share <= 0.0)
+            .map(|mean| times.iops_ratio(mean, settings.pages_per_block)),
         life,
         spare_for,
         settings,
@@ -126,7 +149,9 @@ fn settings_of(request: &FlashRequest) -> Result<FlashSettings, SessionError> {
     let too_large = || failed(FlashError::TooLarge { user_pages, alpha: request.alpha });
     let pages_per_block = u32::try_from(per_block).map_err(|_| too_large())?;
     let enough = u64::from(PAGES_ENOUGH.max(BLOCKS_ENOUGH.saturating_mul(pages_per_block)));
-    let simulated = if request.is_whole { user_pages } else { user_pages.min(enough) };
+    let has_places = request.writes.is_some()
+        || request.profile.as_ref().is_some_and(|(_, profile)| profile::has_fixed_regions(profile));
+    let simulated = if request.is_whole || has_places { user_pages } else { user_pages.min(enough) };
     Ok(FlashSettings {
         page_bytes,
         pages_per_block,
@@ -136,6 +161,7 @@ fn settings_of(request: &FlashRequest) -> Result<FlashSettings, SessionError> {
         separation: request.separation,
         pattern: request.pattern.clone(),
         trim_share: request.trim_share,
+        care: request.care,
         seed: request.seed,
     })
 }
@@ -150,6 +176,10 @@ fn failed(error: FlashError) -> SessionError {
             "a larger --page makes fewer of them; without --whole a part is simulated"
         }
         FlashError::TrimShare { .. } => "--trim 20% trims one page for four that are written",
+        FlashError::Care { .. } => {
+            "--bad 2% is the most that factories allow; --grown-bad 0.001% ends one block in 100,000 erases"
+        }
+        FlashError::WornOut { .. } => "give more --spare, fewer --fills, or a smaller --grown-bad",
         FlashError::Pattern { .. } => "--hot 10:90 writes a tenth of the data with 90 % of the writes",
         FlashError::Wanted { .. } | FlashError::OutOfReach { .. } => {
             "--want-wa 2 is half the endurance; sequential writes need no spare area"

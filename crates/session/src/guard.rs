@@ -7,7 +7,9 @@ use iostall_engine::guard::WriteConsent;
 use iostall_load::preset::preset;
 use iostall_load::profile::check;
 use iostall_measure::{BlockSize, Caching, Clock, Durability, Nanos, Percent, Rate};
-use iostall_model::guard::{GuardBaseline, GuardEnd, GuardFigure, GuardPast, GuardPlan, PaidFor};
+use iostall_model::guard::{
+    DatabaseNear, GuardBaseline, GuardEnd, GuardFigure, GuardPast, GuardPlan, PaidFor,
+};
 use iostall_model::outcome::EngineUse;
 use iostall_model::profile::{Access, Arrivals, BlockMix};
 use iostall_model::{GuardOutcome, Point, Profile, RoleProfile, Run, RunBody};
@@ -27,6 +29,8 @@ const LOOK_BACK: u32 = 200;
 /// A canary leaves a device alone that does more than this by itself: share of the time, and requests a second.
 const BUSY_SHARE: f64 = 0.1;
 const BUSY_IOPS: f64 = 100.0;
+/// And where the sessions of a database wait for it this much, seconds a second.
+const BUSY_STALL: f64 = 0.5;
 
 /// What to guard.
 #[derive(Clone, Debug)]
@@ -36,6 +40,8 @@ pub struct GuardRequest {
     /// The run to compare with.
     pub baseline: Option<Selector>,
     pub paid_for: PaidFor,
+    /// The watched databases on its volume, which a canary must not disturb.
+    pub databases: Vec<DatabaseNear>,
     /// Name of the run.
     pub name: String,
 }
@@ -104,7 +110,7 @@ pub fn guard(
     earlier: Option<&dyn Store>,
     session: &Session<'_>,
 ) -> Result<Run, SessionError> {
-    let GuardRequest { target, plan, baseline, paid_for, name } = request;
+    let GuardRequest { target, plan, baseline, paid_for, databases, name } = request;
     let profile = guard_profile(&plan)?;
     let baseline = match (&baseline, earlier) {
         (Some(selector), Some(store)) => Some(baseline_of(store, selector, &plan)?),
@@ -128,6 +134,7 @@ pub fn guard(
         baseline,
         paid_for,
         history,
+        databases,
         ended: GuardEnd::Probes,
         plan,
     };
@@ -203,8 +210,10 @@ struct Guard<'s> {
 impl Guard<'_> {
     /// Probes of each size in turn, so that what changes meanwhile meets all of them.
     fn run(&mut self) -> Result<(), SessionError> {
-        if self.outcome.plan.rate_iops.is_some() && self.runner.is_busy(BUSY_SHARE, BUSY_IOPS) {
-            self.outcome.ended = GuardEnd::Busy;
+        if self.outcome.plan.rate_iops.is_some()
+            && let Some(end) = self.is_in_use()
+        {
+            self.outcome.ended = end;
             return Ok(());
         }
         let each = (self.outcome.plan.probes_max / LOOKS).max(1);
@@ -213,7 +222,7 @@ impl Guard<'_> {
                 if self.runner.stopped() {
                     return Ok(());
                 }
-                if let Some(end) = self.is_used_up() {
+                if let Some(end) = self.is_used_up(index) {
                     self.outcome.ended = end;
                     return Ok(());
                 }
@@ -227,8 +236,29 @@ impl Guard<'_> {
         Ok(())
     }
 
-    fn is_used_up(&self) -> Option<GuardEnd> {
-        if self.outcome.moved_bytes() >= self.outcome.plan.byte_limit.bytes() {
+    /// What speaks against a canary now. The device is asked, and the databases: one may wait for what the device does not show.
+    fn is_in_use(&self) -> Option<GuardEnd> {
+        let all = &self.outcome.databases;
+        let is_more = |value: Option<f64>, most: f64| value.is_some_and(|value| value > most);
+        let has_work =
+            |one: &DatabaseNear| is_more(one.iops, BUSY_IOPS) || is_more(one.stall_per_s, BUSY_STALL);
+        if all.iter().any(has_work) {
+            return Some(GuardEnd::DatabaseBusy);
+        }
+        if self.runner.is_busy(BUSY_SHARE, BUSY_IOPS) {
+            return Some(GuardEnd::Busy);
+        }
+        all.iter().any(|one| one.until_utc.is_none()).then_some(GuardEnd::DatabaseUnknown)
+    }
+
+    /// Which limit the next probe of the size `index` would exceed, if it reads as much as the one before.
+    fn is_used_up(&self, index: usize) -> Option<GuardEnd> {
+        let size = self.roles.get(index).map(|role| &role.block_size);
+        let before = self.outcome.points.iter().find(|point| Some(&point.block_size) == size);
+        let expected = before.and_then(|point| point.repeats.last()).map_or(0, |probe| probe.bytes);
+        let limit = self.outcome.plan.byte_limit.bytes();
+        let moved = self.outcome.moved_bytes();
+        if moved >= limit || moved.saturating_add(expected) > limit {
             return Some(GuardEnd::Bytes);
         }
         let after_ns = self.session.clock().now_ns().saturating_add(self.outcome.plan.probe.0);

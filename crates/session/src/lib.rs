@@ -4,7 +4,9 @@
 //! carry their hints as data.
 
 pub mod analysis;
+pub mod atomic;
 pub mod backup;
+pub mod build;
 pub mod comparison;
 pub mod copy;
 mod depth_search;

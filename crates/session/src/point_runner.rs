@@ -74,6 +74,8 @@ pub(crate) struct Course {
     pub(crate) latency_ns: Histogram,
     /// In short intervals, the last of which may be shorter.
     pub(crate) series: Vec<IntervalPoint>,
+    /// Everything that was asked for, also what came too late to be measured, bytes.
+    pub(crate) asked_bytes: u64,
 }
 
 /// See the module.
@@ -201,7 +203,7 @@ impl<'s> PointRunner<'s> {
     }
 
     /// One long interval of `length`, counted in short ones of `interval`; `go_on` is asked ten times a second with the newest of these
-    /// whether it is to go on. `None` if nothing was measured.
+    /// whether it is to go on. It ends before a request that goes beyond `bytes_max`. `None` if nothing was measured.
     ///
     /// # Errors
     /// If a request cannot be made at all.
@@ -209,6 +211,7 @@ impl<'s> PointRunner<'s> {
         &mut self,
         job: &PointJob<'_>,
         (length, interval): (Nanos, Nanos),
+        bytes_max: u64,
         go_on: &mut dyn FnMut(&IntervalPoint) -> bool,
     ) -> Result<Option<Course>, SessionError> {
         let span = SpanProfile {
@@ -221,7 +224,7 @@ impl<'s> PointRunner<'s> {
         };
         let seed = job.seed.wrapping_add(self.intervals);
         self.intervals += 1;
-        let (session, own) = (self.session, StopToken::default());
+        let (session, own) = (self.session, StopToken::with_bytes(bytes_max));
         let start_ns = self.recorder.elapsed_ns();
         let mut ticked = |newest: &[Option<&IntervalPoint>]| {
             let asked = session.stop();
@@ -243,7 +246,8 @@ impl<'s> PointRunner<'s> {
         let measured_ns = outcome.measured_ns;
         self.check(job, span, seed, outcome);
         let (repeat, latency_ns) = repeat_of(&role, measured_ns, start_ns);
-        Ok((measured_ns > 0).then_some(Course { repeat, latency_ns, series: role.series }))
+        let asked_bytes = bytes_max.saturating_sub(own.left_bytes());
+        Ok((measured_ns > 0).then_some(Course { repeat, latency_ns, series: role.series, asked_bytes }))
     }
 
     fn check(&mut self, job: &PointJob<'_>, span: SpanProfile, seed: u64, outcome: SpanOutcome) {

@@ -7,7 +7,7 @@ use iostall_engine::{SimConfig, SimDevice};
 use iostall_load::window::StopToken;
 use iostall_measure::clock::NoRealSleep;
 use iostall_measure::{ByteCount, ManualClock, Nanos, RunClock};
-use iostall_model::guard::{GuardEnd, GuardPlan, PaidFor};
+use iostall_model::guard::{DatabaseNear, GuardEnd, GuardPlan, PaidFor};
 use iostall_model::{GuardOutcome, Run};
 use iostall_session::analysis::guard::{GuardState, judged, trend_per_month};
 use iostall_session::guard::{GuardRequest, guard};
@@ -56,6 +56,17 @@ fn guarded(
     baseline: Option<Selector>,
     store: &mut SqliteStore,
 ) -> Result<Run, SessionError> {
+    guarded_near((iops, seed), (plan, paid_for), baseline, store, Vec::new())
+}
+
+/// The same beside databases that did this.
+fn guarded_near(
+    (iops, seed): (f64, u64),
+    (plan, paid_for): (GuardPlan, PaidFor),
+    baseline: Option<Selector>,
+    store: &mut SqliteStore,
+    databases: Vec<DatabaseNear>,
+) -> Result<Run, SessionError> {
     let _guard = NoRealSleep::on_this_thread();
     let file = SimFile { size_bytes: 1 << 30, ..SimFile::default() };
     let config = SimConfig { seed, files: vec![file], ..SimConfig::default() };
@@ -64,7 +75,7 @@ fn guarded(
     let given = Dependencies { program: Program::default(), clock, stop: &stop, observer: &() };
     let session = Session::begin(EngineChoice::Simulated(device), given).unwrap();
     let target = PathBuf::from("volume");
-    let request = GuardRequest { target, plan, baseline, paid_for, name: "guard".to_owned() };
+    let request = GuardRequest { target, plan, baseline, paid_for, databases, name: "guard".to_owned() };
     let run = guard(request, Some(store), &session)?;
     store.add(&run).unwrap();
     Ok(run)
@@ -132,4 +143,35 @@ fn a_canary_compares_latencies_and_probes_that_differ_are_not_compared() {
     assert!(!failures(&slower).is_empty(), "{:?}", judged(outcome(&slower)));
     let error = guarded((2000.0, 4), (plan(), nothing()), baseline(), &mut store).unwrap_err();
     assert!(error.to_string().contains("another size, length, rate or depth"), "{error}");
+}
+
+/// The device may look quiet while a database waits for it: many requests that a cache answers, or few that take long.
+#[test]
+fn a_canary_leaves_a_database_alone_that_works_or_of_which_nothing_is_known() {
+    let (_directory, mut store) = store();
+    let canary = || GuardPlan { rate_iops: Some(100.0), probes_max: 10, queue_depth: 1, ..plan() };
+    let near = |iops: f64, stall_per_s: f64| DatabaseNear {
+        name: "postgres://127.0.0.1".to_owned(),
+        iops: Some(iops),
+        stall_per_s: Some(stall_per_s),
+        until_utc: Some(jiff::Timestamp::UNIX_EPOCH),
+    };
+    let unknown = || DatabaseNear { until_utc: None, iops: None, stall_per_s: None, ..near(0.0, 0.0) };
+    for (databases, ended) in [
+        (vec![near(20.0, 0.01)], GuardEnd::Probes),
+        (vec![near(20.0, 0.01), near(400.0, 0.01)], GuardEnd::DatabaseBusy),
+        (vec![near(3.0, 0.9)], GuardEnd::DatabaseBusy),
+        (vec![unknown()], GuardEnd::DatabaseUnknown),
+    ] {
+        let asked = (canary(), PaidFor::default());
+        let run = guarded_near((2000.0, 1), asked, None, &mut store, databases.clone()).unwrap();
+        assert_eq!(outcome(&run).ended, ended, "{databases:?}");
+        assert_eq!(outcome(&run).points.is_empty(), ended != GuardEnd::Probes);
+        assert_eq!(outcome(&run).databases, databases);
+        assert!(failures(&run).is_empty());
+    }
+    // Whoever asks for a whole guard means it.
+    let run =
+        guarded_near((2000.0, 1), (plan(), PaidFor::default()), None, &mut store, vec![unknown()]).unwrap();
+    assert!(!outcome(&run).points.is_empty());
 }

@@ -16,6 +16,7 @@ mod noise;
 pub mod permutation;
 pub mod plateau;
 pub mod rate_search;
+pub mod sign_test;
 pub mod steady;
 pub mod summary;
 

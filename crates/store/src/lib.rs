@@ -61,7 +61,7 @@ pub use postgres::{
 };
 pub use push::{
     AgentReport, NewPush, PushCounts, PushLogEntry, PushServer, PushedServer, StoredOperator, StoredPush,
-    WantedPush,
+    UnreachedServer, WantedPush,
 };
 pub use repository_error::RepositoryError;
 pub use selector::{FRAGMENT_DIGITS_MIN, Selector, SelectorError};

@@ -92,6 +92,15 @@ pub struct PushCounts {
     pub undone: u64,
     pub undo_failed: u64,
     pub left: u64,
+    pub skipped: u64,
+}
+
+/// A server that sends its samples, and that no push reaches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreachedServer {
+    pub name: String,
+    /// It sends through a relay; otherwise no agent of it has asked.
+    pub is_relayed: bool,
 }
 
 /// A server of a push.

@@ -267,6 +267,11 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         self.writer.settings(id, at, settings, &mut |event| observer(CollectEvent::Writer(event)))
     }
 
+    /// Whether the settings of that source were read within the hour.
+    pub(crate) fn has_settings(&self, source: usize) -> Result<bool, WatchError> {
+        self.writer.has_settings(self.sources[source].0, self.clock.now().utc)
+    }
+
     fn plan_jobs(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {
         let now: Now = self.clock.now();
         let Some((jobs, planned)) = &mut self.observers.jobs else { return Ok(()) };

@@ -110,7 +110,7 @@ impl WatchError {
             Self::Store(error) => error.may_pass(),
             Self::Centre(error) => error.may_pass(),
             Self::Relay(error) => error.may_pass(),
-            Self::NotNext { .. } => true,
+            Self::NotNext { .. } | Self::Release(ReleaseError::Pending { .. }) => true,
             _ => false,
         }
     }

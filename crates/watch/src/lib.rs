@@ -12,6 +12,7 @@ mod channels;
 mod clock;
 mod collector;
 mod confirmed;
+mod databases_near;
 pub mod deploy;
 mod destination;
 mod drills;
@@ -65,6 +66,7 @@ pub use channels::test_channels;
 pub use clock::{MachineClock, WatchClock};
 pub use collector::{CollectEvent, CollectObserver, Collector, Observers};
 pub use confirmed::{Confirmed, SPOOL_AGE_MAX, SPOOL_BYTES_MAX, Unconfirmed, put_confirmed};
+pub use databases_near::databases_near;
 pub use destination::{Destination, Known};
 pub use endurance::{
     EnduranceReport, EnduranceRequest, TypedRating, drive_endurance, rated_bytes, stored_endurance,

@@ -5,15 +5,12 @@ use std::sync::Arc;
 use iostall_collect::{Filter, Source, SourceError};
 use iostall_measure::clock::utc_now;
 use iostall_model::{Gap, Step};
-use iostall_store::{CollectorState, History, SettingsRead, SourceId};
-use jiff::SignedDuration;
+use iostall_store::{CollectorState, History, SourceId};
 
 use crate::error::WatchError;
 use crate::reported_volumes::put_reported;
+use crate::settings::is_fresh;
 use crate::writer::WriterEvent;
-
-/// How often settings are read at most.
-const SETTINGS_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
 /// The result for a source.
 #[derive(Debug)]
@@ -64,8 +61,7 @@ fn read_settings(
     source: &mut dyn Source,
 ) -> Result<(), WatchError> {
     let now = utc_now();
-    let is_fresh = |read: SettingsRead| read.last <= now && now.duration_since(read.last) < SETTINGS_EVERY;
-    if store.settings_read(id)?.is_some_and(is_fresh) {
+    if store.settings_read(id)?.is_some_and(|read| is_fresh(read, now)) {
         return Ok(());
     }
     match source.settings() {

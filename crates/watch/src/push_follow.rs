@@ -37,10 +37,13 @@ impl PushFollower {
     /// # Errors
     /// If the centre does not answer, or refuses.
     pub fn ask(&mut self) -> Result<Asked, WatchError> {
+        self.agent.recover()?;
         // With the newest key that the centre knows.
         self.centre.hello()?;
         let Some(wanted) = self.centre.wanted(&self.now())?.wanted else { return Ok(Asked::Nothing) };
         let done = match self.carry_out(&wanted) {
+            // It is not known yet what becomes of it: the centre waits.
+            Ok(Err(error @ ReleaseError::Pending { .. })) => return Err(error.into()),
             // The push was halted while this server took its parts.
             Err(WatchError::Centre(error)) if error.is(code::PUSH) => return Ok(Asked::Nothing),
             done => done?,

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use iostall_connect::ChangeError;
 use iostall_engine::InputError;
 use jiff::Timestamp;
 use thiserror::Error;
@@ -65,6 +66,12 @@ pub enum ReleaseError {
     Locked { path: PathBuf },
     #[error("release {version} is not the last one that was applied here")]
     NothingToUndo { version: u64 },
+    /// Of an object, or of the connection to a source.
+    #[error("{what} of {object} failed: {error}")]
+    Database { object: String, what: String, error: Box<ChangeError> },
+    /// The record of it stays, and with it the agent does nothing else.
+    #[error("what was begun could neither be finished nor put back: {reason}")]
+    Pending { reason: String },
     /// It was tried, and all of it was put back.
     #[error("{reason}; everything is as it was before")]
     PutBack { reason: String },
@@ -83,7 +90,7 @@ impl ReleaseError {
                 "write what `iostall fleet release keygen` shows: ed25519: and 64 digits"
             }
             Self::Source { .. } | Self::Empty { .. } => {
-                "put objects into settings/, profile/, alerts/ and program/ of that directory; docs/push.md explains it"
+                "put objects into settings/, profile/, alerts/, program/ and sql/ of that directory; docs/push.md explains it"
             }
             Self::Form(_) => {
                 "`iostall fleet release make` makes a release, `iostall fleet release undo` a permit"
@@ -109,7 +116,11 @@ impl ReleaseError {
             Self::NothingToUndo { .. } => {
                 "nothing was changed; `iostall fleet release make` with the earlier objects makes a newer release"
             }
-            Self::Interfered { .. } => "look at the file, and apply the release again",
+            Self::Interfered { .. } => "look at it, and apply the release again",
+            Self::Database { error, .. } => return error.hint(),
+            Self::Pending { .. } => {
+                "it is tried again each time: start the database, or let it do what the message says"
+            }
             Self::Write { .. }
             | Self::System { .. }
             | Self::Random(_)

@@ -25,6 +25,10 @@ pub enum RolloutError {
     Busy { server: String },
     #[error("there is no push {push}")]
     NoPush { push: u64 },
+    #[error("push {push} does not wait for a server {server:?}")]
+    NotAwaited { push: u64, server: String },
+    #[error("push {push} is {state}, and cannot be ended")]
+    NotRunning { push: u64, state: String },
     #[error("push {push} is {state}, and cannot be undone")]
     NotUndone { push: u64, state: String },
     #[error("this permit is for another release than that of push {push}")]
@@ -56,7 +60,12 @@ impl RolloutError {
             Self::LastAdmin => "make somebody else an admin first",
             Self::NoServers => "`iostall fleet agent` on a server asks, and its policy says its labels",
             Self::Busy { .. } | Self::NoPush { .. } => "`iostall fleet push status` lists what goes on",
-            Self::NotUndone { .. } => "`iostall fleet push status` says how far it is",
+            Self::NotAwaited { .. } => {
+                "`iostall fleet push status` with its number lists its servers, and what they do"
+            }
+            Self::NotUndone { .. } | Self::NotRunning { .. } => {
+                "`iostall fleet push status` says how far it is"
+            }
             Self::OtherPermit { .. } => "`iostall fleet release undo` makes one for the release of this push",
             Self::Label { .. } => "write a name and a value, such as role=standby",
             Self::Rings { .. } => "write how many servers each ring reaches, such as 1,10%,100%",

@@ -160,6 +160,21 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
         }
     }
 
+    /// Reads the settings of each source that has answered, one after the other, but for those that were read within the hour.
+    pub(crate) fn read_settings(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {
+        for (number, source) in &self.sources {
+            if !self.collector.is_answering(*number) || self.collector.has_settings(*number)? {
+                continue;
+            }
+            // What a source says while it fails is said where it is sampled.
+            let read = opened(source).and_then(|mut source| source.settings()).unwrap_or_default();
+            if !read.is_empty() {
+                self.collector.put_settings(*number, &read, observer)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What is sampled now, or paused.
     pub(crate) fn sources(&self) -> impl Iterator<Item = &WatchedSource> {
         self.sources.values()

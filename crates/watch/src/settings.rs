@@ -8,6 +8,8 @@ use std::thread::Builder;
 
 use iostall_collect::{Source, SourceError};
 use iostall_model::Setting;
+use iostall_store::SettingsRead;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::error::WatchError;
 
@@ -22,6 +24,12 @@ pub(crate) type Opened = Result<Box<dyn Source>, SourceError>;
 
 /// What was read of the source of that number.
 type Answer = (usize, Result<Vec<Setting>, SourceError>);
+
+/// Whether settings that were read then need not be read `now`, which is within the hour.
+pub(crate) fn is_fresh(read: SettingsRead, now: Timestamp) -> bool {
+    let hour = SignedDuration::from_nanos(EVERY_NS.cast_signed());
+    read.last <= now && now.duration_since(read.last) < hour
+}
 
 /// See the module.
 pub(crate) struct SettingsReader {

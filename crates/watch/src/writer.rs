@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use crate::confirmed::{Unconfirmed, held_back};
 use crate::error::WatchError;
 use crate::reported_volumes::put_reported;
+use crate::settings::is_fresh;
 
 /// Events of the writer.
 #[derive(Debug)]
@@ -151,6 +152,11 @@ impl<H: History + CollectorState> SampleWriter<H> {
             done => done?,
         }
         Ok(())
+    }
+
+    /// Whether the settings of a source were read within the hour before `now`.
+    pub(crate) fn has_settings(&self, source: SourceId, now: Timestamp) -> Result<bool, WatchError> {
+        Ok(self.store.settings_read(source)?.is_some_and(|read| is_fresh(read, now)))
     }
 
     /// The document of that name.

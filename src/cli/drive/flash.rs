@@ -1,8 +1,11 @@
 //! `iostall drive flash`.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use iostall_measure::ByteCount;
-use iostall_model::flash::{Collect, Separation, WriteClass, WritePattern};
+use iostall_model::Profile;
+use iostall_model::flash::{Collect, FlashCare, Separation, WriteClass, WritePattern};
 use iostall_model::kinds::Nand;
 use iostall_session::flash::FlashRequest;
 
@@ -14,6 +17,9 @@ const EXAMPLES: &str = "Examples:
   iostall drive flash --zipf 0.9 --trim 5% --collect d:10
   iostall drive flash --hot 20:80 --separate classes     a drive that knows which data is hot
   iostall drive flash --hot 10:90 --want-wa 2     the spare area for half the endurance
+  iostall drive flash --hot 10:90 --separate moved --wear-gap 50    static wear levelling
+  iostall drive flash --size 8G --writes w.csv    the writes of a file, repeated
+  iostall drive flash --profile oltp --spare 28%    the writes of a load: a built-in profile, a file, or a saved run
   iostall drive flash --size 960GB --endurance 3000 --per-day 500GB    how long it lasts
 
 Nothing is read or written: this is a simulation, beside the formulas that are known. Ctrl-C keeps the results so far.";
@@ -46,6 +52,9 @@ pub(crate) struct FlashArgs {
     /// Erases that a block bears: SLC 100000, MLC 3000 to 10000, TLC 1000 to 3000, QLC 300 to 1000
     #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(1..=100_000_000), help_heading = "Device")]
     endurance: Option<u64>,
+
+    #[command(flatten)]
+    care: CareChoice,
 
     #[command(flatten)]
     pattern: PatternChoice,
@@ -98,6 +107,52 @@ struct PatternChoice {
     /// Zipf's law with this theta: a few pages get most writes
     #[arg(long, value_name = "THETA", help_heading = "Writes")]
     zipf: Option<f64>,
+    /// The writes of a file, one a line: OFFSET,LENGTH. They are repeated, and every page is simulated
+    #[arg(long, value_name = "FILE", help_heading = "Writes")]
+    writes: Option<PathBuf>,
+    /// The writes of a load: a profile in TOML, the name of a built-in one, or a saved run
+    #[arg(long, value_name = "PROFILE", help_heading = "Writes")]
+    profile: Option<String>,
+}
+
+/// What the device does beside collection.
+#[derive(Debug, Args)]
+struct CareChoice {
+    /// Share of the blocks that are bad from the beginning
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent, help_heading = "Upkeep")]
+    bad: f64,
+    /// Share of the erases after which a block is bad
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent, help_heading = "Upkeep")]
+    grown_bad: f64,
+    /// Static wear levelling: move data whose block was erased N times less than the most worn [default: none]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Upkeep")]
+    wear_gap: Option<u32>,
+    /// Write a block anew once the host has written the device N times since it was filled [default: never]
+    #[arg(long, value_name = "FILLS", value_parser = above_zero, help_heading = "Upkeep")]
+    refresh: Option<f64>,
+    /// Write a block anew after N reads [default: never]
+    #[arg(long, value_name = "N", requires = "reads", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Upkeep")]
+    read_limit: Option<u32>,
+    /// Pages read for each page written, all pages alike
+    #[arg(long, value_name = "N", value_parser = above_zero, requires = "read_limit", help_heading = "Upkeep")]
+    reads: Option<f64>,
+    /// Cache of cells with one bit that takes all writes first, in percent of --size
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent, help_heading = "Upkeep")]
+    slc: f64,
+}
+
+impl CareChoice {
+    fn care(&self) -> FlashCare {
+        FlashCare {
+            bad_share: self.bad,
+            bad_per_erase: self.grown_bad,
+            wear_gap: self.wear_gap,
+            refresh_fills: self.refresh,
+            reads_max: self.read_limit,
+            reads_per_write: self.reads.unwrap_or(0.0),
+            slc_share: self.slc,
+        }
+    }
 }
 
 /// Parts of the data. A type of its own, because clap takes a list for an option that is repeated.
@@ -105,8 +160,13 @@ struct PatternChoice {
 struct Classes(Vec<WriteClass>);
 
 impl FlashArgs {
+    /// The load whose writes are simulated, as it was named.
+    pub(crate) fn profile(&self) -> Option<&str> {
+        self.pattern.profile.as_deref()
+    }
+
     /// What was typed, as a request.
-    pub(crate) fn request(&self) -> FlashRequest {
+    pub(crate) fn request(&self, profile: Option<(String, Profile)>) -> FlashRequest {
         let [read_us, program_us, erase_us] = self.times;
         FlashRequest {
             device_bytes: self.size.bytes(),
@@ -116,7 +176,10 @@ impl FlashArgs {
             collect: self.collect,
             separation: self.separate.into(),
             pattern: self.pattern.pattern(),
+            writes: self.pattern.writes.clone(),
+            profile,
             trim_share: self.trim,
+            care: self.care.care(),
             seed: self.seed,
             fills: self.fills,
             is_whole: self.whole,
@@ -167,6 +230,14 @@ impl From<SeparationChoice> for Separation {
 fn percent(text: &str) -> Result<f64, String> {
     let number: f64 = text.trim_end_matches('%').trim().parse().map_err(|_| not_a_percentage(text))?;
     if number.is_finite() && number >= 0.0 { Ok(number / 100.0) } else { Err(not_a_percentage(text)) }
+}
+
+/// A number above 0, and not so large that nothing ends.
+fn above_zero(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number <= 1e6 => Ok(number),
+        _ => Err(format!("{text:?} is not a number above 0, up to a million")),
+    }
 }
 
 fn not_a_percentage(text: &str) -> String {

@@ -4,18 +4,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 use iostall_measure::{ByteCount, Nanos, Percent, Rate};
-use iostall_model::guard::{GuardPlan, PaidFor};
+use iostall_model::guard::{DatabaseNear, GuardPlan, PaidFor};
 use iostall_session::guard::GuardRequest;
 use iostall_store::Selector;
 
-use super::qualify::some_time;
+use super::qualify::{some_bytes, some_time};
 use crate::cli::load::{EngineChoice, OutputArgs};
 
 const EXAMPLES: &str = "Examples:
   iostall drive guard --size 8G data.dat                  a first run, which is the baseline
   iostall drive guard --baseline 12 data.dat              is it as fast as in run 12? exit status 1 if not
   iostall drive guard --capacity 3000iops,125MB/s data.dat
-  iostall drive guard --canary data.dat                   10 seconds at 100 requests a second, if the device is quiet
+  iostall drive guard --canary data.dat                   10 seconds at 100 requests a second, if device and databases are quiet
   iostall drive guard --canary --baseline 12 --html c.html data.dat
 
 It reads only. docs/limits.md is the guide.";
@@ -34,9 +34,10 @@ pub(crate) struct GuardArgs {
     /// What is paid for: requests a second (3000iops), bytes a second (125MB/s), or both
     #[arg(long, value_name = "RATE,…", value_delimiter = ',', help_heading = "What")]
     capacity: Vec<Rate>,
-    /// Only 10 probes of a second with 100 requests each, one at a time, and nothing at all if the device is busy
+    /// Only 10 probes of a second with 100 requests each, one at a time, and nothing at all if the device is busy, or a database on
+    /// its volume that `iostall collect` watches
     #[arg(long, conflicts_with_all = ["capacity", "queue_depth", "workers"], help_heading = "What")]
-    canary: bool,
+    pub(crate) canary: bool,
     /// Slower by this much is no alarm: two runs of one volume differ
     #[arg(long, value_name = "PERCENT", default_value = "5%", help_heading = "What")]
     tolerance: Percent,
@@ -50,7 +51,7 @@ pub(crate) struct GuardArgs {
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = some_time, help_heading = "What")]
     time_limit: Nanos,
     /// Read no more than this
-    #[arg(long, value_name = "SIZE", default_value = "16G", help_heading = "What")]
+    #[arg(long, value_name = "SIZE", default_value = "16G", value_parser = some_bytes, help_heading = "What")]
     byte_limit: ByteCount,
     /// Requests in flight per worker; of large requests, fewer
     #[arg(long, short = 'Q', value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
@@ -80,7 +81,7 @@ const CANARY_IOPS: f64 = 100.0;
 
 impl GuardArgs {
     /// What was typed, as a request.
-    pub(crate) fn request(&self, baseline: Option<Selector>) -> GuardRequest {
+    pub(crate) fn request(&self, baseline: Option<Selector>, databases: Vec<DatabaseNear>) -> GuardRequest {
         let mut paid_for = PaidFor::default();
         for rate in &self.capacity {
             match rate {
@@ -92,6 +93,7 @@ impl GuardArgs {
             target: self.target.clone(),
             baseline,
             paid_for,
+            databases,
             plan: GuardPlan {
                 queue_depth: if self.canary { 1 } else { self.queue_depth },
                 workers: self.workers,

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use iostall_measure::{ByteCount, Nanos};
-use iostall_model::limits::LimitsPlan;
+use iostall_model::limits::{LimitsPlan, LimitsTask};
 use iostall_session::limits::LimitsRequest;
 
-use super::qualify::some_time;
+use super::qualify::{some_bytes, some_time};
 use crate::cli::load::{EngineChoice, OutputArgs, SafetyArgs};
+use crate::cli::rate::bytes_per_second;
 
 const EXAMPLES: &str = "Examples:
   iostall drive limits --size 8G data.dat                 makes the file, then reads it
@@ -16,6 +17,10 @@ const EXAMPLES: &str = "Examples:
   iostall drive limits --time-limit 40m data.dat          a bucket of credits may last half an hour
   iostall drive limits a/data.dat b/data.dat              is the limit the volume's or the machine's?
   iostall drive limits --write --size 8G data.dat         the limits of writes
+  iostall drive limits --first-reads /dev/nvme1n1         is it still being filled from its snapshot?
+  iostall drive limits --read-all --limit 200MB/s /dev/nvme1n1   fills it: reads every block once
+  iostall drive limits --vendor-log /dev/nvme1n1          was more asked of it than it allows? (Amazon EBS, as root)
+  iostall drive limits --read-all --resume /dev/nvme1n1   goes on where Ctrl-C ended the last one
 
 A volume that bursts on credits has none left when this is over: a database on it is then as slow as the volume's base rate.
 docs/limits.md is the guide.";
@@ -31,6 +36,22 @@ pub(crate) struct LimitsArgs {
     /// Write instead of read: everything on the target is overwritten
     #[arg(long, help_heading = "What")]
     write: bool,
+    /// Only compare first reads with second ones, which takes seconds: is the volume still being filled from its snapshot?
+    #[arg(long, conflicts_with = "write", help_heading = "What")]
+    first_reads: bool,
+    /// Only read every block once, so that a volume restored from a snapshot is filled
+    #[arg(long, conflicts_with_all = ["write", "first_reads", "time_limit", "byte_limit", "size"], help_heading = "What")]
+    read_all: bool,
+    /// Only read the volume's own log (NVMe volumes of Amazon EBS): how long was more asked of it than it allows? TARGET is the device, or a
+    /// saved log; of two saved ones, what came in between
+    #[arg(long, conflicts_with_all = ["write", "first_reads", "read_all", "time_limit", "byte_limit", "size"], help_heading = "What")]
+    vendor_log: bool,
+    /// Read every block no faster than this, such as 200MB/s
+    #[arg(long, value_name = "RATE", requires = "read_all", value_parser = bytes_per_second, help_heading = "What")]
+    limit: Option<u64>,
+    /// Continue the newest interrupted reading of every block of this target
+    #[arg(long, requires = "read_all", conflicts_with = "no_store", help_heading = "What")]
+    pub(crate) resume: bool,
     /// Size of a new file; of an existing target, use only this much from its start
     #[arg(long, value_name = "SIZE", help_heading = "What")]
     size: Option<ByteCount>,
@@ -38,7 +59,7 @@ pub(crate) struct LimitsArgs {
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = some_time, help_heading = "What")]
     time_limit: Nanos,
     /// Read or write no more than this
-    #[arg(long, value_name = "SIZE", default_value = "64G", help_heading = "What")]
+    #[arg(long, value_name = "SIZE", default_value = "64G", value_parser = some_bytes, help_heading = "What")]
     byte_limit: ByteCount,
     /// Requests in flight per worker; of large requests, fewer
     #[arg(long, short = 'Q', value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
@@ -72,6 +93,7 @@ impl LimitsArgs {
             targets: self.targets.clone(),
             consent: self.safety.consent(),
             plan: LimitsPlan {
+                task: self.task(),
                 writes: self.write,
                 queue_depth: self.queue_depth,
                 workers: self.workers,
@@ -79,8 +101,24 @@ impl LimitsArgs {
                 seed: self.seed,
                 time_limit: self.time_limit,
                 byte_limit: self.byte_limit,
+                bytes_per_s: self.limit.map(|rate| rate as f64),
             },
             name: self.name.clone(),
+        }
+    }
+
+    fn task(&self) -> LimitsTask {
+        if self.vendor_log {
+            LimitsTask::VendorLog
+        } else if self.read_all {
+            LimitsTask::ReadAll
+        } else if self.first_reads {
+            LimitsTask::FirstReads
+        } else if self.write {
+            // What is written is no longer what a snapshot has.
+            LimitsTask::Search
+        } else {
+            LimitsTask::Whole
         }
     }
 }

@@ -15,6 +15,7 @@ const EXAMPLES: &str = "Examples:
   iostall drive qualify --full /dev/nvme1n1 --overwrite /dev/nvme1n1
   iostall drive qualify data.dat --require steady         exit status 1 unless it is steady
   iostall drive qualify --test saturation data.dat        where random writes fall, and to what
+  iostall drive qualify --test fast-cache --backup-size 500G data.dat
   iostall drive qualify --resume data.dat                 goes on where Ctrl-C or a crash ended the last one
 
 Everything on the target is overwritten, many times. Before it begins it says how long that takes and how much it writes.
@@ -29,8 +30,11 @@ pub(crate) struct QualifyArgs {
     pub(crate) target: PathBuf,
 
     /// iops: random requests of every mix and size, in rounds until they no longer change; saturation: random writes of 4 KiB
-    /// without a pause, to find where they fall and to what
-    #[arg(long, value_name = "TEST", default_value = "iops", help_heading = "What", value_parser = one_of::<QualifyTest>(&["iops", "saturation"]))]
+    /// without a pause, to find where they fall and to what; throughput: 1 MiB and 128 KiB in order; latency: one request at a
+    /// time; idle-recovery: how far pauses bring the drive back; cross-stimulus: large writes before and after small ones; demand:
+    /// threads times depth; active-range: 100, 75, 50, 25 and 10 % of it; sizes: 4 against 8 KiB; depth: 1 to 256 in flight;
+    /// write-cache: writes with and without write-through; fast-cache: how much the fast part of a TLC or QLC drive holds
+    #[arg(long, value_name = "TEST", default_value = "iops", help_heading = "What", value_parser = one_of::<QualifyTest>(&QualifyTest::NAMES))]
     test: QualifyTest,
     #[command(flatten)]
     scale: ScaleArgs,
@@ -55,12 +59,15 @@ pub(crate) struct QualifyArgs {
     /// Continue the newest interrupted qualification of this target with the same settings
     #[arg(long, conflicts_with = "no_store", help_heading = "What")]
     pub(crate) resume: bool,
-    /// Requests in flight per worker
-    #[arg(long, short = 'Q', value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
-    queue_depth: u32,
-    /// Threads
-    #[arg(long, short = 't', value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
-    workers: u32,
+    /// Requests in flight per worker, instead of those of the test: 32; 1 for latency, 8 for fast-cache, up to 256 for depth
+    #[arg(long, short = 'Q', value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
+    queue_depth: Option<u32>,
+    /// Threads, instead of those of the test: 4; 1 in order and for latency and depth, up to 8 or 32 for demand
+    #[arg(long, short = 't', value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
+    workers: Option<u32>,
+    /// With fast-cache: size of a backup that is to be loaded onto the drive, to say how long that takes
+    #[arg(long, value_name = "SIZE", help_heading = "What")]
+    backup_size: Option<ByteCount>,
     /// Seed of the random sequences and data
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What")]
     seed: u64,
@@ -110,8 +117,9 @@ impl QualifyArgs {
             rated_bytes,
             name: self.name.clone(),
             plan: QualifyPlan {
-                queue_depth: self.queue_depth,
-                workers: self.workers,
+                queue_depth: self.queue_depth.unwrap_or(plan.queue_depth),
+                workers: self.workers.unwrap_or(plan.workers),
+                backup_size: self.backup_size,
                 purge: self.purge,
                 size: self.size,
                 seed: self.seed,
@@ -125,6 +133,11 @@ impl QualifyArgs {
 }
 
 /// A length of time above 0.
+pub(super) fn some_bytes(text: &str) -> Result<ByteCount, String> {
+    let size: ByteCount = text.parse().map_err(|error| format!("{error}"))?;
+    if size.0 == 0 { Err("0 measures nothing: write a size, such as 1G".to_owned()) } else { Ok(size) }
+}
+
 pub(super) fn some_time(text: &str) -> Result<Nanos, String> {
     let time: Nanos = text.parse().map_err(|error| format!("{error}"))?;
     if time.0 == 0 { Err("0 measures nothing: write a time, such as 1s".to_owned()) } else { Ok(time) }

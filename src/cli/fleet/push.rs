@@ -52,6 +52,10 @@ pub(crate) enum FleetPushCommand {
     Apply(PushApplyArgs),
     /// Show how far pushes are, or what became of one on each server
     Status(PushStatusArgs),
+    /// Wait no longer for a server that is off; it takes the release when it is back
+    Skip(PushSkipArgs),
+    /// Ask no further servers
+    End(PushEndArgs),
     /// Have servers put back what was there before a push
     Rollback(PushRollbackArgs),
     /// Compare what is on servers with what pushes have put there; ends with 1 if something differs
@@ -121,6 +125,33 @@ pub(crate) struct PushStatusArgs {
     /// Only this one, with its servers
     #[arg(value_name = "PUSH")]
     pub(crate) push: Option<u64>,
+}
+
+/// Which one, and where.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall fleet push skip 'postgres://iostall@localhost/iostall' 7 db3 --key anna.key\n\n\
+    Until it is back, `iostall fleet push drift` shows that server.")]
+pub(crate) struct PushSkipArgs {
+    #[command(flatten)]
+    pub(crate) which: PushEndArgs,
+    /// As `iostall fleet push status` lists it
+    #[arg(value_name = "SERVER")]
+    pub(crate) server: String,
+}
+
+/// Which one.
+#[derive(Debug, Args)]
+pub(crate) struct PushEndArgs {
+    /// postgres://USER@HOST/DATABASE of the repository
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// Its number, as `iostall fleet push status` lists it
+    #[arg(value_name = "PUSH")]
+    pub(crate) push: u64,
+    /// Sign as the owner of this key
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
 }
 
 /// Which one, and who allows it.

@@ -1,18 +1,16 @@
 //! `iostall fleet push`.
 
 use anyhow::anyhow;
-use iostall_report::fleet_push::{drift_text, log_text, plan_text, status_text};
+use iostall_report::fleet_push::{drift_text, log_text, plan_text, status_text, unreached_text};
 use iostall_store::PostgresHistory;
 use iostall_watch::release::{ReleaseError, read_release};
-use iostall_watch::rollout::{
-    self, DriftState, Operator, PushRequest, Role, RolloutError, chosen_by, drift, put_operator,
-};
+use iostall_watch::rollout::{self, DriftState, Operator, PushRequest, Role, chosen_by, drift, put_operator};
 use iostall_watch::{WatchError, open_repository};
 use serde::Serialize;
 
 use crate::cli::{
-    FleetPushArgs, FleetPushCommand, PushApplyArgs, PushOperatorArgs, PushPlanArgs, PushReadArgs,
-    PushRollbackArgs, PushStatusArgs,
+    FleetPushArgs, FleetPushCommand, PushApplyArgs, PushEndArgs, PushOperatorArgs, PushPlanArgs,
+    PushReadArgs, PushRollbackArgs, PushStatusArgs,
 };
 use crate::failure::Status;
 use crate::printer::Printer;
@@ -24,6 +22,8 @@ pub(super) fn run(args: &FleetPushArgs, printer: &Printer) -> anyhow::Result<Sta
         FleetPushCommand::Plan(args) => plan(args, printer),
         FleetPushCommand::Apply(args) => apply(args, printer),
         FleetPushCommand::Status(args) => status(args, printer),
+        FleetPushCommand::Skip(args) => intervene(&args.which, Some(&args.server)),
+        FleetPushCommand::End(args) => intervene(args, None),
         FleetPushCommand::Rollback(args) => rollback(args, printer),
         FleetPushCommand::Drift(args) => show_drift(args, printer),
         FleetPushCommand::Log(args) => log(args, printer),
@@ -45,37 +45,37 @@ fn opened(url: &str, key: &std::path::Path, needed: Role) -> anyhow::Result<(Pos
     Ok((repository, operator))
 }
 
+/// Which release is to go where.
+fn request<'a>(args: &PushPlanArgs, file: &'a [u8], max_failed: &str) -> Result<PushRequest<'a>, WatchError> {
+    let (rings, failed_max) = (args.rings.parse()?, max_failed.parse()?);
+    Ok(PushRequest { file, labels: chosen_by(&args.labels)?, rings, failed_max })
+}
+
 fn plan(args: &PushPlanArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let (rings, failed_max) = (parsed(&args.rings)?, parsed("0")?);
     let file = read_release(&args.release).map_err(WatchError::from)?;
+    let request = request(args, &file, "0")?;
     let (repository, _) = opened(&args.url, &args.key, Role::Viewer)?;
-    let request = PushRequest {
-        file: &file,
-        labels: chosen_by(&args.labels).map_err(WatchError::from)?,
-        rings,
-        failed_max,
-    };
     let plan = rollout::plan(&repository, &request).map_err(WatchError::from)?;
     shown(args.json, &plan, || plan_text(&plan), printer)
 }
 
-fn parsed<T: std::str::FromStr<Err = RolloutError>>(text: &str) -> Result<T, WatchError> {
-    Ok(text.parse()?)
-}
-
 fn apply(args: &PushApplyArgs, printer: &Printer) -> anyhow::Result<Status> {
     let PushApplyArgs { what, max_failed } = args;
-    let (rings, failed_max) = (parsed(&what.rings)?, parsed(max_failed)?);
     let file = read_release(&what.release).map_err(WatchError::from)?;
+    let request = request(what, &file, max_failed)?;
     let (repository, operator) = opened(&what.url, &what.key, Role::Operator)?;
-    let request = PushRequest {
-        file: &file,
-        labels: chosen_by(&what.labels).map_err(WatchError::from)?,
-        rings,
-        failed_max,
-    };
     let number = rollout::begin(&repository, &operator, &request).map_err(WatchError::from)?;
     shown(what.json, &serde_json::json!({ "push": number }), || format!("push {number} has begun\n"), printer)
+}
+
+/// Without a server, the whole push ends.
+fn intervene(which: &PushEndArgs, server: Option<&str>) -> anyhow::Result<Status> {
+    let (repository, operator) = opened(&which.url, &which.key, Role::Operator)?;
+    let done = match server {
+        Some(server) => rollout::skip(&repository, &operator, which.push, server),
+        None => rollout::end(&repository, &operator, which.push),
+    };
+    Ok(done.map(|()| Status::Done).map_err(WatchError::from)?)
 }
 
 fn rollback(args: &PushRollbackArgs, printer: &Printer) -> anyhow::Result<Status> {
@@ -89,7 +89,8 @@ fn rollback(args: &PushRollbackArgs, printer: &Printer) -> anyhow::Result<Status
 fn status(args: &PushStatusArgs, printer: &Printer) -> anyhow::Result<Status> {
     let (repository, _) = opened(&args.read.url, &args.read.key, Role::Viewer)?;
     let pushes = rollout::status(&repository, args.push).map_err(WatchError::from)?;
-    shown(args.read.json, &pushes, || status_text(&pushes), printer)
+    let unreached = rollout::unreached(&repository).map_err(WatchError::from)?;
+    shown(args.read.json, &pushes, || status_text(&pushes) + &unreached_text(&unreached), printer)
 }
 
 fn show_drift(args: &PushReadArgs, printer: &Printer) -> anyhow::Result<Status> {

@@ -3,7 +3,7 @@
 mod naive;
 mod tables;
 
-use iostall_model::flash::{Collect, FlashSettings, Separation, WritePattern};
+use iostall_model::flash::{Collect, FlashCare, FlashSettings, Separation, WritePattern};
 
 use crate::Simulation;
 
@@ -20,6 +20,7 @@ pub(super) fn settings(alpha: f64, pages_per_block: u32, blocks: u32) -> FlashSe
         separation: Separation::None,
         pattern: WritePattern::Uniform,
         trim_share: 0.0,
+        care: FlashCare::default(),
         seed: 1,
     }
 }

@@ -227,6 +227,18 @@ fn a_part_of_the_device_has_all_its_spare_area() {
     }
 }
 
+#[test]
+fn data_that_rests_beside_a_span_is_no_spare_area_but_leaves_all_of_it_to_the_span() {
+    for (alpha, span) in [(1.07, 0.5), (1.07, 0.25), (1.12, 0.2), (1.28, 0.5)] {
+        let class = |data_share, write_share| WriteClass { data_share, write_share };
+        let pattern = WritePattern::Classes(vec![class(span, 1.0), class(1.0 - span, 0.0)]);
+        let separation = Separation::Classes;
+        let settings = FlashSettings { pattern, separation, ..settings(alpha, 64, 4000) };
+        let formula = theory::greedy(1.0 + (alpha - 1.0) / span, 64);
+        assert_near(steady(&settings, 16), formula, 0.01, &format!("{span} at {alpha}"));
+    }
+}
+
 /// Write amplification of each tenth of a fill, of random writes after a sequential fill.
 #[rustfmt::skip]
 const CLIFFS: [(f64, &[f64], f64); 3] = [

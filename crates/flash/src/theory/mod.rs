@@ -38,6 +38,13 @@ pub fn effective_alpha(alpha: f64, share: f64) -> f64 {
     alpha / share
 }
 
+/// Uniform random writes behind a cache of `share` of the user area that takes all of them first and gives the oldest to the device: a
+/// page is not written again in `share` fills, and so leaves, with a probability of e^-share, and as many are live in the device.
+pub fn cached(share: f64, alpha: f64, write_amplification: impl Fn(f64) -> f64) -> f64 {
+    let leaves = (-share).exp();
+    leaves * write_amplification(effective_alpha(alpha, leaves))
+}
+
 /// Finds the `alpha` at which `write_amplification`, which falls with it, is `wanted`; `None` if no alpha from 1 to 100 has it.
 pub fn alpha_for(wanted: f64, write_amplification: impl Fn(f64) -> f64) -> Option<f64> {
     const ALPHA_MAX: f64 = 100.0;

@@ -1,5 +1,6 @@
 //! The program end to end, on a real PostgreSQL, read back by pyiceberg and DuckDB.
 
+mod attacks;
 mod buckets;
 mod days;
 mod kills;

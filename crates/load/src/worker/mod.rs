@@ -261,8 +261,12 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                 };
                 // In a closed loop a request is due when it starts.
                 let due_ns = if due_ns == now_ns { stamp_ns } else { due_ns };
+                if !self.start_planned(index, token, due_ns, stamp_ns) {
+                    self.streams[index].free.push(token);
+                    self.stop.raise(now_ns);
+                    break;
+                }
                 self.streams[index].note_start(due_ns, stamp_ns, window);
-                self.start_planned(index, token, due_ns, stamp_ns);
             }
             self.streams[index].note_backlog(now_ns, window);
         }
@@ -278,10 +282,14 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
+    /// False if that is more than the workers may still ask for.
     #[inline]
-    fn start_planned(&mut self, index: usize, token: u32, due_ns: u64, stamp_ns: u64) {
+    fn start_planned(&mut self, index: usize, token: u32, due_ns: u64, stamp_ns: u64) -> bool {
         let stream = &mut self.streams[index];
         let planned = stream.plan_next(token);
+        if !self.stop.take_bytes(planned.length) {
+            return false;
+        }
         let slot = &mut self.slots[token as usize];
         slot.op = planned.op;
         slot.offset = planned.offset;
@@ -306,6 +314,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             length: planned.length,
             buffer,
         });
+        true
     }
 
     fn start_sync(&mut self, index: usize, token: u32) {

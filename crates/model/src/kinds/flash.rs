@@ -33,6 +33,9 @@ pub struct FlashOutcome {
     pub closed_forms: Vec<ClosedForm>,
     /// Erases of the blocks.
     pub wear: FlashWear,
+    /// What the device did beside collection; `None` if it was asked for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upkeep: Option<FlashUpkeep>,
     /// What the chips take and bear.
     pub nand: Nand,
     /// Random writes a second, over those of a device that moves nothing.
@@ -53,14 +56,38 @@ pub struct FlashTenth {
     pub host_pages: u64,
     /// Pages that the device moved.
     pub moved_pages: u64,
+    /// Pages of the host that a cache took and that never came to the blocks behind it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub absorbed_pages: u64,
     pub erased_blocks: u64,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl FlashTenth {
-    /// Pages programmed for each page of the host; `None` if it wrote none.
+    /// Pages programmed, without those of a cache, for each page of the host; `None` if it wrote none.
     pub fn write_amplification(&self) -> Option<f64> {
-        (self.host_pages > 0).then(|| (self.host_pages + self.moved_pages) as f64 / self.host_pages as f64)
+        let programmed = self.host_pages.saturating_sub(self.absorbed_pages) + self.moved_pages;
+        (self.host_pages > 0).then(|| programmed as f64 / self.host_pages as f64)
     }
+}
+
+/// What a device did beside collection, in the tenths that count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlashUpkeep {
+    /// Pages that the host wrote.
+    pub host_pages: u64,
+    /// Pages moved to level wear, or because a block was old or much read.
+    pub refreshed_pages: u64,
+    /// Pages of the host that a cache took and that never came to the blocks behind it.
+    pub absorbed_pages: u64,
+    /// Blocks that have gone bad since the beginning.
+    pub bad_blocks: u32,
+    /// Good blocks at the beginning.
+    pub blocks: u32,
 }
 
 /// A number with its 95 % confidence interval.

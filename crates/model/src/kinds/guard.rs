@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use crate::capacity::{Capacity, IoShape, by_shape};
-use crate::guard::{GuardBaseline, GuardEnd, GuardPast, GuardPlan, PaidFor};
+use crate::guard::{DatabaseNear, GuardBaseline, GuardEnd, GuardPast, GuardPlan, PaidFor};
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
@@ -30,6 +30,9 @@ pub struct GuardOutcome {
     /// Earlier guards of the same target with the same probes, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<GuardPast>,
+    /// Before a canary: the watched databases on its volume.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub databases: Vec<DatabaseNear>,
     pub ended: GuardEnd,
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use crate::capacity::{Capacity, IoShape, by_shape};
-use crate::limits::{LimitsEnd, LimitsPlan, LimitsProbe};
+use crate::limits::{FirstReads, LimitsEnd, LimitsPlan, LimitsProbe, ReadAll, VolumeLogs};
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
@@ -21,6 +21,15 @@ pub struct LimitsOutcome {
     pub engine: EngineUse,
     /// How much of each target was used, from its start, bytes.
     pub used_bytes: Vec<u64>,
+    /// First reads against second ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_reads: Option<FirstReads>,
+    /// Every block, read once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_all: Option<ReadAll>,
+    /// The volume's own log, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume_logs: Option<VolumeLogs>,
     /// In the order of measurement.
     pub probes: Vec<LimitsProbe>,
     /// The sizes at the rate that lasts: an interval each.
@@ -30,9 +39,12 @@ pub struct LimitsOutcome {
 }
 
 impl LimitsOutcome {
-    /// Read or written by all probes, bytes.
+    /// Read or written in all, bytes.
     pub fn moved_bytes(&self) -> u64 {
-        self.probes.iter().map(LimitsProbe::bytes).sum()
+        let first = self.first_reads.as_ref().map_or(0, FirstReads::bytes);
+        let all = self.read_all.as_ref().map_or(0, ReadAll::bytes);
+        let probe = |probe: &LimitsProbe| probe.asked_bytes.unwrap_or_else(|| probe.bytes());
+        self.probes.iter().map(probe).sum::<u64>() + first + all
     }
 }
 

@@ -32,7 +32,9 @@ pub use self::backup_tune::{
 };
 pub use self::backup_verify::{BackupVerifyOutcome, BaseUse, Newest};
 pub use self::copy::CopyOutcome;
-pub use self::flash::{Between, ClosedForm, FlashLife, FlashOutcome, FlashTenth, FlashWear, Nand, SpareFor};
+pub use self::flash::{
+    Between, ClosedForm, FlashLife, FlashOutcome, FlashTenth, FlashUpkeep, FlashWear, Nand, SpareFor,
+};
 pub use self::fsync::FsyncOutcome;
 pub use self::guard::GuardOutcome;
 pub use self::limits::LimitsOutcome;

@@ -9,7 +9,10 @@ use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
 use crate::profile::Profile;
-use crate::qualify::{Deviation, Preconditioning, QualifyPlan, QualifyRound, RoundSpan, Stopped};
+use crate::qualify::{
+    Deviation, Disturbance, DriveConditions, Preconditioning, QualifyPlan, QualifyRound, QualifyTest,
+    RoundSpan, Stopped,
+};
 use crate::run_id::RunId;
 use crate::summary::Summary;
 
@@ -32,6 +35,9 @@ pub struct QualifyOutcome {
     pub steady: Option<RoundSpan>,
     /// Every mix and size over that window, or over the last rounds if there is none. An interval for each round.
     pub points: Vec<Point>,
+    /// What may have slowed the drive down. Absent where no device is known, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<DriveConditions>,
     /// What was done otherwise than the specification says.
     pub deviations: Vec<Deviation>,
     /// The stopped run that this one continued.
@@ -45,10 +51,34 @@ impl QualifyOutcome {
         self.rounds.last().map_or(0, |round| round.written_bytes)
     }
 
+    /// The points, each with what tells it from another one with the same mix, size and depth: empty, or such as `50 % of the range`.
+    pub fn named_points(&self) -> Vec<(String, &Point)> {
+        let mut points = self.points.iter();
+        let mut named = Vec::with_capacity(self.points.len());
+        for (index, stage) in (0_u32..).zip(self.plan.stages()) {
+            if !self.rounds.iter().any(|round| round.stage == index) {
+                continue;
+            }
+            for (cell, point) in stage.cells.iter().zip(points.by_ref()) {
+                let is_durable = cell.durability != Durability::None;
+                let durable = if is_durable { "write-through" } else { "" };
+                let words = [stage.name.as_str(), durable];
+                let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+                named.push((words.join(", "), point));
+            }
+        }
+        named
+    }
+
     /// Everything that was written, bytes.
     pub fn written_bytes(&self) -> u64 {
         let before = &self.preconditioning;
         before.made_bytes.saturating_add(before.written_bytes).saturating_add(self.rounds_bytes())
+    }
+
+    /// What kept the drive from what it can do; empty where nothing is known.
+    pub fn disturbances(&self) -> Vec<Disturbance> {
+        self.conditions.as_ref().map(DriveConditions::disturbances).unwrap_or_default()
     }
 
     /// `bytes` in multiples of the active range.
@@ -79,12 +109,23 @@ impl Outcome for QualifyOutcome {
     }
 
     fn measured(&self) -> Vec<Measured> {
-        self.points.iter().map(Measured::of_point).collect()
+        let of = |(name, point): (String, &Point)| {
+            let measured = Measured::of_point(point);
+            let name =
+                if name.is_empty() { measured.name.clone() } else { format!("{name}: {}", measured.name) };
+            Measured { name, ..measured }
+        };
+        self.named_points().into_iter().map(of).collect()
     }
 
     // What a drive does before it is steady is no capacity.
     fn capacities(&self, _targets: usize) -> Vec<Capacity> {
-        if self.steady.is_none() {
+        // Parts of the range, pauses and writes that must be durable have shapes that would be taken for others.
+        let is_plain = matches!(
+            self.plan.test,
+            QualifyTest::Iops | QualifyTest::Saturation | QualifyTest::Throughput | QualifyTest::Sizes
+        );
+        if self.steady.is_none() || !is_plain {
             return Vec::new();
         }
         by_shape(&self.points, |point| IoShape {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::health::Disturbance;
+
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
@@ -14,8 +16,12 @@ pub enum Deviation {
     Punched,
     /// The active range was written in order fewer than two times.
     FewerPasses { passes: u32 },
-    /// A measurement is shorter than a minute.
-    ShortCells { cell_ns: u64 },
+    /// A measurement is shorter than specified.
+    ShortCells {
+        cell_ns: u64,
+        #[serde(default = "minute_ns")]
+        specified_ns: u64,
+    },
     /// Not all mixes and sizes of the specification.
     FewerCells { cells: u32 },
     /// The target takes no requests of this size.
@@ -23,7 +29,22 @@ pub enum Deviation {
     /// Windows of tenths of a fill, in place of a minute in every thirty.
     WindowsByFill,
     /// Another number of requests in flight than is recommended.
-    InFlight { queue_depth: u32, workers: u32 },
+    InFlight {
+        queue_depth: u32,
+        workers: u32,
+        #[serde(default = "queue_depth_wanted")]
+        queue_depth_wanted: u32,
+        #[serde(default = "workers_wanted")]
+        workers_wanted: u32,
+    },
+    /// More requests in flight than the block layer's queue of the device takes: the others wait before it.
+    DeeperThanQueue { in_flight: u32, queue: u32 },
+    /// Fewer bursts of writes with each pause.
+    FewerBursts { bursts: u32, specified: u32 },
+    /// The specification has no such test.
+    OwnTest,
+    /// The write cache was neither switched off nor on: writes that must be durable stand for a drive without one.
+    CacheByWriteThrough,
     /// Only a part of the device.
     PartOfDevice { used_bytes: u64, device_bytes: u64 },
     /// Nobody knows what device is under the target, or how large it is.
@@ -40,4 +61,19 @@ pub enum Deviation {
     Virtual { hypervisor: String },
     /// The test was interrupted, and the drive idle, before this round.
     Interrupted { before_round: u32, idle_ns: u64 },
+    /// The drive could not do what it can, or failed.
+    Disturbed { by: Disturbance },
+}
+
+// The tests of old runs.
+fn minute_ns() -> u64 {
+    60_000_000_000
+}
+
+fn queue_depth_wanted() -> u32 {
+    32
+}
+
+fn workers_wanted() -> u32 {
+    4
 }

@@ -11,15 +11,80 @@ pub enum QualifyTest {
     Iops,
     /// Random writes of 4 KiB without a pause: how a drive falls from its first speed to its last.
     Saturation,
+    /// Large requests in order: MB a second.
+    Throughput,
+    /// One request at a time: how long it takes.
+    Latency,
+    /// Random writes with pauses: how far a drive recovers in them.
+    IdleRecovery,
+    /// Large writes in order, small ones at random, and the first again: how long the others are felt.
+    CrossStimulus,
+    /// Threads times depth: latency against requests a second.
+    Demand,
+    /// Random writes to a smaller and smaller part of the target.
+    ActiveRange,
+    /// Requests of 4 KiB beside those of 8 KiB.
+    Sizes,
+    /// More and more requests in flight.
+    Depth,
+    /// Writes with and without a guarantee that they are durable when they return.
+    WriteCache,
+    /// Writes in order until the fast part of the drive is full, and again after rests.
+    FastCache,
 }
 
 impl QualifyTest {
+    /// All of them, as they are typed.
+    pub const NAMES: [&'static str; 12] = [
+        "iops",
+        "saturation",
+        "throughput",
+        "latency",
+        "idle-recovery",
+        "cross-stimulus",
+        "demand",
+        "active-range",
+        "sizes",
+        "depth",
+        "write-cache",
+        "fast-cache",
+    ];
+
     /// As it is typed.
     pub fn name(self) -> &'static str {
         match self {
             Self::Iops => "iops",
             Self::Saturation => "saturation",
+            Self::Throughput => "throughput",
+            Self::Latency => "latency",
+            Self::IdleRecovery => "idle-recovery",
+            Self::CrossStimulus => "cross-stimulus",
+            Self::Demand => "demand",
+            Self::ActiveRange => "active-range",
+            Self::Sizes => "sizes",
+            Self::Depth => "depth",
+            Self::WriteCache => "write-cache",
+            Self::FastCache => "fast-cache",
         }
+    }
+
+    /// Whether the specification that it follows has it.
+    pub fn is_specified(self) -> bool {
+        match self {
+            Self::Iops
+            | Self::Saturation
+            | Self::Throughput
+            | Self::Latency
+            | Self::IdleRecovery
+            | Self::CrossStimulus
+            | Self::Demand => true,
+            Self::ActiveRange | Self::Sizes | Self::Depth | Self::WriteCache | Self::FastCache => false,
+        }
+    }
+
+    /// Whether it is random writes without a pause, whose windows are parts of what is written.
+    pub fn is_saturation(self) -> bool {
+        self == Self::Saturation
     }
 }
 
@@ -83,6 +148,9 @@ pub struct QualifyPlan {
     /// The rounds end when they have written this much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_limit: Option<ByteCount>,
+    /// How large a backup is that is to be loaded onto the drive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup_size: Option<ByteCount>,
 }
 
 impl QualifyPlan {
@@ -93,18 +161,5 @@ impl QualifyPlan {
     pub fn cells(&self) -> impl Iterator<Item = (Percent, BlockSize)> + '_ {
         let sizes = &self.sizes;
         self.write_pcts.iter().flat_map(move |write_pct| sizes.iter().map(move |size| (*write_pct, *size)))
-    }
-
-    /// Length of a round without what comes between its measurements, nanoseconds.
-    pub fn round_ns(&self) -> u64 {
-        self.cell.0.saturating_mul(self.cells().count() as u64)
-    }
-
-    /// The part of a round's time that writes.
-    pub fn write_share(&self) -> f64 {
-        let (count, sum) = self
-            .cells()
-            .fold((0.0, 0.0), |(count, sum), (write_pct, _)| (count + 1.0, sum + write_pct.fraction()));
-        if count > 0.0 { sum / count } else { 0.0 }
     }
 }

@@ -34,6 +34,9 @@ pub struct Preconditioning {
 /// One round: every mix and size once. A sample of the write saturation is a round with one measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QualifyRound {
+    /// Index of its stage; absent: the first one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stage: u32,
     /// Time without load before it, nanoseconds, because the test was interrupted there: a drive recovers in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ns: Option<u64>,
@@ -60,6 +63,11 @@ impl QualifyRound {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u64 fits a u64")]
 fn share(bytes: u64, write_pct: Percent) -> u64 {
     (bytes as f64 * write_pct.fraction()).round() as u64
@@ -83,6 +91,8 @@ pub enum Stopped {
     Rounds,
     /// As much was written as was allowed.
     WriteLimit,
+    /// Everything else was steady, but the drive was disturbed, which more rounds do not mend.
+    Disturbed,
     /// The user interrupted it.
     Interrupted,
 }

@@ -1,7 +1,7 @@
 //! A simulated flash device.
 
 use crate::FlashOutcome;
-use crate::flash::{Collect, FlashSettings, Separation, WritePattern};
+use crate::flash::{Collect, FlashCare, FlashSettings, Separation, WritePattern};
 use crate::kinds::{Between, FlashLife, FlashTenth, FlashWear, Nand};
 
 /// A small device after two tenths of a fill.
@@ -15,6 +15,7 @@ pub(super) fn flash() -> FlashOutcome {
         separation: Separation::Moved,
         pattern: WritePattern::Zipf { theta: 0.9 },
         trim_share: 0.0,
+        care: FlashCare::default(),
         seed: 1,
     };
     FlashOutcome {
@@ -24,12 +25,13 @@ pub(super) fn flash() -> FlashOutcome {
         elapsed_ns: 1,
         tenths: vec![
             FlashTenth::default(),
-            FlashTenth { host_pages: 100, moved_pages: 150, erased_blocks: 4 },
+            FlashTenth { host_pages: 100, moved_pages: 160, absorbed_pages: 10, erased_blocks: 4 },
         ],
         tenths_left_out: 1,
         write_amplification: Some(Between { mean: 2.5, low: 2.4, high: 2.6 }),
         closed_forms: Vec::new(),
         wear: FlashWear::of(&[1, 2, 3]),
+        upkeep: None,
         nand: Nand { read_us: 75.0, program_us: 750.0, erase_us: 3800.0, cycles: Some(3000) },
         iops_ratio: Some(0.4),
         life: Some(FlashLife { written_bytes: 1e12, daily_bytes: Some(1_000_000_000) }),

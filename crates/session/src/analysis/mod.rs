@@ -1,6 +1,7 @@
 //! Analysis of runs, for every output format.
 
 pub mod comparison;
+pub mod first_reads;
 pub mod guard;
 pub mod limits;
 pub mod max_rate;

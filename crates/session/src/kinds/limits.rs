@@ -12,6 +12,13 @@ pub(super) fn parts(outcome: &LimitsOutcome) -> Vec<Part> {
     outcome.points.iter().map(of_size).collect()
 }
 
+/// The limits of a volume are an answer, whatever they are; blocks that cannot be read are not.
+pub(super) fn failures(outcome: &LimitsOutcome) -> Vec<String> {
+    let failed = outcome.read_all.as_ref().map_or(0, |read| read.failed);
+    let sentence = format!("{failed} pieces of 1 MiB could not be read");
+    if failed > 0 { vec![sentence] } else { Vec::new() }
+}
+
 fn of_size(point: &Point) -> Part {
     let is_write = point.write_pct.percent() > 0.0;
     let size = point.block_size.to_string();

@@ -56,14 +56,13 @@ pub(crate) fn failures(run: &Run) -> Vec<String> {
         // That the defaults are best is an answer, too.
         // A backup with wrong pages is a whole backup of a database that has them, which is a warning.
         // A simulation has no wrong answer.
-        // That a drive is not steady is an answer, unless it is required to be; so are the limits of a volume.
+        // That a drive is not steady is an answer, unless it is required to be.
         RunBody::Load(_)
         | RunBody::Matrix(_)
         | RunBody::Backup(_)
         | RunBody::BackupTune(_)
         | RunBody::Flash(_)
-        | RunBody::Qualify(_)
-        | RunBody::Limits(_) => Vec::new(),
+        | RunBody::Qualify(_) => Vec::new(),
         RunBody::Sweep(outcome) => sweep::failures(outcome),
         RunBody::MaxRate(outcome) => max_rate::failures(outcome),
         RunBody::Copy(outcome) => copy::failures(outcome),
@@ -76,5 +75,6 @@ pub(crate) fn failures(run: &Run) -> Vec<String> {
         RunBody::SqlServerBackup(outcome) => sqlserver_backup::failures(outcome),
         RunBody::SqlServerVerify(outcome) => sqlserver_verify::failures(outcome),
         RunBody::Guard(outcome) => guard::failures(outcome),
+        RunBody::Limits(outcome) => limits::failures(outcome),
     }
 }

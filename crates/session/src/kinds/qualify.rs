@@ -10,16 +10,24 @@ pub(super) fn parts(outcome: &QualifyOutcome) -> Vec<Part> {
     if outcome.steady.is_none() {
         return vec![Part::default()];
     }
-    outcome.points.iter().map(of_cell).collect()
+    outcome.named_points().into_iter().map(|(name, point)| of_cell(outcome, &name, point)).collect()
 }
 
-fn of_cell(point: &Point) -> Part {
+/// What tells stages apart comes first, as one word: `50-%-of-the-range-write-4K`; depths and threads last.
+fn of_cell(outcome: &QualifyOutcome, stage: &str, point: &Point) -> Part {
     let mix = match point.write_pct.percent() {
         none if none <= 0.0 => "read".to_owned(),
         all if all >= 100.0 => "write".to_owned(),
         some => format!("w{some}"),
     };
-    let words = vec![mix, point.block_size.to_string()];
+    let mut words: Vec<String> = Vec::new();
+    if !stage.is_empty() {
+        words.push(stage.replace([' ', ','], "-"));
+    }
+    words.extend([mix, point.block_size.to_string()]);
+    if (point.queue_depth, point.workers) != (outcome.plan.queue_depth, outcome.plan.workers) {
+        words.push(format!("{}x{}", point.queue_depth, point.workers));
+    }
     let label = words.join("-");
     of_point(point, PartName::Words(words), Some(label))
 }

@@ -38,9 +38,9 @@ impl Budget {
         self.left_bytes = self.left_bytes.saturating_sub(bytes);
     }
 
-    /// Which of the two is used up.
-    pub(super) fn is_over(&self, now_ns: u64) -> Option<LimitsEnd> {
-        if self.left_bytes == 0 {
+    /// Which of the two is used up for requests of `size` bytes.
+    pub(super) fn is_over(&self, now_ns: u64, size: u32) -> Option<LimitsEnd> {
+        if self.left_bytes < u64::from(size) {
             Some(LimitsEnd::Bytes)
         } else {
             (self.left_ns(now_ns) == 0).then_some(LimitsEnd::Time)

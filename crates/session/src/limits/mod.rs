@@ -1,16 +1,22 @@
 //! Finds the limits of a volume: a bucket of credits, caps on requests and bytes, how large requests count, and what two volumes share.
 
 mod budget;
+mod error;
+mod first_reads;
 mod probe;
+mod read_all;
 mod search;
+mod stores;
+mod vendor_log;
 
+use std::io;
 use std::path::PathBuf;
 
 use iostall_engine::guard::{WriteConsent, is_same_place};
 use iostall_load::preset::preset;
 use iostall_load::profile::check;
 use iostall_measure::{BlockSize, Clock, Nanos};
-use iostall_model::limits::{LimitsEnd, LimitsPlan, ProbeStep};
+use iostall_model::limits::{LimitsEnd, LimitsPlan, LimitsTask, ProbeStep, ReadAll, VolumeLogs};
 use iostall_model::outcome::EngineUse;
 use iostall_model::{LimitsOutcome, Profile, RoleProfile, Run, RunBody};
 
@@ -18,11 +24,16 @@ use crate::analysis::limits::{LARGE, LARGEST, PAGE, SMALL, fall, telling_size};
 use crate::error::SessionError;
 use crate::event::{Event, LimitsCost};
 use crate::point_runner::PointRunner;
+use crate::recorder::Ended;
 use crate::session::Session;
 use crate::targets::{TargetBinding, TargetRequest};
 use budget::Budget;
+use error::LimitsError;
 use probe::Probe;
 use search::{NAMES, Search, role};
+use vendor_log::{log_under, saved};
+
+pub use stores::LimitsStores;
 
 /// Part of the time that the search for a bucket takes at most; large requests, whose bucket counts bytes, take less.
 const LOAD_SHARE: f64 = 0.45;
@@ -71,15 +82,28 @@ pub fn limits_profile(plan: &LimitsPlan, targets: usize) -> Result<Profile, Sess
 /// Searches. If interrupted, it returns what was measured so far.
 ///
 /// # Errors
-/// If a target may not be used, or a request cannot be made at all.
-pub fn limits(request: LimitsRequest, session: &Session<'_>) -> Result<Run, SessionError> {
+/// If a target may not be used, a request cannot be made at all, or there is nothing to continue.
+pub fn limits(
+    request: LimitsRequest,
+    stores: LimitsStores<'_>,
+    session: &Session<'_>,
+) -> Result<Run, SessionError> {
     let LimitsRequest { targets: paths, consent, plan, name } = request;
+    check_task(plan.task, &paths, session)?;
+    if plan.task == LimitsTask::VendorLog {
+        return of_log(plan, &paths, name, session);
+    }
+    let earlier = match (stores.earlier, paths.first()) {
+        (Some(store), Some(target)) => Some(read_all::newest(store, target)?),
+        _ => None,
+    };
     if let [one, other, ..] = paths.as_slice()
         && (one == other || is_same_place(one, other))
     {
         return Err(SessionError::NamedTwice { one: one.clone(), other: other.clone() });
     }
     let profile = limits_profile(&plan, paths.len())?;
+    let first = paths.first().cloned();
     let bindings = NAMES.iter().zip(paths).map(|(name, path)| TargetBinding { name: (*name).into(), path });
     let asked = TargetRequest {
         bindings: bindings.collect(),
@@ -89,24 +113,85 @@ pub fn limits(request: LimitsRequest, session: &Session<'_>) -> Result<Run, Sess
     let roles = profile.spans.first().map(|span| span.roles.as_slice()).unwrap_or_default();
     let base = roles.first().ok_or(SessionError::NoRole)?.clone();
     let runner = PointRunner::begin(session, &[&targets]);
-    runner.emit(&Event::LimitsBegins(&LimitsCost {
-        time_limit: plan.time_limit,
-        byte_limit: plan.byte_limit,
-        writes: plan.writes,
-        targets: targets.count(),
-    }));
+    if plan.is_search() {
+        runner.emit(&Event::LimitsBegins(&LimitsCost {
+            time_limit: plan.time_limit,
+            byte_limit: plan.byte_limit,
+            writes: plan.writes,
+            targets: targets.count(),
+        }));
+    }
     let outcome = LimitsOutcome {
         engine: EngineUse::default(),
         used_bytes: targets.used_bytes(),
+        first_reads: None,
+        read_all: None,
+        volume_logs: None,
         probes: Vec::new(),
         points: Vec::new(),
         ended: LimitsEnd::Complete,
         plan,
     };
-    let budget = Budget::new(&outcome.plan, session.clock().now_ns());
+    let begun_ns = session.clock().now_ns();
+    let budget = Budget::new(&outcome.plan, begun_ns);
     let mut search = Search { session, runner, targets: &targets, base, budget, outcome };
-    search.run()?;
+    let looks = session.engine().opens_files() && search.outcome.plan.is_search();
+    let before = first.as_deref().filter(|_| looks).and_then(log_under);
+    match search.outcome.plan.task {
+        LimitsTask::Whole => {
+            search.first_reads()?;
+            search.run()?;
+        }
+        LimitsTask::Search => search.run()?,
+        LimitsTask::FirstReads => search.first_reads()?,
+        LimitsTask::ReadAll => search.read_all(earlier.as_ref(), stores, &name)?,
+        // That needs no target.
+        LimitsTask::VendorLog => {}
+    }
+    let after = first.as_deref().filter(|_| before.is_some()).and_then(log_under);
+    let elapsed_ns = Some(session.clock().now_ns() - begun_ns);
+    search.outcome.volume_logs = after.map(|after| VolumeLogs { before, after, elapsed_ns });
     Ok(search.finish(&name))
+}
+
+/// Reads only the log, which loads nothing.
+fn of_log(
+    plan: LimitsPlan,
+    paths: &[PathBuf],
+    name: String,
+    session: &Session<'_>,
+) -> Result<Run, SessionError> {
+    let recorder = session.recorder();
+    let outcome = LimitsOutcome {
+        engine: EngineUse::default(),
+        used_bytes: Vec::new(),
+        first_reads: None,
+        read_all: None,
+        volume_logs: Some(saved(paths)?),
+        probes: Vec::new(),
+        points: Vec::new(),
+        ended: LimitsEnd::Complete,
+        plan,
+    };
+    let (targets, warnings, interrupted) = (Vec::new(), Vec::new(), session.interrupted());
+    let body = RunBody::Limits(Box::new(outcome));
+    Ok(recorder.finish(Ended { name, targets, warnings, interrupted, body }))
+}
+
+/// Refuses what the task cannot do, before anything is made.
+fn check_task(task: LimitsTask, paths: &[PathBuf], session: &Session<'_>) -> Result<(), SessionError> {
+    let what = match task {
+        LimitsTask::Whole | LimitsTask::Search | LimitsTask::VendorLog => return Ok(()),
+        LimitsTask::FirstReads => "--first-reads",
+        LimitsTask::ReadAll => "--read-all",
+    };
+    let [target] = paths else { return Err(LimitsError::OneTarget { what }.into()) };
+    // What was just made has nothing to be fetched from anywhere.
+    let is_missing = target.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    if session.engine().opens_files() && is_missing {
+        return Err(LimitsError::Missing { target: target.display().to_string() }.into());
+    }
+    Ok(())
 }
 
 impl Search<'_> {
@@ -173,7 +258,9 @@ impl Search<'_> {
 
     fn finish(mut self, name: &str) -> Run {
         self.outcome.engine = self.runner.engine();
-        if self.runner.stopped() {
+        // The last piece may have come after Ctrl-C.
+        let is_whole = self.outcome.read_all.as_ref().is_some_and(ReadAll::is_whole);
+        if self.runner.stopped() && !is_whole {
             self.outcome.ended = LimitsEnd::Interrupted;
         }
         self.runner.finish(name, RunBody::Limits(Box::new(self.outcome)))

@@ -74,7 +74,7 @@ impl Search<'_> {
         if self.runner.stopped() {
             return Ok(());
         }
-        if let Some(end) = self.budget.is_over(now_ns) {
+        if let Some(end) = self.budget.is_over(now_ns, probe.size) {
             self.outcome.ended = end;
             return Ok(());
         }
@@ -84,7 +84,7 @@ impl Search<'_> {
         let length_ns = self.length_ns(probe).min(self.budget.left_ns(now_ns));
         let length = Nanos(length_ns.max(LENGTH_NS_MIN));
         let bytes_max = self.budget.bytes(if probe.looks() { 1.0 } else { SHORT_BYTES });
-        let mut watch = Watch::new(probe, length, bytes_max);
+        let mut watch = Watch::new(probe, length);
         let mut go_on = |newest: &IntervalPoint| watch.go_on(newest);
         let job = PointJob {
             role: &role,
@@ -97,7 +97,7 @@ impl Search<'_> {
         let waits = !probe.looks() && probe.step != ProbeStep::Unloaded;
         let most = if waits { Nanos(length.0.saturating_mul(SLOW)) } else { length };
         let most = Nanos(most.0.min(self.budget.left_ns(now_ns).max(LENGTH_NS_MIN)));
-        let course = self.runner.course(&job, (most, INTERVAL), &mut go_on)?;
+        let course = self.runner.course(&job, (most, INTERVAL), bytes_max, &mut go_on)?;
         let Some(course) = course else { return Ok(()) };
         self.keep(probe, size, &role, course);
         Ok(())
@@ -136,8 +136,9 @@ impl Search<'_> {
             counts: course.series.iter().filter(whole).map(count).collect(),
             latency_ns_mean: course.latency_ns.mean(),
             failed: course.repeat.failed,
+            asked_bytes: Some(course.asked_bytes),
         };
-        self.budget.spend(course.repeat.bytes);
+        self.budget.spend(course.asked_bytes);
         // What a bucket gave beyond its refill is no capacity that lasts.
         let lasts = !matches!(probe.step, ProbeStep::Unloaded | ProbeStep::Again) && fall(&kept).is_none();
         if lasts && course.repeat.count > 0 {
@@ -167,8 +168,6 @@ struct Watch {
     looks: bool,
     /// Of a probe that does not look for a fall: intervals after which it is over, if there were requests enough.
     intervals_min: usize,
-    bytes_max: u64,
-    bytes: u64,
     last_ns: Option<u64>,
     /// Intervals at which it looks again.
     next_look: usize,
@@ -176,12 +175,10 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(probe: &Probe<'_>, length: Nanos, bytes_max: u64) -> Self {
+    fn new(probe: &Probe<'_>, length: Nanos) -> Self {
         Self {
             looks: probe.looks(),
             intervals_min: usize::try_from(length.0 / INTERVAL.0).unwrap_or(usize::MAX),
-            bytes_max,
-            bytes: 0,
             last_ns: None,
             next_look: AFTER_MIN,
             counts: Vec::new(),
@@ -193,11 +190,7 @@ impl Watch {
             return true;
         }
         self.last_ns = Some(newest.start_ns);
-        self.bytes += newest.ops.iter().map(|op| op.bytes).sum::<u64>();
         self.counts.push(count(newest));
-        if self.bytes >= self.bytes_max {
-            return false;
-        }
         if !self.looks {
             let is_long = self.counts.len() >= self.intervals_min;
             return !(is_long && self.counts.iter().sum::<u64>() >= COUNT_MIN);

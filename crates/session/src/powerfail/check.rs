@@ -56,8 +56,8 @@ pub fn check(request: &CheckRequest) -> Result<PowerfailReport, SessionError> {
     });
     match &request.cuts {
         Some(path) => add_cut(path, &mut known, &cut)?,
-        None => known.push(cut.clone()),
+        None => known.cuts.push(cut.clone()),
     }
-    let verdicts = verdicts(&known, request.below);
+    let verdicts = verdicts(&known.cuts, request.below);
     Ok(PowerfailReport { findings: cut.findings(), below: request.below, verdicts, cut })
 }

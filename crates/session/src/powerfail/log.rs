@@ -27,6 +27,8 @@ struct State {
     bytes: u64,
     bytes_max: u64,
     is_dirty: bool,
+    /// Whether half a line is at its end, and cannot be removed.
+    is_cut_off: bool,
 }
 
 impl Log {
@@ -45,7 +47,12 @@ impl Log {
         }
         let bytes = file.metadata().map_err(failed)?.len();
         if bytes == 0 {
-            writeln!(file, "{LOG_HEAD}").and_then(|()| file.sync_all()).map_err(failed)?;
+            let head = format!("{LOG_HEAD}\n");
+            if let Err(source) = file.write_all(head.as_bytes()).and_then(|()| file.sync_all()) {
+                // Half a head would be no log to the next witness. If this fails too, the error says which file it is.
+                let _ = file.set_len(0);
+                return Err(failed(source));
+            }
             let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
             File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)?;
         } else {
@@ -62,7 +69,7 @@ impl Log {
             }
         }
         let bytes = file.metadata().map_err(failed)?.len();
-        let state = State { file, bytes, bytes_max: bytes_max.bytes(), is_dirty: false };
+        let state = State { file, bytes, bytes_max: bytes_max.bytes(), is_dirty: false, is_cut_off: false };
         Ok(Self { path: path.to_owned(), state: Mutex::new(state) })
     }
 
@@ -74,11 +81,17 @@ impl Log {
     /// Appends what the writer of `run` said. In the file, but not yet on the disk, when this returns.
     pub(super) fn append(&self, run: &str, line: &str) -> io::Result<()> {
         let mut state = self.state();
-        let line = format!("{run} {line}\n");
+        let ending = if state.is_cut_off { "\n" } else { "" };
+        let line = format!("{ending}{run} {line}\n");
         if state.bytes.saturating_add(line.len() as u64) > state.bytes_max {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the log has reached its --limit"));
         }
-        state.file.write_all(line.as_bytes())?;
+        if let Err(error) = state.file.write_all(line.as_bytes()) {
+            // The disk is full, say. The next line must not continue half a line.
+            state.is_cut_off = state.file.set_len(state.bytes).is_err();
+            return Err(error);
+        }
+        state.is_cut_off = false;
         state.bytes += line.len() as u64;
         state.is_dirty = true;
         Ok(())

@@ -13,6 +13,8 @@ mod tests;
 mod witness;
 mod write;
 
+pub(crate) use cuts::{cuts_of, share_max};
+
 pub use check::{CheckRequest, check};
 pub use witness::{WitnessRequest, witness};
 pub use write::{WriteRequest, Written, write};

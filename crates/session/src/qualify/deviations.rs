@@ -1,9 +1,11 @@
 //! What a run does otherwise than the specification, from what is known of the target.
 
 use iostall_measure::platform::{Device, Target, TargetKind};
-use iostall_model::qualify::{Deviation, Purged, QualifyPlan, QualifyRound, QualifyTest};
+use iostall_model::qualify::{
+    Deviation, Disturbance, Purged, QualifyPlan, QualifyRound, QualifyScale, QualifyTest, Stage,
+};
 
-use super::plan::{CELL, CELLS, IN_FLIGHT, PASSES};
+use super::plan::{CELLS, PASSES, in_flight, plan_of};
 
 /// What is known when a run ends.
 pub(super) struct Circumstances<'a> {
@@ -16,7 +18,9 @@ pub(super) struct Circumstances<'a> {
     /// Sizes that the target does not take, and the multiple that it takes, bytes.
     pub(super) left_out: &'a [(u32, u32)],
     pub(super) hypervisor: Option<&'a str>,
+    pub(super) stages: &'a [Stage],
     pub(super) rounds: &'a [QualifyRound],
+    pub(super) disturbances: &'a [Disturbance],
 }
 
 /// All of them, those of the method first.
@@ -30,6 +34,7 @@ pub(super) fn deviations(of: &Circumstances<'_>) -> Vec<Deviation> {
         round.idle_ns.map(|idle_ns| Deviation::Interrupted { before_round, idle_ns })
     });
     found.extend(interrupted);
+    found.extend(of.disturbances.iter().map(|by| Deviation::Disturbed { by: *by }));
     found
 }
 
@@ -40,24 +45,39 @@ fn of_method(of: &Circumstances<'_>) -> Vec<Deviation> {
         Purged::Discarded => Deviation::Discarded,
         Purged::Punched => Deviation::Punched,
     }];
-    let cells = plan.cells().count();
-    match plan.test {
-        QualifyTest::Iops => {
-            let passes = of.passes;
-            found.extend((passes < PASSES).then_some(Deviation::FewerPasses { passes }));
-            let is_fewer = cells + of.left_out.len() * plan.write_pcts.len() < CELLS;
-            let cells = u32::try_from(cells).unwrap_or(u32::MAX);
-            found.extend(is_fewer.then_some(Deviation::FewerCells { cells }));
-        }
-        QualifyTest::Saturation => found.push(Deviation::WindowsByFill),
+    let is_preceded = of.stages.iter().any(|stage| stage.passes.0 > 0);
+    let passes = of.passes;
+    found.extend((is_preceded && passes < PASSES).then_some(Deviation::FewerPasses { passes }));
+    if plan.test == QualifyTest::Iops {
+        let cells = plan.cells().count();
+        let is_fewer = cells + of.left_out.len() * plan.write_pcts.len() < CELLS;
+        let cells = u32::try_from(cells).unwrap_or(u32::MAX);
+        found.extend(is_fewer.then_some(Deviation::FewerCells { cells }));
     }
-    found.extend((plan.cell < CELL).then_some(Deviation::ShortCells { cell_ns: plan.cell.0 }));
+    if of.stages.iter().any(|stage| stage.by_fill) {
+        found.push(Deviation::WindowsByFill);
+    }
+    let full = plan_of(plan.test, QualifyScale::Full);
+    found.extend((!plan.test.is_specified()).then_some(Deviation::OwnTest));
+    let is_short = plan.test.is_specified() && plan.cell < full.cell;
+    let (cell_ns, specified_ns) = (plan.cell.0, full.cell.0);
+    found.extend(is_short.then_some(Deviation::ShortCells { cell_ns, specified_ns }));
+    if plan.test == QualifyTest::IdleRecovery {
+        let bursts = |stages: &[Stage]| stages.get(1).map_or(0, |stage| stage.rounds_max);
+        let (bursts, specified) = (bursts(of.stages), bursts(&full.stages()));
+        found.extend((bursts < specified).then_some(Deviation::FewerBursts { bursts, specified }));
+    }
     found.extend(
         of.left_out.iter().map(|(bytes, align)| Deviation::SizeLeftOut { bytes: *bytes, align: *align }),
     );
     let (queue_depth, workers) = (plan.queue_depth, plan.workers);
-    let differs = (queue_depth, workers) != IN_FLIGHT;
-    found.extend(differs.then_some(Deviation::InFlight { queue_depth, workers }));
+    let (queue_depth_wanted, workers_wanted) = in_flight(plan.test, QualifyScale::Full);
+    let differs = plan.test.is_specified() && (queue_depth, workers) != (queue_depth_wanted, workers_wanted);
+    let in_flight = Deviation::InFlight { queue_depth, workers, queue_depth_wanted, workers_wanted };
+    found.extend(differs.then_some(in_flight));
+    if plan.test == QualifyTest::WriteCache {
+        found.push(Deviation::CacheByWriteThrough);
+    }
     found
 }
 
@@ -77,6 +97,15 @@ fn of_target(of: &Circumstances<'_>, target: &Target) -> Vec<Deviation> {
         None if target.kind == TargetKind::Synthetic => {}
         None => found.push(Deviation::DeviceUnknown),
     }
+    let deepest = of
+        .stages
+        .iter()
+        .flat_map(|stage| &stage.cells)
+        .map(|cell| cell.queue_depth.saturating_mul(cell.workers));
+    let queue = target.device.as_ref().and_then(|device| device.queue_requests);
+    if let (Some(in_flight), Some(queue)) = (deepest.max(), queue) {
+        found.extend((in_flight > queue).then_some(Deviation::DeeperThanQueue { in_flight, queue }));
+    }
     if let Some(device) = bottom {
         found.push(match &device.write_cache {
             Some(mode) => Deviation::WriteCache { mode: mode.clone() },
@@ -87,6 +116,6 @@ fn of_target(of: &Circumstances<'_>, target: &Target) -> Vec<Deviation> {
 }
 
 /// The disk under a partition or a mapped device.
-fn lowest(device: &Device) -> &Device {
+pub(super) fn lowest(device: &Device) -> &Device {
     device.below.first().map_or(device, lowest)
 }

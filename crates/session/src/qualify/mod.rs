@@ -1,35 +1,38 @@
 //! Loads a drive in rounds until its figures no longer change, and says whether they do.
 
 mod deviations;
+mod health;
 mod plan;
 mod precondition;
 mod resume;
+mod rounds;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::guard::WriteConsent;
 use iostall_measure::platform::Target;
-use iostall_measure::{BlockSize, ByteCount, Nanos, Percent};
+use iostall_measure::{BlockSize, ByteCount, Durability, Nanos, Percent};
+use iostall_model::profile::Access;
 use iostall_model::qualify::{
-    Preconditioning, QualifyPlan, QualifyRound, QualifyScale, QualifyTest, Stopped,
+    Cell, DriveConditions, Preconditioning, QualifyPlan, QualifyScale, Stage, Stopped,
 };
 use iostall_model::{QualifyOutcome, RoleProfile, Run, RunBody};
 use iostall_store::Store;
 
-use crate::analysis::qualify::{STEPS_PER_FILL, points_over, steady_window};
+use crate::analysis::qualify::{points_of, stages, steady_window};
 use crate::error::SessionError;
 use crate::event::{Event, QualifyCost};
 use crate::point_runner::{PointJob, PointRunner, Precision};
 use crate::session::Session;
 use crate::targets::{TargetRequest, Targets};
 use deviations::{Circumstances, deviations};
-use resume::{Checkpoints, Earlier, check_there, newest};
+use health::Look;
+use resume::{Earlier, check_there, newest};
 
 pub use plan::{IN_FLIGHT, plan_of, qualify_profile};
+pub(crate) use resume::Checkpoints;
 
-/// A window, and the one that confirms it.
-const ROUNDS_MIN: u32 = 10;
 /// Active ranges that a write saturation writes at most.
 const SATURATION_FILLS: u64 = 4;
 /// How long the target is read before it is written, for its speed.
@@ -80,7 +83,7 @@ pub fn qualify(
     let roles = profile.spans.first().map(|span| span.roles.as_slice()).unwrap_or_default();
     let base = roles.first().ok_or(SessionError::NoRole)?.clone();
     let active_bytes = targets.used_bytes().first().copied().unwrap_or(0);
-    if plan.test == QualifyTest::Saturation {
+    if plan.test.is_saturation() {
         let fills = ByteCount(active_bytes.saturating_mul(SATURATION_FILLS));
         plan.write_limit = Some(plan.write_limit.unwrap_or(fills));
     }
@@ -89,12 +92,15 @@ pub fn qualify(
     if let Some(earlier) = &earlier {
         earlier.check(runner.hostname(), facts.first())?;
     }
+    let look = Look::at(facts.first());
     let mut qualifier = Qualifier {
         session,
         runner,
         checkpoints: Checkpoints::new(stores.checkpoints, session.clock().clone()),
         name,
         idle_ns: None,
+        stages: plan.stages(),
+        next_bytes: 0,
         targets: &targets,
         base,
         active_bytes,
@@ -106,10 +112,12 @@ pub fn qualify(
             stopped: Stopped::Interrupted,
             steady: None,
             points: Vec::new(),
+            conditions: look.as_ref().map(|look| DriveConditions::new(look.now())),
             deviations: Vec::new(),
             resumed: None,
             plan,
         },
+        look,
     };
     let bytes_per_s = qualifier.probe()?;
     if let Some(earlier) = earlier {
@@ -117,8 +125,7 @@ pub fn qualify(
         qualifier.take_over(earlier);
     }
     qualifier.announce(bytes_per_s, rated_bytes);
-    qualifier.precondition()?;
-    qualifier.rounds()?;
+    qualifier.all_stages()?;
     Ok(qualifier.finish(facts.first(), &left_out))
 }
 
@@ -149,9 +156,15 @@ struct Qualifier<'s, 'c> {
     base: RoleProfile,
     active_bytes: u64,
     outcome: QualifyOutcome,
+    /// At the drive under the target, if it is known.
+    look: Option<Look>,
     checkpoints: Checkpoints<'c>,
     /// Name of the run.
     name: String,
+    /// What is measured, in order.
+    stages: Vec<Stage>,
+    /// Where a measurement in order begins.
+    next_bytes: u64,
     /// Time without load before the next round, nanoseconds, because the test was interrupted there.
     idle_ns: Option<u64>,
 }
@@ -163,27 +176,41 @@ impl Qualifier<'_, '_> {
         self.outcome.resumed = Some(earlier.id());
         self.outcome.preconditioning = earlier.outcome.preconditioning;
         self.outcome.rounds = earlier.outcome.rounds;
+        if let (Some(then), Some(now)) = (earlier.outcome.conditions, &mut self.outcome.conditions) {
+            now.continue_from(&then);
+        }
     }
 
     /// Says what is to come, before anything is written.
     fn announce(&self, bytes_per_s: Option<f64>, rated_bytes: Option<f64>) {
         let plan = &self.outcome.plan;
-        let passes_bytes = self.active_bytes.saturating_mul(plan.passes.into());
+        let is_quick = plan.scale == QualifyScale::Quick;
+        let passes_bytes = self.passes_bytes(self.stages.len());
         let passes_bytes = passes_bytes.saturating_sub(self.outcome.preconditioning.written_bytes);
-        let done = u32::try_from(self.outcome.rounds.len()).unwrap_or(u32::MAX);
-        let rounds_min = if plan.scale == QualifyScale::Quick { plan.rounds_max } else { ROUNDS_MIN };
+        let (mut rounds, mut rounds_ns, mut writing_ns) = ((0_u32, 0_u32), (0_u64, 0_u64), (0.0, 0.0));
+        for (index, stage) in (0_u32..).zip(&self.stages) {
+            let done = self.outcome.rounds.iter().filter(|round| round.stage == index).count();
+            let done = u32::try_from(done).unwrap_or(u32::MAX);
+            let left =
+                (stage.rounds_min(is_quick).saturating_sub(done), stage.rounds_max.saturating_sub(done));
+            let ns =
+                |rounds: u32| stage.round_ns().saturating_mul(rounds.into()).saturating_add(stage.rest.0);
+            let length_ns = (ns(left.0), ns(left.1));
+            rounds = (rounds.0.saturating_add(left.0), rounds.1.saturating_add(left.1));
+            rounds_ns = (rounds_ns.0.saturating_add(length_ns.0), rounds_ns.1.saturating_add(length_ns.1));
+            let share = stage.write_share();
+            writing_ns.0 += length_ns.0 as f64 * share;
+            writing_ns.1 += length_ns.1 as f64 * share;
+        }
         let cost = QualifyCost {
             active_bytes: self.active_bytes,
             made_bytes: self.outcome.preconditioning.made_bytes,
             passes_bytes,
             passes_ns: bytes_per_s.map(|speed| Nanos::from_seconds(passes_bytes as f64 / speed).0),
-            rounds: (
-                rounds_min.min(plan.rounds_max).saturating_sub(done),
-                plan.rounds_max.saturating_sub(done),
-            ),
-            round_ns: plan.round_ns(),
-            write_share: plan.write_share(),
-            write_limit_bytes: plan.write_limit.map(ByteCount::bytes),
+            rounds,
+            rounds_ns,
+            writing_ns,
+            write_limit_bytes: self.write_limit_bytes(),
             bytes_per_s,
             rated_bytes,
         };
@@ -193,21 +220,27 @@ impl Qualifier<'_, '_> {
     /// How fast the target is read, bytes a second; `None` if nothing was.
     fn probe(&mut self) -> Result<Option<f64>, SessionError> {
         let size = BlockSize::new(QualifyPlan::PASS_BYTES.into()).map_err(|_| SessionError::NoRole)?;
-        let point = self.measure(Percent::ZERO, size, PROBE, "reading, for its speed")?;
+        let plan = &self.outcome.plan;
+        let cell = Cell {
+            write_pct: Percent::ZERO,
+            size,
+            access: Access::Random,
+            queue_depth: plan.queue_depth,
+            workers: plan.workers,
+            range_pct: Percent::HUNDRED,
+            durability: Durability::None,
+            length: PROBE,
+            pause: Nanos(0),
+        };
+        let point = self.measure(&cell, "reading, for its speed")?;
         Ok(point
             .and_then(|point| point.mib_per_s())
             .map(|mib| mib * 1_048_576.0)
             .filter(|speed| *speed > 0.0))
     }
 
-    fn measure(
-        &mut self,
-        write_pct: Percent,
-        size: BlockSize,
-        length: Nanos,
-        label: &str,
-    ) -> Result<Option<iostall_model::Point>, SessionError> {
-        let role = plan::role(&self.base, &self.outcome.plan, write_pct, size);
+    fn measure(&mut self, cell: &Cell, label: &str) -> Result<Option<iostall_model::Point>, SessionError> {
+        let role = plan::role(&self.base, cell, self.next_bytes);
         let job = PointJob {
             role: &role,
             targets: self.targets,
@@ -218,7 +251,7 @@ impl Qualifier<'_, '_> {
         };
         let once = Precision {
             warmup: Nanos(0),
-            interval: length,
+            interval: cell.length,
             half_width: Percent::HUNDRED,
             repeats_min: 1,
             repeats_max: 1,
@@ -226,87 +259,37 @@ impl Qualifier<'_, '_> {
         self.runner.point(&job, &once)
     }
 
-    /// Rounds until they are steady, or as many as there may be.
-    fn rounds(&mut self) -> Result<(), SessionError> {
-        self.outcome.stopped = loop {
-            if self.runner.stopped() {
-                break Stopped::Interrupted;
-            }
-            if let Some(reason) = self.is_enough() {
-                break reason;
-            }
-            let Some(round) = self.round()? else { break Stopped::Interrupted };
-            let number = self.outcome.rounds.len() + 1;
-            let fills = self.outcome.fills(round.written_bytes);
-            let of = self.outcome.plan.rounds_max;
-            self.runner.emit(&Event::RoundEnded { number, of, fills, round: &round });
-            self.outcome.rounds.push(round);
-            let is_long = self.outcome.plan.test == QualifyTest::Iops;
-            let Self { checkpoints, session, runner, outcome, name, .. } = self;
-            checkpoints.store(is_long, session, || {
-                let outcome = QualifyOutcome {
-                    engine: runner.engine(),
-                    stopped: Stopped::Interrupted,
-                    points: points_over(&outcome.rounds, None),
-                    ..outcome.clone()
-                };
-                runner.record_so_far(name, RunBody::Qualify(Box::new(outcome)))
-            });
+    /// What the stages before number `count` write in order, bytes.
+    fn passes_bytes(&self, count: usize) -> u64 {
+        let of = |stage: &Stage| self.active_bytes.saturating_mul(stage.passes.0.into());
+        self.stages.iter().take(count).map(of).sum()
+    }
+
+    /// What all rounds write at most, bytes; `None` if nothing limits them.
+    fn write_limit_bytes(&self) -> Option<u64> {
+        let of = |stage: &Stage| {
+            let range_bytes = stage.range_bytes(self.active_bytes);
+            stage.fills_max.map(|fills| range_bytes.saturating_mul(fills.into()))
         };
-        Ok(())
-    }
-
-    fn is_enough(&self) -> Option<Stopped> {
-        let (plan, rounds) = (&self.outcome.plan, &self.outcome.rounds);
-        if plan.write_limit.is_some_and(|limit| self.outcome.rounds_bytes() >= limit.bytes()) {
-            return Some(Stopped::WriteLimit);
+        let of_stages: Option<u64> = self.stages.iter().map(of).sum();
+        let asked = self.outcome.plan.write_limit.map(ByteCount::bytes);
+        match (of_stages, asked) {
+            (Some(stages), Some(asked)) => Some(stages.min(asked)),
+            (stages, asked) => stages.or(asked),
         }
-        if rounds.len() >= plan.rounds_max as usize {
-            return Some(Stopped::Rounds);
-        }
-        if !self.is_step_over() {
-            return None;
-        }
-        steady_window(&self.outcome).map(|_| Stopped::Steady)
-    }
-
-    /// Whether there may be a new window. The samples of a write saturation are many, and looking costs time in which the drive is
-    /// idle.
-    fn is_step_over(&self) -> bool {
-        let step_bytes = (self.active_bytes / STEPS_PER_FILL).max(1);
-        let steps = |round: Option<&QualifyRound>| round.map_or(0, |round| round.written_bytes / step_bytes);
-        let rounds = &self.outcome.rounds;
-        let before = rounds.len().checked_sub(2).and_then(|index| rounds.get(index));
-        self.outcome.plan.test == QualifyTest::Iops || steps(rounds.last()) > steps(before)
-    }
-
-    /// One round; `None` if it was interrupted: half a round is no round.
-    fn round(&mut self) -> Result<Option<QualifyRound>, SessionError> {
-        let number = self.outcome.rounds.len() + 1;
-        let cells: Vec<(Percent, BlockSize)> = self.outcome.plan.cells().collect();
-        let cell = self.outcome.plan.cell;
-        let mut points = Vec::with_capacity(cells.len());
-        for (write_pct, size) in &cells {
-            let label = match self.outcome.plan.test {
-                QualifyTest::Iops => format!("round {number}: {write_pct} writes of {size}"),
-                QualifyTest::Saturation => format!("sample {number}"),
-            };
-            points.extend(self.measure(*write_pct, *size, cell, &label)?);
-            if self.runner.stopped() {
-                return Ok(None);
-            }
-        }
-        let mut round = QualifyRound { idle_ns: self.idle_ns.take(), written_bytes: 0, points };
-        round.written_bytes = self.outcome.rounds_bytes().saturating_add(round.own_written_bytes());
-        Ok(Some(round))
     }
 
     fn finish(mut self, target: Option<&Target>, left_out: &[(u32, u32)]) -> Run {
         let outcome = &mut self.outcome;
+        if let (Some(look), Some(conditions)) = (&self.look, &mut outcome.conditions) {
+            conditions.then(look.now());
+        }
         outcome.engine = self.runner.engine();
         outcome.steady = steady_window(outcome).map(|window| window.rounds);
-        outcome.points = points_over(&outcome.rounds, outcome.steady);
-        let passes = outcome.preconditioning.written_bytes / outcome.active_bytes.max(1);
+        outcome.points = stages(outcome).iter().flat_map(points_of).collect();
+        // Each stage that is preceded by writes in order has its own.
+        let preceded = self.stages.iter().filter(|stage| stage.passes.0 > 0).count().max(1) as u64;
+        let passes = outcome.preconditioning.written_bytes / outcome.active_bytes.max(1) / preceded;
         outcome.deviations = deviations(&Circumstances {
             plan: &outcome.plan,
             target,
@@ -314,8 +297,10 @@ impl Qualifier<'_, '_> {
             purged: outcome.preconditioning.purged,
             passes: u32::try_from(passes).unwrap_or(u32::MAX),
             left_out,
+            stages: &self.stages,
             hypervisor: self.runner.hypervisor(),
             rounds: &outcome.rounds,
+            disturbances: &outcome.disturbances(),
         });
         self.runner.finish(&self.name, RunBody::Qualify(Box::new(self.outcome)))
     }

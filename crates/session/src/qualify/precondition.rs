@@ -4,7 +4,7 @@
 use iostall_load::prepare::{PrepareError, write_pass};
 use iostall_measure::Clock;
 use iostall_model::RunBody;
-use iostall_model::qualify::{Purge, QualifyPlan};
+use iostall_model::qualify::Purge;
 
 use super::Qualifier;
 use crate::error::{SessionError, UseCaseError};
@@ -15,23 +15,25 @@ use crate::session::Session;
 const AGAIN_BYTES: u64 = 4 << 20;
 
 impl Qualifier<'_, '_> {
-    /// Purges, and writes the active range in order. An interruption leaves what was written so far.
-    pub(super) fn precondition(&mut self) -> Result<(), SessionError> {
-        let is_new = self.outcome.resumed.is_none();
+    /// Purges before the first stage, and writes the active range in order as often as stage `index` wants it. An interruption leaves
+    /// what was written so far.
+    pub(super) fn precondition(&mut self, index: usize) -> Result<(), SessionError> {
+        let is_new = self.outcome.resumed.is_none() && index == 0;
         if is_new && self.outcome.plan.purge == Purge::Discard {
             self.outcome.preconditioning.purged = self.targets.discard()?;
         }
         let started_ns = self.session.clock().now_ns();
-        let whole = self.active_bytes.saturating_mul(self.outcome.plan.passes.into());
+        let whole = self.passes_bytes(index + 1);
+        let request_bytes = self.stages[index].passes.1;
         while self.outcome.preconditioning.written_bytes < whole && !self.runner.stopped() {
-            self.pass(started_ns, whole)?;
+            self.pass(started_ns, whole, request_bytes)?;
         }
         self.outcome.preconditioning.elapsed_ns += self.session.clock().now_ns() - started_ns;
         Ok(())
     }
 
     /// Writes to the end of the active range, from where an earlier pass was interrupted.
-    fn pass(&mut self, started_ns: u64, whole: u64) -> Result<(), SessionError> {
+    fn pass(&mut self, started_ns: u64, whole: u64, request_bytes: u32) -> Result<(), SessionError> {
         let active = self.active_bytes.max(1);
         let all = self.targets.for_span(0);
         let Some(target) = all.first() else { return Ok(()) };
@@ -54,7 +56,7 @@ impl Qualifier<'_, '_> {
         };
         // Each pass has content of its own, which no other pass or round has.
         let seed = outcome.plan.seed.wrapping_sub(1 + pass);
-        let written = write_pass(target, from, QualifyPlan::PASS_BYTES, seed, session.engine(), &mut go_on);
+        let written = write_pass(target, from, request_bytes, seed, session.engine(), &mut go_on);
         session.observer().on(&Event::ProgressEnded);
         match written {
             // An end that is no multiple of what is written at a time is left out.

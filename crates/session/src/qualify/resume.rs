@@ -109,21 +109,21 @@ impl Earlier {
 }
 
 /// Stores a run while it goes on, so that a machine that dies costs the part in progress and no more.
-pub(super) struct Checkpoints<'a> {
+pub(crate) struct Checkpoints<'a> {
     store: Option<&'a mut dyn Store>,
     clock: RunClock,
     last_ns: u64,
 }
 
 impl<'a> Checkpoints<'a> {
-    pub(super) fn new(store: Option<&'a mut dyn Store>, clock: RunClock) -> Self {
+    pub(crate) fn new(store: Option<&'a mut dyn Store>, clock: RunClock) -> Self {
         let last_ns = clock.now_ns();
         Self { store, clock, last_ns }
     }
 
     /// Stores what `run` makes, unless that was done a short time ago and is not `due` anyway. Where it fails, it is not tried again:
     /// the run is stored at its end.
-    pub(super) fn store(&mut self, is_due: bool, session: &Session<'_>, run: impl FnOnce() -> Run) {
+    pub(crate) fn store(&mut self, is_due: bool, session: &Session<'_>, run: impl FnOnce() -> Run) {
         let now_ns = self.clock.now_ns();
         if !is_due && now_ns.saturating_sub(self.last_ns) < PAUSE_NS {
             return;
@@ -131,7 +131,7 @@ impl<'a> Checkpoints<'a> {
         let Some(store) = &mut self.store else { return };
         if let Err(error) = store.keep(&run()) {
             let message = format!(
-                "the rounds so far could not be stored ({error}): should it be killed, they are lost"
+                "what is done so far could not be stored ({error}): should it be killed, that is lost"
             );
             session.observer().on(&Event::MayNotFit { message: &message });
             self.store = None;

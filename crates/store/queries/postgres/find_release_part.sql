@@ -4,4 +4,5 @@ SELECT t.content
 FROM iostall.push_server AS s
 JOIN iostall.push AS p ON p.number = s.push
 JOIN iostall.release_part AS t ON t.release = p.release
-WHERE s.server = $1 AND s.push = $2 AND s.state = 'asked' AND t.number = $3;
+WHERE s.server = $1 AND s.push = $2 AND t.number = $3
+  AND (s.state = 'asked' OR s.state = 'skipped' AND p.state IN ('running', 'done'));

@@ -9,7 +9,7 @@ use crate::history::StoreId;
 use crate::member::Member;
 use crate::push::{
     AgentReport, NewPush, PushCounts, PushLogEntry, PushServer, PushedServer, StoredOperator, StoredPush,
-    WantedPush,
+    UnreachedServer, WantedPush,
 };
 use crate::repository_error::RepositoryError;
 
@@ -205,6 +205,7 @@ impl PostgresHistory {
                     undone: count(row, 14)?,
                     undo_failed: count(row, 15)?,
                     left: count(row, 16)?,
+                    skipped: count(row, 17)?,
                 },
             })
         };
@@ -275,6 +276,27 @@ impl PostgresHistory {
     /// Asks nobody any more.
     pub fn leave_servers(&self, push: u64) -> Result<(), RepositoryError> {
         self.database.session.execute(statements::LEAVE_SERVERS, &[&column(push)]).map(drop)
+    }
+
+    /// Waits no longer for the server of this name; whether something was wanted of it.
+    pub fn skip_server(&self, push: u64, server: &str) -> Result<bool, RepositoryError> {
+        let values = (column(push), storable(server).into_owned());
+        let skipped = self.database.session.execute(statements::SKIP_SERVER, &[&values.0, &values.1])?;
+        Ok(skipped > 0)
+    }
+
+    /// Waits no longer for servers that were to undo a push.
+    pub fn skip_undo(&self, push: u64) -> Result<(), RepositoryError> {
+        self.database.session.execute(statements::SKIP_UNDO, &[&column(push)]).map(drop)
+    }
+
+    /// Servers that have joined and that no push reaches, by name.
+    pub fn unreached_servers(&self) -> Result<Vec<UnreachedServer>, RepositoryError> {
+        let database = &self.database;
+        let server = |row: &Row| {
+            Ok(UnreachedServer { name: database.column(row, 0)?, is_relayed: database.column(row, 1)? })
+        };
+        database.session.rows(statements::LIST_UNREACHED, &[])?.iter().map(server).collect()
     }
 
     /// Has every server that a push may have reached undo it.

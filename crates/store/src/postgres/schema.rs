@@ -11,7 +11,7 @@ use crate::identity::StoreId;
 use crate::repository_error::RepositoryError;
 
 /// All migrations in order.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../../migrations/postgres/0001_create_repository.sql"),
     include_str!("../../migrations/postgres/0002_place_volumes.sql"),
     include_str!("../../migrations/postgres/0003_enrol_servers.sql"),
@@ -20,6 +20,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/postgres/0006_push_releases.sql"),
     include_str!("../../migrations/postgres/0007_move_to_lake.sql"),
     include_str!("../../migrations/postgres/0008_keep_notes_and_settings.sql"),
+    include_str!("../../migrations/postgres/0009_skip_servers.sql"),
 ];
 
 /// The newest version that this program knows: the number of migrations.

@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use iostall_notify::AlertFile;
-use serde::Serialize;
 
-use super::carry_out::{ApplyStep, FileChange, carry_out, finish, kept_content};
+use super::carry_out::{Changes, FileChange, carry_out, finish, kept_content};
+use super::change::{Applied, ApplyStep, Change, ChangeKind};
 use super::place::{Form, present};
 use super::policy::{Destination, Policy};
-use super::state::{AppliedRelease, JournalStep, Placed, State, StateDirectory, Undo, UndoStep};
+use super::sql_plan::{plan_sql, plan_sql_undo, sql_objects};
+use super::state::{AppliedRelease, JournalStep, Placed, SqlStep, State, StateDirectory, Undo, UndoStep};
 use crate::release::{Object, ObjectKind, ObjectState, Opened, Permit, Release};
 use crate::release_error::ReleaseError;
 
@@ -33,35 +33,8 @@ pub enum Recovered {
     Finished,
     /// It could not be finished, and everything was put back as far as nobody has changed it since.
     PutBack(ReleaseError),
-}
-
-/// What a change does to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ChangeKind {
-    Add,
-    Replace,
-    Remove,
-    /// It is there already.
-    Same,
-}
-
-/// What a release changes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
-    /// Kind and name.
-    pub object: String,
-    pub path: PathBuf,
-    pub change: ChangeKind,
-}
-
-/// What was done, or would be done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Applied {
-    /// Of the release that was applied or undone.
-    pub version: u64,
-    pub is_undo: bool,
-    pub changes: Vec<Change>,
+    /// Neither was possible now.
+    Waits(ReleaseError),
 }
 
 /// A plan that nobody has carried out yet.
@@ -69,7 +42,7 @@ struct Plan<'a> {
     applied: Applied,
     /// Where copies go, named by the release.
     release: String,
-    files: Vec<FileChange<'a>>,
+    changes: Changes<'a>,
     next: State,
 }
 
@@ -80,13 +53,28 @@ impl PushAgent {
     /// If its state cannot be used, or another agent uses it.
     pub fn open(policy: Policy) -> Result<(Self, Option<Recovered>), ReleaseError> {
         let directory = StateDirectory::open(&policy.state)?;
-        let journal = directory.journal()?;
-        let recovered = journal.map(|journal| match finish(&directory, journal, &mut |_| {}) {
-            Ok(_) => Recovered::Finished,
-            Err(error) => Recovered::PutBack(error),
-        });
         let state = directory.state()?;
-        Ok((Self { policy, directory, state }, recovered))
+        let mut agent = Self { policy, directory, state };
+        let recovered = match agent.recover() {
+            Err(error @ ReleaseError::Pending { .. }) => Some(Recovered::Waits(error)),
+            recovered => recovered?,
+        };
+        Ok((agent, recovered))
+    }
+
+    /// Finishes what was begun and interrupted, or puts it back.
+    ///
+    /// # Errors
+    /// [`ReleaseError::Pending`] if neither is possible now. Until it is, nothing else is done.
+    pub fn recover(&mut self) -> Result<Option<Recovered>, ReleaseError> {
+        let Some(journal) = self.directory.journal()? else { return Ok(None) };
+        let recovered = match finish(&self.directory, &self.policy, journal, &mut |_| {}) {
+            Ok(_) => Recovered::Finished,
+            Err(error @ ReleaseError::Pending { .. }) => return Err(error),
+            Err(error) => Recovered::PutBack(error),
+        };
+        self.state = self.directory.state()?;
+        Ok(Some(recovered))
     }
 
     /// What it obeys.
@@ -104,14 +92,14 @@ impl PushAgent {
         self.state.applied.as_ref().map(|applied| applied.id.as_str())
     }
 
-    /// Everything that releases have put on this server, as it is now.
+    /// Everything that releases have put on this server, as it is now. Databases are asked.
     pub fn objects(&self) -> Vec<ObjectState> {
         let now = |placed: &Placed| ObjectState {
             kind: placed.kind,
             name: placed.name.clone(),
             sha256: present(&placed.path).ok().flatten().map(|present| present.sha256),
         };
-        self.state.objects.iter().map(now).collect()
+        self.state.objects.iter().map(now).chain(sql_objects(&self.policy, &self.state.sql)).collect()
     }
 
     /// What the release or permit in `bytes` would change. Nothing is written.
@@ -119,6 +107,9 @@ impl PushAgent {
     /// # Errors
     /// If it is refused: see [`ReleaseError::is_refusal`].
     pub fn plan(&self, bytes: &[u8]) -> Result<Applied, ReleaseError> {
+        if self.directory.journal()?.is_some() {
+            return Err(ReleaseError::Pending { reason: "it is not finished yet".to_owned() });
+        }
         self.plan_of(bytes).map(|plan| plan.applied)
     }
 
@@ -131,10 +122,13 @@ impl PushAgent {
         bytes: &[u8],
         observe: &mut dyn FnMut(ApplyStep<'_>),
     ) -> Result<Applied, ReleaseError> {
-        let Plan { applied, release, files, next } = self.plan_of(bytes)?;
+        self.recover()?;
+        let Plan { applied, release, changes, next } = self.plan_of(bytes)?;
         let kept_in = self.directory.earlier(&release)?;
         let is_again = self.state.undo.as_ref().is_some_and(|undo| undo.release == release);
-        let before = (self.state.applied.clone(), self.state.objects.clone());
+        // What only brings back what an earlier release had done stays when this one is undone.
+        let own = changes.sql.iter().filter(|step| !step.is_repair).cloned().collect();
+        let before = (&self.state, own);
         let record = |steps: &[JournalStep]| {
             let mut next = next;
             if !applied.is_undo && !is_again {
@@ -142,7 +136,8 @@ impl PushAgent {
             }
             next
         };
-        self.state = carry_out(&self.directory, &kept_in, &files, record, observe)?;
+        let done = carry_out((&self.directory, &self.policy), &kept_in, changes, record, observe)?;
+        self.state = done;
         Ok(applied)
     }
 
@@ -177,7 +172,8 @@ impl PushAgent {
         self.check_version(release)?;
         let (mut changes, mut files, mut taken) = (Vec::new(), Vec::new(), BTreeSet::new());
         let mut objects = self.state.objects.clone();
-        for (object, body) in release.objects().filter(|(object, _)| self.policy.is_meant(object)) {
+        let is_file = |object: &Object| object.kind != ObjectKind::Sql && self.policy.is_meant(object);
+        for (object, body) in release.objects().filter(|(object, _)| is_file(object)) {
             let destination = self.policy.destination(object.kind, &object.name)?;
             check_content(object, body, &destination)?;
             if !taken.insert(destination.path.clone()) {
@@ -204,13 +200,18 @@ impl PushAgent {
             objects.push(Placed { kind, name, path: path.clone(), sha256: sha256.clone() });
             if change != ChangeKind::Same {
                 let form = form_of(kind, before.as_ref().map(|before| before.stamp));
-                files.push(FileChange { path, before, content: Some((Cow::Borrowed(body), sha256, form)) });
+                let program = Some(object).filter(|object| object.kind == ObjectKind::Program).cloned();
+                let content = Some((Cow::Borrowed(body), sha256, form));
+                files.push(FileChange { path, before, content, program });
             }
         }
+        let sql = plan_sql(&self.policy, release, &self.state.sql)?;
+        changes.extend(sql.changes);
         let (version, id) = (release.manifest.version, release.id.clone());
         let applied = Some(AppliedRelease { version, id: id.clone() });
-        let next = State { highest: version, applied, objects, ..self.state.clone() };
-        Ok(Plan { applied: Applied { version, is_undo: false, changes }, release: id, files, next })
+        let next = State { highest: version, applied, objects, sql: sql.placed, ..self.state.clone() };
+        let applied = Applied { version, is_undo: false, changes };
+        Ok(Plan { applied, release: id, changes: Changes { files, sql: sql.steps }, next })
     }
 
     fn plan_undo<'a>(&self, permit: &Permit) -> Result<Plan<'a>, ReleaseError> {
@@ -235,12 +236,15 @@ impl PushAgent {
                 Ok((Cow::Owned(kept_content(kept)?), kept.sha256.clone(), kept.form()))
             };
             let content = step.earlier.as_ref().map(content).transpose()?;
-            files.push(FileChange { path: step.path.clone(), before, content });
+            files.push(FileChange { path: step.path.clone(), before, content, program: None });
         }
+        let sql = plan_sql_undo(&self.policy, undo, version)?;
+        changes.extend(sql.changes);
         let (applied, objects) = (undo.applied.clone(), undo.objects.clone());
-        let next = State { applied, objects, undo: None, ..self.state.clone() };
+        let next = State { applied, objects, sql: sql.placed, undo: None, ..self.state.clone() };
         let applied = Applied { version, is_undo: true, changes };
-        Ok(Plan { applied, release: permit.release.clone(), files, next })
+        let release = permit.release.clone();
+        Ok(Plan { applied, release, changes: Changes { files, sql: sql.steps }, next })
     }
 }
 
@@ -264,7 +268,7 @@ impl PushAgent {
 
 fn undo_of(
     release: String,
-    before: (Option<AppliedRelease>, Vec<Placed>),
+    (before, sql_steps): (&State, Vec<SqlStep>),
     changes: &[Change],
     steps: &[JournalStep],
 ) -> Undo {
@@ -278,8 +282,8 @@ fn undo_of(
             earlier: step.earlier.clone(),
         }
     };
-    let (applied, objects) = before;
-    Undo { release, applied, objects, steps: steps.iter().map(step).collect() }
+    let State { applied, objects, sql, .. } = before.clone();
+    Undo { release, applied, objects, steps: steps.iter().map(step).collect(), sql, sql_steps }
 }
 
 /// As the earlier file was, whoever reads it.

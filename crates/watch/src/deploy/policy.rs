@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use iostall_connect::address::PasswordFrom;
+use iostall_connect::{Address, Engine};
 use iostall_engine::Input;
 use iostall_engine::files::{effective_user, stamp_of_path};
 use iostall_measure::ByteCount;
 use serde::Deserialize;
 
-use crate::release::{Object, ObjectKind, PublicKey};
+use super::pattern::{fits_name, fits_statement};
+use crate::release::{Object, ObjectKind, PublicKey, SqlObject};
 use crate::release_error::ReleaseError;
 
 const FILE: Input = Input { what: "policy", limit: ByteCount(1 << 20) };
@@ -25,6 +28,7 @@ pub struct Policy {
     pub(super) state: PathBuf,
     pub(super) lowest_version: u64,
     labels: BTreeMap<String, String>,
+    sources: BTreeMap<String, Address>,
     rules: Vec<Rule>,
 }
 
@@ -38,6 +42,9 @@ struct Written {
     lowest_version: u64,
     #[serde(default)]
     labels: BTreeMap<String, String>,
+    /// Addresses of databases, by what releases call them.
+    #[serde(default)]
+    sources: BTreeMap<String, String>,
     #[serde(default)]
     allow: Vec<Rule>,
 }
@@ -53,6 +60,15 @@ struct Rule {
     directory: Option<PathBuf>,
     /// They take the place of this file.
     file: Option<PathBuf>,
+    /// Of kind `sql`: they run there.
+    #[serde(default)]
+    sources: Vec<String>,
+    /// Patterns of what they may run.
+    #[serde(default)]
+    statements: Vec<String>,
+    /// Patterns of what they may ask.
+    #[serde(default)]
+    verify: Vec<String>,
 }
 
 /// Where an object goes.
@@ -86,8 +102,11 @@ impl Policy {
         }
         let written: Written =
             toml::from_str(&text).map_err(|error| invalid(error.to_string().trim_end().to_owned()))?;
-        let Written { keys, state, lowest_version, labels, allow: rules } = written;
-        let policy = Self { path: path.to_owned(), keys, state, lowest_version, labels, rules };
+        let Written { keys, state, lowest_version, labels, sources, allow: rules } = written;
+        let sources = sources.into_iter().map(|(name, url)| Ok((address(&name, &url)?, name)));
+        let sources = sources.map(|source| source.map(|(address, name)| (name, address)));
+        let sources = sources.collect::<Result<_, String>>().map_err(invalid)?;
+        let policy = Self { path: path.to_owned(), keys, state, lowest_version, labels, sources, rules };
         policy.check().map_err(invalid)?;
         Ok(policy)
     }
@@ -101,6 +120,13 @@ impl Policy {
         }
         for rule in &self.rules {
             let kind = rule.kind.name();
+            if rule.kind == ObjectKind::Sql {
+                self.check_sql(rule)?;
+                continue;
+            }
+            if !(rule.sources.is_empty() && rule.statements.is_empty() && rule.verify.is_empty()) {
+                return Err(format!("allow {kind}: sources, statements and verify are for sql"));
+            }
             let ((Some(place), None) | (None, Some(place))) = (&rule.directory, &rule.file) else {
                 return Err(format!("allow {kind}: write either directory or file"));
             };
@@ -112,6 +138,19 @@ impl Policy {
             }
         }
         Ok(())
+    }
+
+    fn check_sql(&self, rule: &Rule) -> Result<(), String> {
+        if rule.directory.is_some() || rule.file.is_some() {
+            return Err("allow sql: it goes to sources, and neither to a directory nor a file".to_owned());
+        }
+        if [&rule.names, &rule.sources, &rule.statements, &rule.verify].iter().any(|list| list.is_empty()) {
+            return Err("allow sql: write names, sources, statements and verify".to_owned());
+        }
+        match rule.sources.iter().find(|source| !self.sources.contains_key(*source)) {
+            Some(source) => Err(format!("allow sql: there is no {source:?} in [sources]")),
+            None => Ok(()),
+        }
     }
 
     /// What its keys are called in messages.
@@ -129,63 +168,94 @@ impl Policy {
         object.is_for(&self.labels) && (object.kind != ObjectKind::Program || object.name == platform())
     }
 
+    /// The rule for an object, and the pattern that its name fits.
+    fn rule(&self, kind: ObjectKind, name: &str) -> Result<Vec<(&Rule, &str)>, ReleaseError> {
+        let mut of_kind = self.rules.iter().filter(|rule| rule.kind == kind).peekable();
+        if of_kind.peek().is_none() {
+            return Err(self.forbidden(kind, name, "no rule allows this kind of object"));
+        }
+        let fitting = of_kind.filter_map(|rule| {
+            let pattern = rule.names.iter().find(|pattern| fits_name(pattern, name))?;
+            Some((rule, pattern.as_str()))
+        });
+        let found: Vec<_> = fitting.collect();
+        if found.is_empty() { Err(self.forbidden(kind, name, "no rule allows this name")) } else { Ok(found) }
+    }
+
+    fn forbidden(&self, kind: ObjectKind, name: &str, reason: &str) -> ReleaseError {
+        ReleaseError::Forbidden {
+            policy: self.path.clone(),
+            object: format!("{}/{name}", kind.name()),
+            reason: reason.to_owned(),
+        }
+    }
+
     /// Where an object goes.
     ///
     /// # Errors
     /// If nothing allows it.
     pub(super) fn destination(&self, kind: ObjectKind, name: &str) -> Result<Destination, ReleaseError> {
-        let forbidden = |reason: &str| ReleaseError::Forbidden {
-            policy: self.path.clone(),
-            object: format!("{}/{name}", kind.name()),
-            reason: reason.to_owned(),
-        };
-        let mut of_kind = self.rules.iter().filter(|rule| rule.kind == kind).peekable();
-        if of_kind.peek().is_none() {
-            return Err(forbidden("no rule allows this kind of object"));
-        }
-        let found = of_kind.find_map(|rule| {
-            let pattern = rule.names.iter().find(|pattern| matches(pattern, name))?;
-            Some((rule, pattern))
-        });
-        let (rule, pattern) = found.ok_or_else(|| forbidden("no rule allows this name"))?;
-        Ok(match (&rule.file, &rule.directory) {
-            (Some(file), _) => Destination { path: file.clone(), is_named: true },
+        let rules = self.rule(kind, name)?;
+        let place = rules.first().and_then(|(rule, pattern)| match (&rule.file, &rule.directory) {
+            (Some(file), _) => Some(Destination { path: file.clone(), is_named: true }),
             (None, Some(directory)) => {
-                Destination { path: directory.join(name), is_named: !pattern.contains('*') }
+                Some(Destination { path: directory.join(name), is_named: !pattern.contains('*') })
             }
-            (None, None) => return Err(forbidden("its rule names no place")),
-        })
+            (None, None) => None,
+        });
+        place.ok_or_else(|| self.forbidden(kind, name, "its rule names no place"))
+    }
+
+    /// The database in which an object of kind `sql` runs.
+    ///
+    /// # Errors
+    /// If no rule allows its name, its source and every statement of it.
+    pub(super) fn database(&self, name: &str, object: &SqlObject) -> Result<&Address, ReleaseError> {
+        let kind = ObjectKind::Sql;
+        let rules = self.rule(kind, name)?;
+        let here: Vec<&Rule> = rules
+            .iter()
+            .map(|(rule, _)| *rule)
+            .filter(|rule| rule.sources.contains(&object.source))
+            .collect();
+        let source = self.sources.get(&object.source).filter(|_| !here.is_empty());
+        let source = source.ok_or_else(|| {
+            self.forbidden(kind, name, &format!("no rule allows the source {:?}", object.source))
+        })?;
+        let run = object.apply.iter().chain(&object.undo);
+        let refused = |rule: &Rule| {
+            let of = |patterns: &[String], text: &str| patterns.iter().any(|one| fits_statement(one, text));
+            run.clone()
+                .find(|text| !of(&rule.statements, text))
+                .or_else(|| Some(&object.verify).filter(|text| !of(&rule.verify, text)))
+        };
+        let mut first = None;
+        for rule in here {
+            match refused(rule) {
+                None => return Ok(source),
+                Some(text) => first = first.or(Some(text)),
+            }
+        }
+        let begin: String = first.map_or("", String::as_str).chars().take(80).collect();
+        Err(self.forbidden(kind, name, &format!("no rule allows the statement {begin:?}")))
+    }
+
+    /// The database that releases call `source`, whatever runs there.
+    pub(super) fn source(&self, source: &str) -> Option<&Address> {
+        self.sources.get(source)
     }
 }
 
-/// Whether a name fits a pattern, in which `*` is any characters.
-fn matches(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
-    for part in middle {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
+/// The address of a database that nobody is asked for a password of.
+fn address(name: &str, url: &str) -> Result<Address, String> {
+    let wrong = |reason: &str| format!("sources: {name}: {reason}");
+    let address: Address =
+        url.parse().map_err(|error: iostall_connect::AddressError| wrong(&error.to_string()))?;
+    if matches!(address.engine, Engine::Linux | Engine::Smart) {
+        return Err(wrong("it is no database"));
     }
-    rest.ends_with(last)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_is_any_characters_and_nothing_else_is_special() {
-        for (pattern, name) in
-            [("*", "a"), ("a", "a"), ("a*", "a"), ("a*c", "abc"), ("*.toml", "x.toml"), ("a*b*c", "aXbYc")]
-        {
-            assert!(matches(pattern, name), "{pattern} {name}");
-        }
-        for (pattern, name) in
-            [("a", "b"), ("a", "ab"), ("a*c", "ac.d"), ("a*a", "a"), ("?", "a"), ("", "a"), ("a*b*c", "aXc")]
-        {
-            assert!(!matches(pattern, name), "{pattern} {name}");
-        }
+    if address.password == PasswordFrom::Prompt {
+        return Err(wrong("nobody can be asked for a password here: write ?password-file=PATH"));
     }
+    Ok(address)
 }

@@ -60,6 +60,7 @@ pub struct PullService {
     outcomes: Outcomes,
     /// What the sender sends.
     sources: Vec<PulledSource>,
+    once: bool,
     /// From the time before sampling.
     events: Vec<ForwardEvent>,
     cut: Option<WatchError>,
@@ -91,7 +92,7 @@ impl PullService {
         let service =
             CollectorService::sampled_by((pool, Purpose::Pull), paused, &open, setup, until, environment)?;
         let sender = Sender::start(forwarder, cut.is_some())?;
-        Ok(Self { service, sender, outcomes, sources, events, cut })
+        Ok(Self { service, sender, outcomes, sources, once, events, cut })
     }
 
     /// A handle to end it from any thread, such as a signal handler's.
@@ -115,7 +116,7 @@ impl PullService {
         }
         let begun = vec![SenderEvent::Forward(std::mem::take(&mut self.events))];
         self.outcomes.hear(begun, observer);
-        let Self { mut service, sender, mut outcomes, mut sources, .. } = self;
+        let Self { mut service, sender, mut outcomes, mut sources, once, .. } = self;
         service.begin(&mut |event| outcomes.collected(event, observer))?;
         while service.turn(&mut |event| outcomes.collected(event, observer))? {
             let change = outcomes.hear(sender.events(), observer);
@@ -128,6 +129,9 @@ impl PullService {
                 sender.replace(now.clone());
                 sources = now;
             }
+        }
+        if once {
+            service.read_settings(&mut |event| outcomes.collected(event, observer))?;
         }
         service.end(&mut |event| outcomes.collected(event, observer))?;
         outcomes.hear(sender.close(), observer);

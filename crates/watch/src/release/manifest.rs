@@ -29,11 +29,13 @@ pub enum ObjectKind {
     Alerts,
     /// The program itself, of one platform.
     Program,
+    /// Statements for a database, in TOML.
+    Sql,
 }
 
 impl ObjectKind {
     /// All of them, in the order of a manifest.
-    pub const ALL: [Self; 4] = [Self::Settings, Self::Profile, Self::Alerts, Self::Program];
+    pub const ALL: [Self; 5] = [Self::Settings, Self::Profile, Self::Alerts, Self::Program, Self::Sql];
 
     /// Its name in files and directories.
     pub fn name(self) -> &'static str {
@@ -42,6 +44,7 @@ impl ObjectKind {
             Self::Profile => "profile",
             Self::Alerts => "alerts",
             Self::Program => "program",
+            Self::Sql => "sql",
         }
     }
 
@@ -50,6 +53,8 @@ impl ObjectKind {
         match self {
             Self::Settings | Self::Profile | Self::Alerts => 4 << 20,
             Self::Program => 192 << 20,
+            // The agent remembers it.
+            Self::Sql => 256 << 10,
         }
     }
 }
@@ -76,6 +81,9 @@ pub struct Object {
     pub bytes: u64,
     /// Its SHA-256, as digits.
     pub sha256: String,
+    /// Of a program: the version that it must call itself, such as `0.2.0`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_version: Option<String>,
 }
 
 impl fmt::Display for Object {
@@ -172,6 +180,9 @@ fn check_object(object: &Object) -> Result<(), ReleaseError> {
     {
         return invalid("its labels are too many, too long or empty");
     }
+    if (object.kind == ObjectKind::Program) != object.program_version.as_ref().is_some_and(is_text) {
+        return invalid("programs, and nothing else, have a version (release.toml, [versions])");
+    }
     if object.sha256.len() != 64 || super::key::from_hex(&object.sha256).is_none() {
         return invalid("its hash is none");
     }
@@ -211,6 +222,7 @@ mod tests {
             labels: BTreeMap::new(),
             bytes: 1,
             sha256: "0".repeat(64),
+            program_version: None,
         };
         let manifest = Manifest {
             version: 1,

@@ -12,6 +12,7 @@ mod key;
 mod make;
 mod manifest;
 mod sealed;
+mod sql;
 
 pub use crate::release_error::ReleaseError;
 pub(crate) use file::sha256;
@@ -20,3 +21,4 @@ pub use key::{PublicKey, SigningKey};
 pub use make::{MakeRelease, make_permit, make_release, read_release, write_new};
 pub use manifest::{Manifest, Object, ObjectKind, ObjectState};
 pub use sealed::{Sealed, sealed};
+pub use sql::SqlObject;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iostall_store::{NewPush, PostgresHistory, PushServer};
+use iostall_store::{NewPush, PostgresHistory, PushServer, UnreachedServer};
 use serde::Serialize;
 
 use super::operator::{Operator, What};
@@ -29,6 +29,16 @@ pub struct PushPlan {
     /// What identifies the release.
     pub release: String,
     pub servers: Vec<PlannedServer>,
+    /// Nothing of it reaches these, whatever their labels.
+    pub unreached: Vec<Unreached>,
+}
+
+/// A server that sends its samples, and that no push reaches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unreached {
+    pub server: String,
+    /// `relay` or `no-agent`.
+    pub reason: &'static str,
 }
 
 /// What it would do on a server, by what that last said.
@@ -115,7 +125,20 @@ pub fn plan(repository: &PostgresHistory, request: &PushRequest<'_>) -> Result<P
         PlannedServer { server: server.name.clone(), ring, changes, same: same.len() }
     };
     let servers = chosen(repository, request)?.into_iter().map(planned).collect();
-    Ok(PushPlan { version: info.version, release: info.id, servers })
+    let unreached = unreached(repository)?;
+    Ok(PushPlan { version: info.version, release: info.id, servers, unreached })
+}
+
+/// Servers that have joined and that no push reaches: those who send through a relay cannot be asked, and of others no agent has asked.
+///
+/// # Errors
+/// If the repository cannot be used.
+pub fn unreached(repository: &PostgresHistory) -> Result<Vec<Unreached>, RolloutError> {
+    let server = |UnreachedServer { name, is_relayed }| Unreached {
+        server: name,
+        reason: if is_relayed { "relay" } else { "no-agent" },
+    };
+    Ok(repository.unreached_servers()?.into_iter().map(server).collect())
 }
 
 /// Begins a push, and returns its number. The servers of the first ring are asked from now on.

@@ -8,14 +8,16 @@
 
 mod actions;
 mod drift;
+mod intervene;
 mod operator;
 mod rings;
 mod serve;
 mod status;
 
 pub use crate::rollout_error::RolloutError;
-pub use actions::{PlannedServer, PushPlan, PushRequest, begin, chosen_by, plan, undo};
+pub use actions::{PlannedServer, PushPlan, PushRequest, Unreached, begin, chosen_by, plan, undo, unreached};
 pub use drift::{Drift, DriftState, drift};
+pub use intervene::{end, skip};
 pub use operator::{Operator, Role, put_operator};
 pub use rings::{FailedMax, Rings};
 pub use serve::{note_outcome, part, wanted};

@@ -86,6 +86,10 @@ pub(super) enum What {
     },
     /// Undoes a push.
     Undo { push: u64, release: String },
+    /// Waits no longer for a server.
+    Skip { push: u64, server: String },
+    /// Asks no further servers.
+    End { push: u64 },
 }
 
 impl What {
@@ -98,6 +102,8 @@ impl What {
                 )
             }
             Self::Undo { push, .. } => format!("undid push {push}"),
+            Self::Skip { push, server } => format!("skipped {server} in push {push}"),
+            Self::End { push } => format!("ended push {push}"),
         }
     }
 }
@@ -208,7 +214,9 @@ pub(super) fn check_log(repository: &PostgresHistory) -> Result<Vec<PushLogEntry
         let role = roles.get(&by).copied();
         let (needed, first) = match &action.what {
             What::Operator { key, role, .. } => (Role::Admin, (*key == by).then_some(*role)),
-            What::Push { .. } | What::Undo { .. } => (Role::Operator, None),
+            What::Push { .. } | What::Undo { .. } | What::Skip { .. } | What::End { .. } => {
+                (Role::Operator, None)
+            }
         };
         let has = if roles.is_empty() { first } else { role };
         if has.unwrap_or(Role::None) < needed {

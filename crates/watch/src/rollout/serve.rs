@@ -28,7 +28,7 @@ pub fn wanted(
         What::Undo { push: signed, release: signed_release } => {
             is_undo && signed == push && signed_release == release
         }
-        What::Operator { .. } => false,
+        What::Operator { .. } | What::Skip { .. } | What::End { .. } => false,
     };
     Ok(is_signed.then_some(Wanted { push, release, parts, permit: permit.filter(|_| is_undo) }))
 }
@@ -116,8 +116,8 @@ pub(super) fn advance(repository: &PostgresHistory, number: u64) -> Result<(), R
         Next::Complete => {
             repository.put_push_state(number, "done", push.ring)?;
             log(format!(
-                "push {number} is done on {} servers, and failed on {}",
-                push.counts.applied, push.counts.failed
+                "push {number} is done on {} servers, failed on {}, and skipped {}",
+                push.counts.applied, push.counts.failed, push.counts.skipped
             ))?;
         }
     }

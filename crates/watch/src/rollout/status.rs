@@ -29,6 +29,7 @@ pub struct PushEntry {
     pub undone: u64,
     pub undo_failed: u64,
     pub left: u64,
+    pub skipped: u64,
     /// Each of them, where one push was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub servers: Option<Vec<ServerOutcome>>,
@@ -75,6 +76,7 @@ impl PushEntry {
             undone: counts.undone,
             undo_failed: counts.undo_failed,
             left: counts.left,
+            skipped: counts.skipped,
             servers: None,
         }
     }

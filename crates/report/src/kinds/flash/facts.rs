@@ -2,7 +2,7 @@
 
 use iostall_measure::number::number;
 use iostall_model::FlashOutcome;
-use iostall_model::flash::{Collect, Separation, WriteClass, WritePattern};
+use iostall_model::flash::{Collect, FlashCare, Separation, WriteClass, WritePattern};
 
 use crate::fact::Fact;
 use crate::format::{bytes, count, duration, percent, shown};
@@ -34,6 +34,9 @@ pub(super) fn facts(flash: &FlashOutcome) -> Vec<Fact> {
         Fact::new("writes", pattern(flash)),
         Fact::new("simulated", simulated(flash)),
     ];
+    if !settings.care.is_none() {
+        facts.push(Fact::new("upkeep", upkeep(&settings.care)));
+    }
     if let Some(spread) = flash.wear.spread() {
         let value = format!(
             "{} erases a block on average, {} to {}: the most worn has {spread:.2} times the mean",
@@ -53,6 +56,39 @@ pub(super) fn facts(flash: &FlashOutcome) -> Vec<Fact> {
         ),
     ));
     facts
+}
+
+/// What the device was asked to do beside collection.
+fn upkeep(care: &FlashCare) -> String {
+    let mut parts = Vec::new();
+    if care.bad_share > 0.0 {
+        parts.push(format!("{} of the blocks are bad", percent(care.bad_share)));
+    }
+    if care.bad_per_erase > 0.0 {
+        parts.push(format!("a block goes bad in {} erases", count(per_bad_block(care.bad_per_erase))));
+    }
+    if let Some(gap) = care.wear_gap {
+        parts.push(format!("data that rests moves once its block is {gap} erases behind the most worn"));
+    }
+    if let Some(fills) = care.refresh_fills {
+        parts.push(format!("blocks are written anew after {} fills", number(fills)));
+    }
+    if let Some(reads) = care.reads_max {
+        let per_write = number(care.reads_per_write);
+        parts.push(format!(
+            "blocks are written anew after {} reads, of which there are {per_write} for each write",
+            count(reads.into())
+        ));
+    }
+    if care.slc_share > 0.0 {
+        parts.push(format!("a cache of {} of the user area takes all writes", percent(care.slc_share)));
+    }
+    parts.join("; ")
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
+fn per_bad_block(bad_per_erase: f64) -> u64 {
+    (1.0 / bad_per_erase).round() as u64
 }
 
 fn collection(flash: &FlashOutcome) -> String {

@@ -144,6 +144,7 @@ fn course(flash: &FlashOutcome) -> Table {
         let fill = FlashTenth {
             host_pages: sum(|t| t.host_pages),
             moved_pages: sum(|t| t.moved_pages),
+            absorbed_pages: sum(|t| t.absorbed_pages),
             erased_blocks: 0,
         };
         row(FINE + (number + 1) * 10, fill.write_amplification());

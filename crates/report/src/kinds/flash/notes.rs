@@ -1,7 +1,7 @@
 //! What the simulation says.
 
 use iostall_model::FlashOutcome;
-use iostall_model::kinds::{FlashTenth, SpareFor};
+use iostall_model::kinds::{FlashTenth, FlashUpkeep, SpareFor};
 
 use super::words::{DAYS_PER_YEAR, interval, ratio};
 use crate::format::percent;
@@ -27,6 +27,7 @@ pub(super) fn notes(flash: &FlashOutcome) -> Vec<Note> {
             ratio(1.0 / share)
         )));
     }
+    notes.extend(flash.upkeep.as_ref().and_then(upkeep));
     notes.extend(life(flash));
     notes
 }
@@ -62,6 +63,28 @@ fn cliff(flash: &FlashOutcome, mean: f64) -> Option<Note> {
          test of a new or trimmed drive that ends before says nothing about this state.",
         at as f64 / 10.0
     )))
+}
+
+/// What the device did beside collection, and what that cost.
+fn upkeep(upkeep: &FlashUpkeep) -> Option<Note> {
+    let host = upkeep.host_pages as f64;
+    if upkeep.host_pages == 0 {
+        return None;
+    }
+    let mut text = format!(
+        "Upkeep: {:.3} of the pages for each page of the host were written anew, to level wear or because they were old or much read.",
+        upkeep.refreshed_pages as f64 / host
+    );
+    if upkeep.absorbed_pages > 0 {
+        let absorbed = percent(upkeep.absorbed_pages as f64 / host);
+        text += &format!(
+            " The cache kept {absorbed} of the writes from the blocks behind it; its own wear is not counted."
+        );
+    }
+    if upkeep.bad_blocks > 0 {
+        text += &format!(" {} of {} blocks went bad.", upkeep.bad_blocks, upkeep.blocks);
+    }
+    Some(Note::plain(text))
 }
 
 fn life(flash: &FlashOutcome) -> Option<Note> {

@@ -3,7 +3,7 @@
 mod charts;
 mod rows;
 
-use iostall_model::guard::{GuardEnd, GuardPast};
+use iostall_model::guard::{DatabaseNear, GuardEnd, GuardPast};
 use iostall_model::{GuardOutcome, Run};
 use iostall_session::analysis::guard::{Against, GuardState, Judged, judged, trend_per_month};
 
@@ -65,8 +65,13 @@ fn shown(outcome: &GuardOutcome, block_bytes: u32, value: f64) -> String {
 }
 
 fn answer(outcome: &GuardOutcome) -> String {
-    if outcome.ended == GuardEnd::Busy {
-        return "not measured: the device had work of its own".to_owned();
+    match outcome.ended {
+        GuardEnd::Busy => return "not measured: the device had work of its own".to_owned(),
+        GuardEnd::DatabaseBusy => return "not measured: a database had work to do".to_owned(),
+        GuardEnd::DatabaseUnknown => {
+            return "not measured: what a database does is not known".to_owned();
+        }
+        GuardEnd::Decided | GuardEnd::Probes | GuardEnd::Time | GuardEnd::Bytes | GuardEnd::Interrupted => {}
     }
     let all = judged(outcome);
     let worst = all.iter().min_by(|left, right| left.look.ratio.total_cmp(&right.look.ratio));
@@ -146,6 +151,8 @@ fn facts(outcome: &GuardOutcome) -> Vec<Fact> {
         GuardEnd::Time => "the time was up",
         GuardEnd::Bytes => "the bytes were used up",
         GuardEnd::Busy => "the device was busy",
+        GuardEnd::DatabaseBusy => "a database was busy",
+        GuardEnd::DatabaseUnknown => "what a database does is not known",
         GuardEnd::Interrupted => "it was interrupted",
     };
     let probes = outcome.points.iter().map(|point| point.repeats.len()).max().unwrap_or(0);
@@ -175,6 +182,9 @@ fn notes(run: &Run, outcome: &GuardOutcome, all: &[Judged]) -> Vec<Note> {
         .collect();
     if outcome.ended == GuardEnd::Busy {
         notes.push(Note::caution("The device did work of its own just before, so nothing was measured. A later try may find it quiet."));
+    } else if matches!(outcome.ended, GuardEnd::DatabaseBusy | GuardEnd::DatabaseUnknown) {
+        notes.extend(outcome.databases.iter().map(database));
+        notes.push(Note::caution("So nothing was measured. A later try may find the database quiet."));
     } else if all.is_empty() {
         notes.push(Note::plain(
             "There was nothing to compare with. Name this run with --baseline from now on.",
@@ -190,6 +200,25 @@ fn notes(run: &Run, outcome: &GuardOutcome, all: &[Judged]) -> Vec<Note> {
     }
     notes.extend(firmware(run, outcome));
     notes
+}
+
+/// What a database did just before a canary.
+fn database(near: &DatabaseNear) -> Note {
+    let Some(until) = near.until_utc else {
+        return Note::caution(format!(
+            "{} is watched and may be on this volume, but has no new samples: does its collector run?",
+            near.name
+        ));
+    };
+    let iops = near.iops.map_or_else(|| "unknown".to_owned(), number);
+    let waits = near.stall_per_s.map_or_else(String::new, |stall| {
+        format!(", and its sessions waited {} of each second for them", duration(stall * 1e9))
+    });
+    Note::plain(format!(
+        "{}: {iops} reads and writes a second{waits}, up to {}.",
+        near.name,
+        timestamp(until)
+    ))
 }
 
 /// Other firmware is another drive, as far as its speed goes.

@@ -1,10 +1,12 @@
 //! The report of a search for the limits of a volume.
 
 mod charts;
+mod first_reads;
 mod rows;
+mod volume_log;
 mod words;
 
-use iostall_model::limits::{LimitsProbe, ProbeStep};
+use iostall_model::limits::{LimitsProbe, LimitsTask, ProbeStep};
 use iostall_model::{LimitsOutcome, Run};
 use iostall_session::analysis::limits::{Found, found};
 
@@ -23,10 +25,10 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a LimitsOutcome) -> Report<'a>
         description: String::new(),
         shape: shape(outcome),
         headline: headline(outcome),
-        line: Box::new(|| words::answer(&found(outcome))),
-        answer: Box::new(|| words::answer(&found(outcome))),
+        line: Box::new(|| words::answer(outcome, &found(outcome))),
+        answer: Box::new(|| words::answer(outcome, &found(outcome))),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(&found(outcome))),
+        card: Box::new(|| card(outcome, &found(outcome))),
         asked: None,
         opens_one_way: true,
         sections: Box::new(|| vec![section(run, outcome)]),
@@ -39,6 +41,14 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a LimitsOutcome) -> Report<'a>
 
 fn shape(outcome: &LimitsOutcome) -> String {
     let plan = &outcome.plan;
+    if plan.task == LimitsTask::VendorLog {
+        return "the volume's own log".to_owned();
+    }
+    if plan.task == LimitsTask::ReadAll {
+        let pace =
+            plan.bytes_per_s.map_or_else(String::new, |rate| format!(", {} at most", throughput(rate)));
+        return format!("every block once{pace}");
+    }
     let what = if plan.writes { "random writes" } else { "random reads" };
     format!(
         "{what}, {}, {} and {} at most",
@@ -49,6 +59,12 @@ fn shape(outcome: &LimitsOutcome) -> String {
 }
 
 fn headline(outcome: &LimitsOutcome) -> String {
+    if outcome.plan.task == LimitsTask::VendorLog {
+        return String::new();
+    }
+    if let Some(read) = &outcome.read_all {
+        return format!("{} in {}", bytes(read.bytes()), duration(read.elapsed_ns as f64));
+    }
     let probes = outcome.probes.len();
     let plural = if probes == 1 { "" } else { "s" };
     let seconds: f64 = outcome.probes.iter().map(LimitsProbe::seconds).sum();
@@ -59,8 +75,12 @@ fn headline(outcome: &LimitsOutcome) -> String {
     )
 }
 
-fn card(found: &Found) -> Vec<Tile> {
-    let mut tiles = vec![Tile::plain("credits", words::credit_short(found), "")];
+fn card(outcome: &LimitsOutcome, found: &Found) -> Vec<Tile> {
+    let mut tiles = first_reads::tiles(outcome);
+    tiles.extend(volume_log::tiles(outcome));
+    if outcome.plan.is_search() {
+        tiles.push(Tile::plain("credits", words::credit_short(found), ""));
+    }
     tiles.extend(found.iops.map(|ceiling| Tile::plain("IOPS", number(ceiling.per_s), "that last")));
     tiles
         .extend(found.bytes.map(|ceiling| Tile::plain("bandwidth", throughput(ceiling.per_s), "that lasts")));
@@ -71,21 +91,33 @@ fn section(run: &Run, outcome: &LimitsOutcome) -> Section {
     Section {
         facts: facts(run, outcome),
         notes: words::notes(outcome, &found(outcome)),
-        tables: if outcome.probes.is_empty() { Vec::new() } else { vec![probes(outcome)] },
+        tables: tables(outcome),
         ..Section::titled("The limits")
     }
+}
+
+fn tables(outcome: &LimitsOutcome) -> Vec<Table> {
+    let measured = (!outcome.probes.is_empty()).then(|| probes(outcome));
+    volume_log::table(outcome).into_iter().chain(measured).collect()
 }
 
 fn facts(run: &Run, outcome: &LimitsOutcome) -> Vec<Fact> {
     let targets = run.targets.iter().zip(&outcome.used_bytes);
     let used = targets.map(|(target, used)| format!("{} of {}", bytes(*used), facts::path(&target.path)));
     let plan = &outcome.plan;
-    vec![
+    if plan.task == LimitsTask::VendorLog {
+        return Vec::new();
+    }
+    let mut facts = vec![
         Fact::new("used", used.collect::<Vec<_>>().join(", ")),
         Fact::new(if plan.writes { "written" } else { "read" }, bytes(outcome.moved_bytes())),
-        Fact::new("allowed", format!("{}, {}", plan.time_limit, plan.byte_limit)),
-        Fact::new("ended because", words::ended(outcome.ended)),
-    ]
+    ];
+    if plan.task != LimitsTask::ReadAll {
+        facts.push(Fact::new("allowed", format!("{}, {}", plan.time_limit, plan.byte_limit)));
+        facts.push(Fact::new("ended because", words::ended(outcome.ended)));
+    }
+    facts.extend(first_reads::facts(outcome));
+    facts
 }
 
 fn probes(outcome: &LimitsOutcome) -> Table {

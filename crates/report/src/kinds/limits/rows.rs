@@ -1,7 +1,9 @@
 //! A row for each interval of each probe, for spreadsheets, and the figures for scripts.
 
-use iostall_model::limits::LimitsProbe;
+use iostall_model::limits::{FirstReads, LimitsProbe, ReadAll, VolumeLogs};
+use iostall_model::volume_log::VolumeLog;
 use iostall_model::{LimitsOutcome, Run};
+use iostall_session::analysis::first_reads::{Filling, filling};
 use iostall_session::analysis::limits::{Accounting, Bucket, Ceiling, Counted, Credit, Sharing, found};
 use serde::Serialize;
 
@@ -56,6 +58,69 @@ pub(super) struct LimitsSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     sharing_bytes: Option<SharingSummary>,
     moved_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_reads: Option<FirstReadsSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_all: Option<ReadAllSummary>,
+    /// What the volume's own log counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    volume_log: Option<VolumeLog>,
+}
+
+#[derive(Serialize)]
+struct FirstReadsSummary {
+    /// `filling`, `fast`, `cached`, `unclear` or `not-measured`.
+    state: &'static str,
+    /// How many times as long as a second read a slow first one takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_ns: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    again_ns: Option<f64>,
+    /// Part of the first reads that are slow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slow_share: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ReadAllSummary {
+    is_whole: bool,
+    to_bytes: u64,
+    whole_bytes: u64,
+    bytes_per_s: Option<f64>,
+    failed: u64,
+}
+
+impl FirstReadsSummary {
+    fn of(reads: &FirstReads) -> Self {
+        let (state, slow) = match filling(reads) {
+            Filling::Yes(slow) => ("filling", Some(slow)),
+            Filling::No => ("fast", None),
+            Filling::Cached(slow) => ("cached", Some(slow)),
+            Filling::Unclear(slow) => ("unclear", Some(slow)),
+            Filling::NotMeasured => ("not-measured", None),
+        };
+        Self {
+            state,
+            times: slow.map(|slow| slow.times()),
+            first_ns: slow.map(|slow| slow.first_ns),
+            again_ns: slow.map(|slow| slow.again_ns),
+            slow_share: slow.map(|slow| slow.share),
+        }
+    }
+}
+
+impl ReadAllSummary {
+    fn of(read: &ReadAll) -> Self {
+        Self {
+            is_whole: read.is_whole(),
+            to_bytes: read.to_bytes,
+            whole_bytes: read.whole_bytes,
+            bytes_per_s: read.bytes_per_s(),
+            failed: read.failed,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -111,6 +176,9 @@ impl LimitsSummary {
             sharing_iops: found.sharing_iops.map(SharingSummary::of),
             sharing_bytes: found.sharing_bytes.map(SharingSummary::of),
             moved_bytes: outcome.moved_bytes(),
+            first_reads: outcome.first_reads.as_ref().map(FirstReadsSummary::of),
+            read_all: outcome.read_all.as_ref().map(ReadAllSummary::of),
+            volume_log: outcome.volume_logs.as_ref().and_then(VolumeLogs::counted),
         }
     }
 }

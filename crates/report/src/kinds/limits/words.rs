@@ -4,6 +4,7 @@ use iostall_model::LimitsOutcome;
 use iostall_model::limits::LimitsEnd;
 use iostall_session::analysis::limits::{Accounting, Bucket, Ceiling, Counted, Credit, Found, Sharing};
 
+use super::{first_reads, volume_log};
 use crate::format::{bytes, duration, number, percent, throughput};
 use crate::section::Note;
 
@@ -35,7 +36,16 @@ fn of_bucket(bucket: &Bucket) -> String {
 }
 
 /// The main clause.
-pub(super) fn answer(found: &Found) -> String {
+pub(super) fn answer(outcome: &LimitsOutcome, found: &Found) -> String {
+    let mut parts = first_reads::answer(outcome);
+    parts.extend(volume_log::answer(outcome));
+    if outcome.plan.is_search() {
+        parts.extend(of_search(found));
+    }
+    parts.join("; ")
+}
+
+fn of_search(found: &Found) -> Vec<String> {
     let mut parts = vec![match &found.credit {
         Credit::Bucket(bucket) => of_bucket(bucket),
         Credit::Unconfirmed(bucket) => format!("perhaps {}", of_bucket(bucket)),
@@ -53,7 +63,7 @@ pub(super) fn answer(found: &Found) -> String {
             parts.push(format!("up to {shown}"));
         }
     }
-    parts.join("; ")
+    parts
 }
 
 /// A word for a card.
@@ -76,6 +86,15 @@ pub(super) fn ended(end: LimitsEnd) -> &'static str {
 }
 
 pub(super) fn notes(outcome: &LimitsOutcome, found: &Found) -> Vec<Note> {
+    let mut notes = first_reads::notes(outcome);
+    notes.extend(volume_log::notes(outcome));
+    if outcome.plan.is_search() {
+        notes.extend(notes_of_search(outcome, found));
+    }
+    notes
+}
+
+fn notes_of_search(outcome: &LimitsOutcome, found: &Found) -> Vec<Note> {
     let mut notes = credit(&found.credit);
     let ceilings = [(Counted::Requests, found.iops), (Counted::Bytes, found.bytes)];
     for (counted, ceiling) in ceilings {

@@ -22,10 +22,11 @@ pub(super) fn shape(outcome: &QualifyOutcome) -> String {
 }
 
 fn count_of_cells(outcome: &QualifyOutcome) -> String {
-    match (outcome.plan.test, outcome.plan.cells().count()) {
-        (QualifyTest::Saturation, _) => "samples".to_owned(),
-        (QualifyTest::Iops, 1) => "1 measurement a round".to_owned(),
-        (QualifyTest::Iops, count) => format!("{count} measurements a round"),
+    let counts: Vec<usize> = outcome.plan.stages().iter().map(|stage| stage.cells.len()).collect();
+    match counts[..] {
+        [1] => "samples".to_owned(),
+        [count] => format!("{count} measurements a round"),
+        _ => format!("{} stages, measurements", counts.len()),
     }
 }
 
@@ -39,13 +40,24 @@ pub(super) fn facts(run: &Run, outcome: &QualifyOutcome) -> Vec<Fact> {
         Fact::new("before", before(outcome)),
         Fact::new("mixes", format!("reads/writes {}", mixes.join(", "))),
         Fact::new("sizes", sizes.join(", ")),
-        Fact::new("in flight", format!("{}, direct, random", setting_of(plan.queue_depth, plan.workers))),
+        Fact::new("in flight", in_flight(outcome)),
         Fact::new("rounds", rounds(outcome)),
     ];
     if let Some(earlier) = &outcome.resumed {
         facts.push(Fact::new("continues", format!("run {earlier}, whose rounds are the first ones")));
     }
     facts
+}
+
+fn in_flight(outcome: &QualifyOutcome) -> String {
+    let plan = &outcome.plan;
+    let setting = setting_of(plan.queue_depth, plan.workers);
+    match plan.test {
+        QualifyTest::Throughput | QualifyTest::FastCache => format!("{setting}, direct, in order"),
+        QualifyTest::CrossStimulus => format!("{setting}, direct, in order and at random"),
+        QualifyTest::Demand | QualifyTest::Depth => format!("up to {setting}, direct, random"),
+        _ => format!("{setting}, direct, random"),
+    }
 }
 
 fn active_range(run: &Run, outcome: &QualifyOutcome) -> String {
@@ -78,7 +90,7 @@ fn before(outcome: &QualifyOutcome) -> String {
         return format!("{made}{purged}; nothing written in order");
     }
     format!(
-        "{made}{purged}; {} written in order in blocks of 128 KiB ({:.1} × the active range) in {}",
+        "{made}{purged}; {} written in order ({:.1} × the active range) in {}",
         bytes(done.written_bytes),
         outcome.fills(done.written_bytes),
         duration(done.elapsed_ns as f64)
@@ -87,10 +99,10 @@ fn before(outcome: &QualifyOutcome) -> String {
 
 fn rounds(outcome: &QualifyOutcome) -> String {
     let written = outcome.rounds_bytes();
+    let most = outcome.plan.stages().iter().fold(0_u32, |sum, stage| sum.saturating_add(stage.rounds_max));
     format!(
-        "{} of {} at most, {} written ({:.1} × the active range); ended because: {}",
+        "{} of {most} at most, {} written ({:.1} × the active range); ended because: {}",
         outcome.rounds.len(),
-        outcome.plan.rounds_max,
         bytes(written),
         outcome.fills(written),
         stopped(outcome.stopped)

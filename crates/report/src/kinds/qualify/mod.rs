@@ -4,16 +4,17 @@
 mod charts;
 mod facts;
 mod notes;
+mod results;
 mod rows;
 mod tables;
 mod words;
 
 use iostall_model::qualify::QualifyTest;
 use iostall_model::{QualifyOutcome, Run};
-use iostall_session::analysis::qualify::{SteadyWindow, cliff, shown_window, tracked_cells};
+use iostall_session::analysis::qualify::{cliff, shown_window, shown_window_of, stages, steady_window_of};
 
-use self::words::{cell_name, headline, is_quick};
-use crate::format::{NONE, maybe_number, number};
+use self::words::{cell_name, figure_name, headline, is_quick};
+use crate::format::{NONE, number};
 use crate::report::Report;
 use crate::section::{Layout, Section, Tile};
 
@@ -40,6 +41,9 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a QualifyOutcome) -> Report<'a
 
 /// The figure of the steady state, or that there is none: a figure from before it would be taken for one.
 fn answer(outcome: &QualifyOutcome) -> String {
+    if let Some(found) = results::answer(outcome) {
+        return found;
+    }
     let Some(window) = shown_window(outcome) else {
         let rounds = outcome.rounds.len();
         return format!("not steady: {rounds} rounds are too few to say so");
@@ -52,30 +56,38 @@ fn answer(outcome: &QualifyOutcome) -> String {
         };
         return format!("not steady: {why}");
     }
-    let figures: Vec<String> = window
-        .tracked
-        .iter()
-        .map(|one| {
-            format!("{} {} IOPS", cell_name(one.write_pct, one.size), number(one.determination.average))
-        })
-        .collect();
-    format!("steady: {}", figures.join(" · "))
+    let figures =
+        steady_figures(outcome).into_iter().map(|(name, value, unit)| format!("{name} {value} {unit}"));
+    format!("steady: {}", figures.collect::<Vec<_>>().join(" · "))
+}
+
+/// Name, value and unit of everything that is steady.
+fn steady_figures(outcome: &QualifyOutcome) -> Vec<(String, String, &'static str)> {
+    let mut figures = Vec::new();
+    for one in stages(outcome) {
+        for tracked in steady_window_of(&one).iter().flat_map(|window| &window.tracked) {
+            let cell = cell_name(tracked.write_pct, tracked.size);
+            let is_range = outcome.plan.test == QualifyTest::ActiveRange;
+            let name = if is_range { format!("{}, {cell}", one.stage.name) } else { cell };
+            figures.push((name, number(tracked.determination.average), figure_name(tracked.figure)));
+        }
+    }
+    figures
 }
 
 fn card(outcome: &QualifyOutcome) -> Vec<Tile> {
     let state = if outcome.steady.is_some() { "steady" } else { "not steady" };
-    let mut tiles = vec![Tile::plain("state", state, headline(outcome))];
+    let mut tiles = match results::answer(outcome) {
+        Some(found) => vec![Tile::plain("result", found, headline(outcome))],
+        None => vec![Tile::plain("state", state, headline(outcome))],
+    };
     if outcome.steady.is_some() {
-        let window = shown_window(outcome);
-        let average = |window: &SteadyWindow, index: usize| {
-            window.tracked.get(index).map(|one| one.determination.average)
-        };
-        for (index, (write_pct, size)) in tracked_cells(outcome).into_iter().enumerate() {
-            let value = maybe_number(window.as_ref().and_then(|window| average(window, index)));
-            tiles.push(Tile::plain(format!("{} IOPS", cell_name(write_pct, size)), value, ""));
-        }
+        let figures = steady_figures(outcome);
+        tiles.extend(
+            figures.into_iter().map(|(name, value, unit)| Tile::plain(format!("{name} {unit}"), value, "")),
+        );
     }
-    if let Some(found) = cliff(outcome).filter(|_| outcome.plan.test == QualifyTest::Saturation) {
+    if let Some(found) = cliff(outcome).filter(|_| outcome.plan.test.is_saturation()) {
         let under = format!("{} to {} IOPS", number(found.iops_before), number(found.iops_after));
         tiles.push(Tile::plain("cliff", format!("{:.2} fills", found.fills), under));
     }
@@ -87,14 +99,15 @@ fn card(outcome: &QualifyOutcome) -> Vec<Tile> {
 
 fn section(run: &Run, outcome: &QualifyOutcome) -> Section {
     let window = shown_window(outcome);
-    let mut tables = Vec::new();
+    let mut tables = results::tables(outcome);
+    for one in stages(outcome).iter().filter(|one| one.stage.is_until_steady()) {
+        tables.extend(shown_window_of(one).map(|window| tables::determination(one, &window)));
+    }
     if let Some(window) = &window {
-        tables.push(tables::determination(outcome, window));
         tables.push(tables::requirements(outcome, window));
     }
-    match outcome.plan.test {
-        QualifyTest::Iops => tables.extend(tables::cells(outcome)),
-        QualifyTest::Saturation => tables.push(tables::course(outcome)),
+    if outcome.plan.test.is_saturation() {
+        tables.push(tables::course(outcome));
     }
     Section {
         layout: Layout::Notes,

@@ -1,16 +1,21 @@
 //! What the rounds say.
 
 use iostall_model::QualifyOutcome;
-use iostall_model::qualify::QualifyTest;
 use iostall_session::analysis::qualify::{SteadyWindow, cliff};
 
+use super::results;
 use super::words::{is_quick, missed};
 use crate::format::{number, percent};
 use crate::section::Note;
 
 pub(super) fn notes(outcome: &QualifyOutcome, window: Option<&SteadyWindow>) -> Vec<Note> {
-    let mut notes = vec![state(outcome, window)];
-    if outcome.plan.test == QualifyTest::Saturation {
+    let is_judged = outcome.plan.stages().iter().any(iostall_model::qualify::Stage::is_until_steady);
+    let mut notes = results::notes(outcome);
+    if !is_judged {
+        return notes;
+    }
+    notes.insert(0, state(outcome, window));
+    if outcome.plan.test.is_saturation() {
         notes.push(fall(outcome));
     }
     if outcome.steady.is_none() && !outcome.points.is_empty() {

@@ -8,15 +8,19 @@ use iostall_session::analysis::qualify::{SteadyWindow, cliff, shown_window};
 use serde::Serialize;
 
 use super::super::points::PointsSummary;
-use super::words::{deviation, missed};
+use super::results;
+use super::words::{deviation, figure_name, missed};
 use crate::report::{Field, Series};
 
 /// In the order of a row's fields.
-const HEADER: [&str; 11] = [
+const HEADER: [&str; 14] = [
     "round",
+    "stage",
     "fills",
     "write_pct",
     "block_size",
+    "queue_depth",
+    "workers",
     "iops",
     "mib_per_s",
     "latency_ms_mean",
@@ -39,9 +43,12 @@ fn row<'a>(outcome: &QualifyOutcome, number: u64, round: &QualifyRound, point: &
     let millis = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
     vec![
         number.into(),
+        (u64::from(round.stage) + 1).into(),
         outcome.fills(round.written_bytes).into(),
         point.write_pct.percent().into(),
         point.block_size.to_string().into(),
+        u64::from(point.queue_depth).into(),
+        u64::from(point.workers).into(),
         point.iops().into(),
         point.mib_per_s().into(),
         point.latency_ns.mean().map(|ns| ns / 1e6).into(),
@@ -65,6 +72,9 @@ pub(super) struct QualifySummary {
     window: Option<WindowSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cliff: Option<CliffSummary>,
+    /// What the test is about.
+    #[serde(skip_serializing_if = "serde_json::Value::is_null")]
+    result: serde_json::Value,
     active_bytes: u64,
     written_bytes: u64,
     written_fills: f64,
@@ -85,8 +95,10 @@ struct WindowSummary {
 struct TrackedSummary {
     write_pct: f64,
     block_bytes: u32,
-    iops: Vec<f64>,
-    iops_average: f64,
+    /// `IOPS`, `MB/s` or `mean ms`.
+    figure: &'static str,
+    values: Vec<f64>,
+    average: f64,
     range: f64,
     range_allowed: f64,
     slope_excursion: f64,
@@ -113,7 +125,7 @@ impl QualifySummary {
         };
         let may = |claim: &Claim| claim.denied(outcome, run.targets.first()).is_none();
         let claims = Claim::ALL.into_iter().filter(may).map(|claim| super::words::claim(claim).to_owned());
-        let found = cliff(outcome).map(|found| CliffSummary {
+        let found = cliff(outcome).filter(|_| outcome.plan.test.is_saturation()).map(|found| CliffSummary {
             fills: found.fills,
             iops_before: found.iops_before,
             iops_after: found.iops_after,
@@ -124,6 +136,7 @@ impl QualifySummary {
             missed: window.as_ref().filter(|_| !is_steady).map(failed).unwrap_or_default(),
             window: window.map(|window| WindowSummary::of(&window, is_steady)),
             cliff: found,
+            result: results::figures(outcome),
             active_bytes: outcome.active_bytes,
             written_bytes: outcome.written_bytes(),
             written_fills: outcome.fills(outcome.written_bytes()),
@@ -138,8 +151,9 @@ impl WindowSummary {
         let tracked = window.tracked.iter().map(|one| TrackedSummary {
             write_pct: one.write_pct.percent(),
             block_bytes: one.size.bytes(),
-            iops: one.iops.clone(),
-            iops_average: one.determination.average,
+            figure: figure_name(one.figure),
+            values: one.values.clone(),
+            average: one.determination.average,
             range: one.determination.range,
             range_allowed: one.determination.range_allowed,
             slope_excursion: one.determination.slope_excursion,

@@ -1,27 +1,26 @@
 //! The tables of the specification, and what the run is based on.
 
+use iostall_measure::{BlockSize, Percent};
 use iostall_model::claim::Claim;
-use iostall_model::qualify::QualifyTest;
-use iostall_model::{QualifyOutcome, Run};
+use iostall_model::{Point, QualifyOutcome, Run};
 use iostall_session::analysis::qualify::{
-    self as analysis, Determination, SteadyWindow, TrackedWindow, point_of,
+    self as analysis, Determination, StageRounds, SteadyWindow, TrackedWindow, points_of, steady_window_of,
 };
 
-use super::words::{cell_name, claim, denial, deviation, mix, required};
-use crate::format::{NONE, maybe_number, number, percent};
+use super::words::{cell_name, claim, denial, deviation, figure_name, mix, required};
+use crate::format::{NONE, number, percent};
 use crate::section::{Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// The determination of the steady state, a column for each mix and size that must be steady.
-pub(super) fn determination(outcome: &QualifyOutcome, window: &SteadyWindow) -> Table {
+/// The determination of the steady state of a stage, a column for each mix and size that must be steady.
+pub(super) fn determination(rounds: &StageRounds<'_>, window: &SteadyWindow) -> Table {
     let heads = window.tracked.iter().map(|one| Column::numbers(&cell_name(one.write_pct, one.size)));
-    let columns = std::iter::once(Column::words("IOPS")).chain(heads).collect();
-    let span = window.rounds;
-    let what = match outcome.plan.test {
-        QualifyTest::Iops => "rounds",
-        QualifyTest::Saturation => "samples",
-    };
-    let title = format!("Steady state determination, {what} {} to {}", span.first, span.last);
+    let columns = std::iter::once(Column::words(figure_name(rounds.stage.figure))).chain(heads).collect();
+    let (span, before) = (window.rounds, u32::try_from(rounds.before).unwrap_or(0));
+    let what = if rounds.stage.by_fill { "samples" } else { "rounds" };
+    let of = if rounds.stage.name.is_empty() { String::new() } else { format!(" ({})", rounds.stage.name) };
+    let (first, last) = (span.first - before, span.last - before);
+    let title = format!("Steady state determination{of}, {what} {first} to {last}");
     let mut table = Table::new(&title, columns);
     let mut row = |name: &str, value: &dyn Fn(&TrackedWindow) -> TableCell| {
         table.row(std::iter::once(TableCell::from(name)).chain(window.tracked.iter().map(value)).collect());
@@ -40,16 +39,23 @@ pub(super) fn determination(outcome: &QualifyOutcome, window: &SteadyWindow) -> 
     row("measured slope excursion", &|one| {
         passed(number(one.determination.slope_excursion), one.determination.is_slope_met())
     });
-    row("best fit", &|one| fit(&one.determination).into());
+    row("best fit", &|one| fit(&one.determination, rounds.stage.by_fill).into());
     row("correlation", &|one| {
         one.determination.correlation.map_or_else(|| NONE.to_owned(), |r| format!("{r:.3}")).into()
     });
     row("range of p99", &|one| {
         one.tail.map_or_else(|| NONE.into(), |tail| passed(percent(tail.p99_range), tail.is_stable()))
     });
-    table.note(
-        "Headings are reads/writes in percent and the size. R in the best fit is the number of the round.",
-    );
+    table.note("Headings are reads/writes in percent and the size.");
+    let first = window.tracked.first().map_or(1, |one| one.determination.first_round);
+    table.note(&if rounds.stage.by_fill {
+        format!(
+            "T in the best fit is the number of the tenth of the active range: {first} to {} in this window.",
+            first + window.tracked.first().map_or(1, |one| one.values.len()) - 1
+        )
+    } else {
+        "R in the best fit is the number of the round.".to_owned()
+    });
     table
 }
 
@@ -58,9 +64,10 @@ fn passed(text: String, is_met: bool) -> TableCell {
 }
 
 /// `-6.40 R + 11,746`.
-fn fit(found: &Determination) -> String {
+fn fit(found: &Determination, by_fill: bool) -> String {
     let sign = if found.intercept < 0.0 { '-' } else { '+' };
-    format!("{} R {sign} {}", number(found.slope), number(found.intercept.abs()))
+    let of = if by_fill { 'T' } else { 'R' };
+    format!("{} {of} {sign} {}", number(found.slope), number(found.intercept.abs()))
 }
 
 /// What is required of a steady state.
@@ -81,31 +88,45 @@ pub(super) fn requirements(outcome: &QualifyOutcome, window: &SteadyWindow) -> T
     table
 }
 
-/// Requests a second, a row for each size and a column for each mix; `None` if nothing was measured.
-pub(super) fn cells(outcome: &QualifyOutcome) -> Option<Table> {
-    if outcome.points.is_empty() {
-        return None;
-    }
+/// A figure of every mix and size of a stage, a row for each size and a column for each mix; `None` if nothing was measured.
+pub(super) fn cells(
+    outcome: &QualifyOutcome,
+    rounds: &StageRounds<'_>,
+    what: &str,
+    shown: &dyn Fn(&Point) -> String,
+) -> Option<Table> {
+    let points = points_of(rounds);
+    let count = points.first()?.repeats.len();
     let plan = &outcome.plan;
     let heads = plan.write_pcts.iter().map(|write_pct| Column::numbers(&mix(*write_pct)));
     let columns = std::iter::once(Column::numbers("size")).chain(heads).collect();
-    let rounds = outcome.points.first().map_or(0, |point| point.repeats.len());
-    let title = match outcome.steady {
+    let before = u32::try_from(rounds.before).unwrap_or(0);
+    let title = match steady_window_of(rounds).map(|window| window.rounds) {
         Some(span) => {
-            format!("IOPS by size and reads/writes, mean of rounds {} to {}", span.first, span.last)
+            format!(
+                "{what} by size and reads/writes, rounds {} to {}",
+                span.first - before,
+                span.last - before
+            )
         }
-        None => format!("NOT STEADY: IOPS by size and reads/writes, mean of the last {rounds} rounds"),
+        None => format!("NOT STEADY: {what} by size and reads/writes, the last {count} rounds"),
     };
     let mut table = Table::new(&title, columns);
-    for size in &plan.sizes {
-        let rate = |write_pct: &iostall_measure::Percent| {
-            let point = point_of(&outcome.points, *write_pct, *size);
-            let cell = TableCell::from(maybe_number(point.and_then(iostall_model::Point::iops)));
+    let of = |size: BlockSize, write_pct: Percent| {
+        let is_it = |cell: &iostall_model::qualify::Cell| cell.size == size && cell.write_pct == write_pct;
+        rounds.stage.cells.iter().position(is_it).and_then(|index| points.get(index))
+    };
+    let mut sizes: Vec<BlockSize> = plan.sizes.clone();
+    sizes.retain(|size| rounds.stage.cells.iter().any(|cell| cell.size == *size));
+    for size in sizes {
+        let figure = |write_pct: &Percent| {
+            let point = of(size, *write_pct);
+            let cell = TableCell::from(point.map_or_else(|| NONE.to_owned(), shown));
             let has_failed = point.is_some_and(|point| point.failed() > 0);
             if has_failed { cell.severity(Severity::Bad) } else { cell }
         };
         let first = TableCell::from(size.to_string());
-        table.row(std::iter::once(first).chain(plan.write_pcts.iter().map(rate)).collect());
+        table.row(std::iter::once(first).chain(plan.write_pcts.iter().map(figure)).collect());
     }
     Some(table)
 }
@@ -117,9 +138,9 @@ pub(super) fn course(outcome: &QualifyOutcome) -> Table {
     let steps = analysis::course(outcome);
     let first = steps.first().map_or(f64::NAN, |(_, iops)| *iops);
     for (fills, iops) in &steps {
-        table.row(vec![format!("{fills:.1}").into(), number(*iops).into(), percent(iops / first).into()]);
+        table.row(vec![format!("{fills:.2}").into(), number(*iops).into(), percent(iops / first).into()]);
     }
-    table.note("A fill is the active range written once.");
+    table.note("A fill is the active range written once. A sample that writes more than a tenth of it is a row of its own.");
     table
 }
 

@@ -3,10 +3,11 @@
 use iostall_measure::{BlockSize, Percent};
 use iostall_model::QualifyOutcome;
 use iostall_model::claim::{Claim, Denial};
-use iostall_model::qualify::{Deviation, QualifyScale, Stopped};
+use iostall_model::device::Link;
+use iostall_model::qualify::{Deviation, Disturbance, Figure, QualifyScale, Stopped};
 use iostall_session::analysis::qualify::Check;
 
-use crate::format::{bytes, count, duration, percent, shown};
+use crate::format::{bytes, count, duration, number, percent, shown};
 use crate::point::setting_of;
 
 pub(super) fn is_quick(outcome: &QualifyOutcome) -> bool {
@@ -31,9 +32,19 @@ pub(super) fn cell_name(write_pct: Percent, size: BlockSize) -> String {
     format!("{} {size}", mix(write_pct))
 }
 
+/// What is measured of it, with its unit.
+pub(super) fn figure_name(figure: Figure) -> &'static str {
+    match figure {
+        Figure::Iops => "IOPS",
+        Figure::MbPerS => "MB/s",
+        Figure::LatencyMs => "mean ms",
+    }
+}
+
 /// What is required.
 pub(super) fn required(check: Check) -> &'static str {
     match check {
+        Check::Undisturbed => "nothing kept the drive from what it can do: link, heat, errors, resets",
         Check::Criterion => "range within 20 % and slope within 10 % of the average, over five rounds",
         Check::Even => "no round further than 10 % from the average",
         Check::Written => "the active range written at least once",
@@ -46,6 +57,7 @@ pub(super) fn required(check: Check) -> &'static str {
 /// What a run lacks.
 pub(super) fn missed(check: Check) -> &'static str {
     match check {
+        Check::Undisturbed => "the drive was kept from what it can do",
         Check::Criterion => "range or slope over five rounds is too large",
         Check::Even => "single rounds are further than 10 % from the average",
         Check::Written => "the rounds have not written the active range once",
@@ -61,6 +73,7 @@ pub(super) fn stopped(stopped: Stopped) -> &'static str {
         Stopped::Steady => "a steady state was found and confirmed",
         Stopped::Rounds => "as many rounds as were planned",
         Stopped::WriteLimit => "as much was written as was allowed",
+        Stopped::Disturbed => "it no longer changed, but the drive was kept from what it can do",
         Stopped::Interrupted => "interrupted",
     }
 }
@@ -86,6 +99,7 @@ pub(super) fn denial(denial: Denial) -> &'static str {
         Denial::NotSteady => "no steady state was found",
         Denial::Part => "only a part of a device was used, or a file on it",
         Denial::Method => "no sanitize before it, and the deviations below",
+        Denial::OwnTest => "the specification has no such test",
         Denial::NotMeasured => "it was not measured",
     }
 }
@@ -104,9 +118,7 @@ pub(super) fn deviation(deviation: &Deviation) -> String {
         Deviation::FewerPasses { passes } => {
             format!("Written in order {passes} × before the rounds, where 2 × are specified.")
         }
-        Deviation::ShortCells { cell_ns } => {
-            format!("A measurement takes {}, where a minute is specified.", duration(*cell_ns as f64))
-        }
+        Deviation::ShortCells { cell_ns, specified_ns } => too_short(*cell_ns, *specified_ns),
         Deviation::FewerCells { cells } => {
             format!("{cells} mixes and sizes a round, where 56 are specified.")
         }
@@ -118,18 +130,25 @@ pub(super) fn deviation(deviation: &Deviation) -> String {
         Deviation::WindowsByFill => {
             "A round is what writes a tenth of the active range, where a minute in every thirty is specified.".to_owned()
         }
-        Deviation::InFlight { queue_depth, workers } => {
+        Deviation::InFlight { queue_depth, workers, queue_depth_wanted, workers_wanted } => {
             let setting = setting_of(*queue_depth, *workers);
-            format!("Requests in flight: {setting}, where depth 32 × 4 workers is recommended.")
+            let wanted = setting_of(*queue_depth_wanted, *workers_wanted);
+            format!("Requests in flight: {setting}, where {wanted} is recommended.")
         }
-        Deviation::PartOfDevice { used_bytes, device_bytes } => {
-            let share = percent(*used_bytes as f64 / (*device_bytes).max(1) as f64);
-            format!(
-                "Active range {} of {} ({share}): short-stroked, which makes a drive faster.",
-                bytes(*used_bytes),
-                bytes(*device_bytes)
-            )
+        Deviation::DeeperThanQueue { in_flight, queue } => format!(
+            "Up to {in_flight} requests in flight, where the kernel's queue of the device takes {queue}: the others wait before it."
+        ),
+        Deviation::FewerBursts { bursts, specified } => {
+            format!("{bursts} bursts of writes with each pause, where {specified} are specified.")
         }
+        Deviation::OwnTest => {
+            "The specification has no such test; loops and criterion are its own as far as they fit.".to_owned()
+        }
+        Deviation::CacheByWriteThrough => {
+            "The write cache was not switched: writes with O_DSYNC, which must be durable, stand for a drive without one."
+                .to_owned()
+        }
+        Deviation::PartOfDevice { used_bytes, device_bytes } => short_stroked(*used_bytes, *device_bytes),
         Deviation::DeviceUnknown => "The device under the target is not known.".to_owned(),
         Deviation::InFileSystem { name, options } => format!(
             "A file on {} ({}): the file system places its blocks, and other data is beside it.",
@@ -146,10 +165,67 @@ pub(super) fn deviation(deviation: &Deviation) -> String {
             "A virtual machine ({}): the device may be virtual, and shared with others.",
             shown(hypervisor)
         ),
+        Deviation::Disturbed { by } => disturbance(by),
         Deviation::Interrupted { before_round, idle_ns } => format!(
             "Interrupted before round {}, with the drive idle for {}.",
             count((*before_round).into()),
             duration(*idle_ns as f64)
         ),
     }
+}
+
+/// What kept the drive from what it can do, as a sentence.
+fn disturbance(by: &Disturbance) -> String {
+    let times = |value: u64| if value == 1 { "once".to_owned() } else { format!("{} times", count(value)) };
+    match by {
+        Disturbance::LinkBelowBest { link } => format!("Its link is below its best: {}.", link_words(link)),
+        Disturbance::LinkFell { link } => {
+            format!("Its link fell below its best meanwhile; at the end it was {}.", link_words(link))
+        }
+        Disturbance::Throttled { times: value } => {
+            format!("The drive slowed down because of heat, {}: cool it, and test it again.", times(*value))
+        }
+        Disturbance::TooHot { minutes } => {
+            format!("The drive was above its own limit of temperature for {} minutes.", count(*minutes))
+        }
+        Disturbance::MediaErrors { count: value } => {
+            format!("The drive lost data, {}: replace it.", times(*value))
+        }
+        Disturbance::RequestErrors { count: value } => {
+            format!("Requests failed or timed out, {}, as the kernel counts them.", times(*value))
+        }
+        Disturbance::Reset { count: value } => {
+            format!(
+                "The kernel's log names resets or time-outs of the drive, {}: see `dmesg`.",
+                times(*value)
+            )
+        }
+    }
+}
+
+/// `2 of 4 lanes, 8 of 16 GT/s each`.
+fn link_words(link: &Link) -> String {
+    let of = |now: Option<u32>, best: Option<u32>, shown: &dyn Fn(u32) -> String| {
+        now.map(|now| match best.filter(|best| *best != now) {
+            Some(best) => format!("{} of {}", shown(now), shown(best)),
+            None => shown(now),
+        })
+    };
+    let lanes = of(link.lanes, link.lanes_max, &|lanes| lanes.to_string());
+    let speed = of(link.lane_mt_per_s, link.lane_mt_per_s_max, &|speed| number(f64::from(speed) / 1e3));
+    let lanes = lanes.map(|lanes| format!("{lanes} lanes"));
+    let speed = speed.map(|speed| format!("{speed} GT/s each"));
+    [lanes, speed].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn short_stroked(used_bytes: u64, device_bytes: u64) -> String {
+    let share = percent(used_bytes as f64 / device_bytes.max(1) as f64);
+    let (used, whole) = (bytes(used_bytes), bytes(device_bytes));
+    format!("Active range {used} of {whole} ({share}): short-stroked, which makes a drive faster.")
+}
+
+fn too_short(cell_ns: u64, specified_ns: u64) -> String {
+    let is_minute = specified_ns == 60_000_000_000;
+    let specified = if is_minute { "a minute".to_owned() } else { duration(specified_ns as f64) };
+    format!("A measurement takes {}, where {specified} is specified.", duration(cell_ns as f64))
 }

@@ -1,88 +1,20 @@
 //! Qualifications of a simulated flash drive, in its time: how it falls, when it is steady, and what is kept of an interrupted one.
 
-use std::path::PathBuf;
+mod drive;
+mod others;
+
 use std::sync::Mutex;
 
-use iostall_engine::guard::WriteConsent;
-use iostall_engine::sim::SimFile;
-use iostall_engine::{SimConfig, SimDevice};
 use iostall_flash::theory::{NandTimes, greedy};
-use iostall_flash::{FlashBuild, FlashDevice};
 use iostall_load::window::StopToken;
-use iostall_measure::clock::NoRealSleep;
-use iostall_measure::{Durability, ManualClock, Nanos, RunClock};
-use iostall_model::flash::{Collect, FlashSettings, Separation, WritePattern};
-use iostall_model::qualify::{Deviation, QualifyPlan, QualifyScale, QualifyTest, Stopped};
+use iostall_model::qualify::{Deviation, QualifyScale, QualifyTest, Stopped};
 use iostall_model::{QualifyOutcome, Run};
 use iostall_session::analysis::qualify::{Check, cliff, course, shown_window, steady_window};
-use iostall_session::qualify::{QualifyRequest, QualifyStores, plan_of, qualify};
-use iostall_session::recorder::Program;
-use iostall_session::{Dependencies, EngineChoice, Event, Observer, Session, SessionError};
+use iostall_session::qualify::{QualifyRequest, QualifyStores};
+use iostall_session::{Event, Observer};
 use iostall_store::{Selector, SqliteStore, Store};
 
-const MS_NS: u64 = 1_000_000;
-const PAGES_PER_BLOCK: u32 = 64;
-
-/// A drive of one plane with `blocks` blocks, which has the speed that the formulas give. `is_full`: every page was written once.
-fn drive(alpha: f64, blocks: u32, is_full: bool) -> SimDevice {
-    drive_with(NandTimes::TYPICAL, alpha, blocks, is_full)
-}
-
-fn drive_with(times: NandTimes, alpha: f64, blocks: u32, is_full: bool) -> SimDevice {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers of a test")]
-    let user_pages = (f64::from(blocks * PAGES_PER_BLOCK) / alpha).round() as u32;
-    let settings = FlashSettings {
-        page_bytes: 4096,
-        pages_per_block: PAGES_PER_BLOCK,
-        user_pages,
-        alpha,
-        collect: Collect::Greedy,
-        separation: Separation::None,
-        pattern: WritePattern::Uniform,
-        trim_share: 0.0,
-        seed: 1,
-    };
-    let (planes, channels) = (1, 1);
-    let build = FlashBuild { settings, planes, channels, times, transfer_us: 1.0, idle_us: None };
-    let mut model = FlashDevice::new(&build).unwrap();
-    if is_full {
-        model.fill().unwrap();
-    }
-    let size_bytes = u64::from(user_pages) * 4096;
-    let file = SimFile { size_bytes, durability: Durability::WriteThrough, ..SimFile::default() };
-    let config = SimConfig { seed: 7, files: vec![file], ..SimConfig::default() };
-    SimDevice::with_model(config, Box::new(model), ManualClock::new())
-}
-
-fn request(test: QualifyTest, scale: QualifyScale, cell_ms: u64) -> QualifyRequest {
-    let plan = plan_of(test, scale);
-    QualifyRequest {
-        target: PathBuf::from("drive"),
-        consent: WriteConsent::none(),
-        plan: QualifyPlan { queue_depth: 4, workers: 1, cell: Nanos(cell_ms * MS_NS), ..plan },
-        rated_bytes: None,
-        name: "q".to_owned(),
-    }
-}
-
-fn on(
-    device: &SimDevice,
-    request: QualifyRequest,
-    stores: QualifyStores<'_>,
-    stop: &StopToken,
-    observer: &dyn Observer,
-) -> Result<Run, SessionError> {
-    let _guard = NoRealSleep::on_this_thread();
-    let clock = RunClock::Manual(device.clock().clone());
-    let given = Dependencies { program: Program::default(), clock, stop, observer };
-    let session = Session::begin(EngineChoice::Simulated(device.clone()), given).unwrap();
-    qualify(request, stores, &session)
-}
-
-fn alone(device: &SimDevice, request: QualifyRequest) -> QualifyOutcome {
-    let run = on(device, request, QualifyStores::default(), &StopToken::default(), &()).unwrap();
-    run.body.as_kind::<QualifyOutcome>().unwrap().clone()
-}
+use drive::{PAGES_PER_BLOCK, alone, drive, drive_with, on, request};
 
 /// Published: with alpha 1.28 amplification is 1, 1, 1.34, 2.81, 2.61, 2.44, 2.36, … in each tenth of a fill, and 2.40 in the end.
 #[test]
@@ -145,11 +77,29 @@ fn rounds_of_all_mixes_and_sizes_become_steady_after_a_whole_active_range() {
     assert!(outcome.points.iter().all(|point| point.repeats.len() == 5 && point.failed() == 0));
 }
 
+/// The specification's 56 mixes and sizes, half a kilobyte to a megabyte, in its order.
+#[test]
+fn all_mixes_and_sizes_of_the_specification_become_steady_in_simulated_time() {
+    let drive = drive_with(NandTimes { read_us: 600.0, ..NandTimes::TYPICAL }, 1.28, 60, false);
+    let outcome = alone(&drive, request(QualifyTest::Iops, QualifyScale::Full, 3000));
+    let window = shown_window(&outcome).unwrap();
+    assert_eq!(outcome.stopped, Stopped::Steady, "{:?} {:?}", window.checks, window.tracked);
+    assert_eq!((outcome.points.len(), window.tracked.len()), (56, 3));
+    assert!(outcome.rounds.iter().all(|round| round.points.len() == 56));
+    // A request of 1 MiB is 256 pages of one plane, one after the other.
+    let rate = |index: usize| outcome.points[index].iops().unwrap();
+    assert!((rate(0) * 256.0 / (1e6 / 600.0) - 1.0).abs() < 0.05, "{}", rate(0));
+    assert!((rate(6) / (1e6 / 600.0) - 1.0).abs() < 0.05, "{}", rate(6));
+    // 4 KiB in order of the table: more writes are slower.
+    let of_4k: Vec<f64> = (0..7).map(|mix| rate(mix * 8 + 6)).collect();
+    assert!(of_4k.windows(2).all(|two| two[0] > two[1]), "{of_4k:?}");
+}
+
 /// Stops the session after so many rounds.
-struct StopAfter<'a> {
-    rounds: Mutex<usize>,
-    most: usize,
-    stop: &'a StopToken,
+pub(crate) struct StopAfter<'a> {
+    pub(crate) rounds: Mutex<usize>,
+    pub(crate) most: usize,
+    pub(crate) stop: &'a StopToken,
 }
 
 impl Observer for StopAfter<'_> {
@@ -170,7 +120,7 @@ fn each_round_is_stored_as_it_ends_and_an_interrupted_run_is_continued() {
     let directory = tempfile::tempdir().unwrap();
     let open = || SqliteStore::open(directory.path().join("runs.sqlite")).unwrap();
     let device = drive(1.28, 50, false);
-    let short = || {
+    let short = || -> QualifyRequest {
         let mut request = request(QualifyTest::Iops, QualifyScale::Quick, 50);
         request.plan.rounds_max = 4;
         request

@@ -1,0 +1,2 @@
+/* iostall:change_begin */
+SET SESSION lock_wait_timeout = 5

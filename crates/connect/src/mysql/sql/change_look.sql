@@ -1,0 +1,2 @@
+/* iostall:change_look */
+START TRANSACTION READ ONLY

@@ -1,0 +1,2 @@
+/* iostall:change_looked */
+ROLLBACK

@@ -1,0 +1,2 @@
+/* iostall:change_id */
+SELECT txid_current()::text;

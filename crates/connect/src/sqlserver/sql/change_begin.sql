@@ -1,0 +1,4 @@
+/* iostall:change_begin */
+SET XACT_ABORT ON;
+SET LOCK_TIMEOUT 5000;
+BEGIN TRANSACTION;

@@ -1,0 +1,2 @@
+/* iostall:change_commit */
+COMMIT TRANSACTION;

@@ -1,0 +1,87 @@
+//! Log pages of NVMe controllers.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// `NVME_IOCTL_ADMIN_CMD`, which is `_IOWR('N', 0x41, struct nvme_admin_cmd)`.
+const ADMIN_COMMAND: u32 = 0xc048_4e41;
+const GET_LOG_PAGE: u8 = 0x02;
+
+/// The kernel's `struct nvme_admin_cmd`.
+#[repr(C)]
+#[derive(Default)]
+struct AdminCommand {
+    opcode: u8,
+    flags: u8,
+    reserved_1: u16,
+    namespace: u32,
+    reserved_2: [u32; 2],
+    metadata: u64,
+    address: u64,
+    metadata_bytes: u32,
+    data_bytes: u32,
+    words: [u32; 6],
+    timeout_ms: u32,
+    result: u32,
+}
+
+/// Reads log page `page` into `data`, whose length is a multiple of 4 bytes up to 4096. `device` is a namespace, such as
+/// `/dev/nvme0n1`, open for reading. Needs root.
+///
+/// # Errors
+/// The error of the system call; `Unsupported` if the controller refuses the command, or if it is no NVMe device.
+#[expect(unsafe_code, reason = "no crate here wraps the admin commands of NVMe")]
+pub fn log_page(device: &File, page: u8, data: &mut [u8]) -> io::Result<()> {
+    let length = u32::try_from(data.len()).ok().filter(|length| (4..=4096).contains(length));
+    let Some(length) = length.filter(|length| length.is_multiple_of(4)) else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a log page has 4 to 4096 bytes"));
+    };
+    let mut command = AdminCommand {
+        opcode: GET_LOG_PAGE,
+        namespace: 1,
+        address: data.as_mut_ptr() as u64,
+        data_bytes: length,
+        // The number of words less one is in the upper half.
+        words: [u32::from(page) | (length / 4 - 1) << 16, 0, 0, 0, 0, 0],
+        ..AdminCommand::default()
+    };
+    // SAFETY: the descriptor is open; the kernel reads and writes one `AdminCommand`, which has its layout, and writes `data_bytes`
+    // bytes at `address`, which is the start of `data`, borrowed for as long as the call lasts.
+    let answer =
+        unsafe { libc::ioctl(device.as_raw_fd(), libc::Ioctl::from(ADMIN_COMMAND), &raw mut command) };
+    match answer {
+        0 => Ok(()),
+        status if status > 0 => {
+            let said = format!("the controller answered with status {status:#x}");
+            Err(io::Error::new(io::ErrorKind::Unsupported, said))
+        }
+        _ => {
+            let error = io::Error::last_os_error();
+            let is_other = error.raw_os_error() == Some(libc::ENOTTY);
+            Err(if is_other { io::ErrorKind::Unsupported.into() } else { error })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_is_as_long_as_the_kernel_says_in_its_number() {
+        assert_eq!(size_of::<AdminCommand>(), 72);
+        assert_eq!((ADMIN_COMMAND >> 16) & 0x3fff, 72);
+    }
+
+    #[test]
+    fn what_is_no_controller_has_no_log_page() {
+        let file = tempfile::tempfile().unwrap();
+        let mut data = [7; 4096];
+        let refused = log_page(&file, 0xd0, &mut data).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::Unsupported);
+        assert_eq!(data, [7; 4096]);
+        assert_eq!(log_page(&file, 2, &mut [0; 6]).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(log_page(&file, 2, &mut []).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+}

@@ -1,0 +1,2 @@
+/* iostall:test_holders */
+SELECT count(*) FROM pg_locks WHERE locktype = 'advisory';

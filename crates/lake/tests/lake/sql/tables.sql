@@ -1,0 +1,2 @@
+/* iostall:test_tables */
+SELECT count(*) FROM iostall.iceberg_tables;

@@ -1,0 +1,74 @@
+//! How the layers under a file or device fit solid-state drives: TRIM, free space, alignment, units.
+
+use iostall_measure::platform::FileSystem;
+use serde::{Deserialize, Serialize};
+
+/// What the kernel says about the layout of a device, bytes. `None` if it does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockLayout {
+    /// Where a partition begins on its disk; `None` for other devices.
+    pub start_bytes: Option<u64>,
+    /// How far the device is from where its drive would have it; 0: it is aligned.
+    pub misaligned_bytes: Option<u64>,
+    /// 0: no TRIM.
+    pub discard_bytes_max: Option<u64>,
+    pub discard_unit_bytes: Option<u64>,
+    /// The chunk or the stripe of an array.
+    pub optimal_io_bytes: Option<u64>,
+    /// What one drive of an array has of a stripe.
+    pub chunk_bytes: Option<u64>,
+    /// What is erased at once, where a drive says so (eMMC, SD).
+    pub erase_bytes: Option<u64>,
+}
+
+/// A device under the target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StackLayer {
+    pub device: String,
+    pub model: Option<String>,
+    /// 0 for the uppermost.
+    pub depth: u32,
+    pub physical_sector_bytes: Option<u32>,
+    #[serde(flatten)]
+    pub layout: BlockLayout,
+}
+
+/// The answer of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StackAnswer {
+    Good,
+    /// It cannot be seen from here.
+    Unknown,
+    Caution,
+    Bad,
+}
+
+/// A check of a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StackCheck {
+    pub name: String,
+    pub answer: StackAnswer,
+    /// What was found, with its numbers.
+    pub found: String,
+    /// What to do; may be empty.
+    pub advice: String,
+}
+
+/// All checks of a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StackReport {
+    pub target: String,
+    /// `None` for a device.
+    pub file_system: Option<FileSystem>,
+    /// From above to the drives.
+    pub layers: Vec<StackLayer>,
+    pub checks: Vec<StackCheck>,
+}
+
+impl StackReport {
+    /// Whether a check found something bad.
+    pub fn is_bad(&self) -> bool {
+        self.checks.iter().any(|check| check.answer == StackAnswer::Bad)
+    }
+}

@@ -1,0 +1,108 @@
+//! The fast part of a drive: how much it takes, how fast it is after that, and how much of it a rest brings back.
+
+use iostall_measure::Nanos;
+use iostall_model::QualifyOutcome;
+use iostall_model::qualify::{Cell, QualifyTest};
+use iostall_stats::change::change;
+
+use super::stage_rounds::{StageRounds, stages};
+
+/// Samples on each side of the fall, and how much slower it is after.
+const SIDE_MIN: usize = 3;
+const FALL_MIN: f64 = 0.20;
+
+/// What writes in order found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FastCache {
+    /// How much is written fast, bytes.
+    pub bytes: f64,
+    /// Bytes a second at first.
+    pub fast: f64,
+    /// Bytes a second after that.
+    pub slow: f64,
+}
+
+impl FastCache {
+    /// How long a load of `bytes` takes, seconds, if the cache is empty before it.
+    pub fn seconds_for(&self, bytes: f64) -> f64 {
+        bytes.min(self.bytes) / self.fast + (bytes - self.bytes).max(0.0) / self.slow
+    }
+}
+
+/// How much of it was there again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AfterRest {
+    pub rest: Nanos,
+    /// Written fast, bytes: 0 if none was there.
+    pub bytes: f64,
+    /// The part of the first size.
+    pub share: f64,
+}
+
+/// The cache of a fast-cache test, and what each rest brought back. `None` for another test, or if writes in order never fell.
+pub fn fast_cache(outcome: &QualifyOutcome) -> Option<(FastCache, Vec<AfterRest>)> {
+    if outcome.plan.test != QualifyTest::FastCache {
+        return None;
+    }
+    let all = stages(outcome);
+    let (first, rests) = all.split_first()?;
+    let found = fast_part(first)?;
+    let after = |one: &StageRounds<'_>| {
+        if one.rounds.is_empty() {
+            return None;
+        }
+        let bytes = fast_bytes(&found, one);
+        Some(AfterRest { rest: one.stage.rest, bytes, share: bytes / found.bytes })
+    };
+    Some((found, rests.iter().filter_map(after).collect()))
+}
+
+/// The first stage alone: where its writes in order fell for good.
+fn fast_part(rounds: &StageRounds<'_>) -> Option<FastCache> {
+    let rates: Vec<f64> = samples(rounds).map(|(bytes, seconds)| bytes / seconds).collect();
+    let found = change(&rates, SIDE_MIN, FALL_MIN).filter(|found| found.after < found.before)?;
+    // The sample in which it fell is a part of each: it is left to neither.
+    let mean = |part: &mut dyn Iterator<Item = (f64, f64)>| {
+        let (bytes, seconds) = part.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        bytes / seconds
+    };
+    let fast = mean(&mut samples(rounds).take(found.at.saturating_sub(1).max(1)));
+    let slow = mean(&mut samples(rounds).skip(found.at + 1));
+    let part = FastCache { bytes: f64::INFINITY, fast, slow };
+    let near: Vec<(f64, f64)> = samples(rounds).take(found.at + 1).collect();
+    Some(FastCache { bytes: fast_of(&part, &near) + unfinished_bytes(rounds, found.at), ..part })
+}
+
+/// What `samples` samples had in flight at their ends: it is written, and neither its bytes nor its time are counted.
+fn unfinished_bytes(rounds: &StageRounds<'_>, samples: usize) -> f64 {
+    let of_cell =
+        |cell: &Cell| f64::from(cell.queue_depth) * f64::from(cell.workers) * f64::from(cell.size.bytes());
+    rounds.stage.cells.first().map_or(0.0, of_cell) * samples as f64
+}
+
+/// How much of what `rounds` wrote at first was fast.
+fn fast_bytes(cache: &FastCache, rounds: &StageRounds<'_>) -> f64 {
+    let halfway = f64::midpoint(cache.fast, cache.slow);
+    let all: Vec<(f64, f64)> = samples(rounds).collect();
+    let fell = all.iter().position(|(bytes, seconds)| bytes / seconds < halfway);
+    // The sample in which it fell may have begun fast.
+    let until = fell.map_or(all.len(), |at| (at + 1).min(all.len()));
+    fast_of(cache, &all[..until]) + unfinished_bytes(rounds, until.saturating_sub(1))
+}
+
+/// Of bytes written at two speeds one after the other, those of the first: what the time does not explain at the second speed.
+fn fast_of(cache: &FastCache, samples: &[(f64, f64)]) -> f64 {
+    let (bytes, seconds) = samples.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let fast_s = ((bytes - cache.slow * seconds) / (cache.fast - cache.slow)).clamp(0.0, seconds);
+    cache.fast * fast_s
+}
+
+/// Bytes and seconds of each round.
+fn samples(rounds: &StageRounds<'_>) -> impl Iterator<Item = (f64, f64)> {
+    rounds.rounds.iter().map(|round| {
+        let repeats = || round.points.iter().flat_map(|point| &point.repeats);
+        let bytes: u64 = repeats().map(|repeat| repeat.bytes).sum();
+        let time_ns: u64 = repeats().map(|repeat| repeat.measured_ns).sum();
+        (bytes as f64, time_ns.max(1) as f64 / 1e9)
+    })
+}

@@ -1,0 +1,222 @@
+//! Reads every block of a target once, so that a volume restored from a snapshot is filled before a database asks for it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use iostall_load::read_places::{Place, PlaceRead, ReadOrder, read_places};
+use iostall_measure::{ByteCount, Clock, Nanos};
+use iostall_model::limits::{LimitsEnd, LimitsTask, ReadAll};
+use iostall_model::{LimitsOutcome, Run, RunBody};
+use iostall_store::{Filter, Selector, Store};
+
+use super::error::LimitsError;
+use super::search::Search;
+use super::stores::LimitsStores;
+use crate::error::{SessionError, UseCaseError};
+use crate::event::{Event, Observer, RunProgress};
+use crate::qualify::Checkpoints;
+
+/// What is read at a time, bytes.
+const PIECE_BYTES: u32 = 1 << 20;
+/// Pieces in flight at most, so that buffers stay small.
+const DEPTH_MAX: u32 = 64;
+/// How many of the newest runs are searched for one to continue.
+const LOOK_BACK: u32 = 100;
+
+/// Where an earlier run had ended.
+pub(super) struct Earlier {
+    number: u32,
+    run: Run,
+    read: ReadAll,
+}
+
+/// The newest reading of all of `target`, which must not be complete.
+pub(super) fn newest(store: &dyn Store, target: &Path) -> Result<Earlier, SessionError> {
+    let shown = || target.display().to_string();
+    let filter = Filter { kind: Some("limits".to_owned()), limit: Some(LOOK_BACK), ..Filter::default() };
+    for entry in store.list(&filter)? {
+        let run = store.get(&Selector::Number(entry.number.0))?.run;
+        let is_same = run.targets.iter().map(|target| target.path.as_path()).eq([target]);
+        let outcome = run.body.as_kind::<LimitsOutcome>();
+        let outcome = outcome.filter(|outcome| is_same && outcome.plan.task == LimitsTask::ReadAll);
+        let Some(read) = outcome.and_then(|outcome| outcome.read_all.clone()) else { continue };
+        let number = entry.number.0;
+        if read.is_whole() {
+            return Err(LimitsError::Complete { target: shown(), number }.into());
+        }
+        return Ok(Earlier { number, run, read });
+    }
+    Err(LimitsError::Nothing { target: shown() }.into())
+}
+
+impl Earlier {
+    /// Where this run begins. Refuses another machine, and a target of another size: it is another volume.
+    fn continued(&self, hostname: &str, whole_bytes: u64) -> Result<ReadAll, SessionError> {
+        let number = self.number;
+        let then = &self.run.host.hostname;
+        if then != hostname {
+            let (then, now) = (then.clone(), hostname.to_owned());
+            return Err(LimitsError::Differs { number, what: "machine", then, now }.into());
+        }
+        if self.read.whole_bytes != whole_bytes {
+            let shown = |bytes: u64| ByteCount(bytes).to_string();
+            let (then, now) = (shown(self.read.whole_bytes), shown(whole_bytes));
+            return Err(LimitsError::Differs { number, what: "size of the target", then, now }.into());
+        }
+        Ok(ReadAll {
+            from_bytes: self.read.to_bytes,
+            to_bytes: self.read.to_bytes,
+            elapsed_ns: 0,
+            resumed: Some(self.run.id),
+            ..self.read.clone()
+        })
+    }
+}
+
+/// What was read, in whatever order it came.
+struct Course {
+    read: ReadAll,
+    /// Pieces that are read beyond one that is not.
+    beyond: BTreeSet<u64>,
+}
+
+impl Course {
+    fn take(&mut self, read: &PlaceRead) {
+        if read.failure.is_some() {
+            self.read.failed += 1;
+            if self.read.failed_at.len() < ReadAll::FAILED_AT_MAX {
+                self.read.failed_at.push(read.place.offset);
+            }
+        }
+        self.beyond.insert(read.place.offset);
+        while self.beyond.first() == Some(&self.read.to_bytes) {
+            self.beyond.pop_first();
+            let end = self.read.to_bytes.saturating_add(PIECE_BYTES.into());
+            self.read.to_bytes = end.min(self.read.whole_bytes);
+        }
+    }
+}
+
+impl Search<'_> {
+    /// Reads from the start, or from where `earlier` ended.
+    pub(super) fn read_all(
+        &mut self,
+        earlier: Option<&Earlier>,
+        stores: LimitsStores<'_>,
+        name: &str,
+    ) -> Result<(), SessionError> {
+        let whole_bytes = self.targets.used_bytes().first().copied().unwrap_or(0);
+        let read = match earlier {
+            Some(earlier) => earlier.continued(self.runner.hostname(), whole_bytes)?,
+            None => ReadAll { whole_bytes, ..ReadAll::default() },
+        };
+        let (from_bytes, bytes_per_s) = (read.from_bytes, self.outcome.plan.bytes_per_s);
+        self.runner.emit(&Event::ReadAllBegins { from_bytes, whole_bytes, bytes_per_s });
+        let mut checkpoints = Checkpoints::new(stores.checkpoints, self.session.clock().clone());
+        let mut course = Course { read, beyond: BTreeSet::new() };
+        let read = self.pieces(&mut course, &mut checkpoints, name);
+        self.session.observer().on(&Event::ProgressEnded);
+        self.outcome.ended =
+            if course.read.is_whole() { LimitsEnd::Complete } else { LimitsEnd::Interrupted };
+        self.outcome.read_all = Some(course.read);
+        read
+    }
+
+    fn pieces(
+        &self,
+        course: &mut Course,
+        checkpoints: &mut Checkpoints<'_>,
+        name: &str,
+    ) -> Result<(), SessionError> {
+        let Self { session, runner, outcome, .. } = self;
+        let targets = self.targets.for_span(0);
+        let Some(target) = targets.first() else { return Ok(()) };
+        let plan = &outcome.plan;
+        let order = ReadOrder {
+            path: &target.open_path,
+            kind: session.engine(),
+            clock: session.clock(),
+            stop: session.stop(),
+            depth: plan.queue_depth.saturating_mul(plan.workers).clamp(1, DEPTH_MAX),
+            length_max: PIECE_BYTES,
+            bytes_per_s: plan.bytes_per_s,
+        };
+        let (from_bytes, whole_bytes) = (course.read.from_bytes, course.read.whole_bytes);
+        let mut next = from_bytes;
+        let mut places = std::iter::from_fn(|| {
+            let left = whole_bytes.saturating_sub(next);
+            let place =
+                Place { offset: next, length: u32::try_from(left).unwrap_or(u32::MAX).min(PIECE_BYTES) };
+            next += u64::from(place.length);
+            (place.length > 0).then_some(place)
+        });
+        let begun_ns = session.clock().now_ns();
+        let read = read_places(&order, &mut places, &mut |read| {
+            course.take(read);
+            course.read.elapsed_ns = session.clock().now_ns() - begun_ns;
+            progress(session.observer(), &course.read);
+            checkpoints.store(false, session, || {
+                let read_all = Some(course.read.clone());
+                let ended = LimitsEnd::Interrupted;
+                let so_far = LimitsOutcome { read_all, ended, ..outcome.clone() };
+                runner.record_so_far(name, RunBody::Limits(Box::new(so_far)))
+            });
+            true
+        });
+        read.map_err(|error| {
+            let hint = "`dmesg` may say more about the device".to_owned();
+            SessionError::OfUseCase(UseCaseError::new(error, Some(hint)))
+        })
+    }
+}
+
+fn progress(observer: &dyn Observer, read: &ReadAll) {
+    let done = read.to_bytes as f64 / read.whole_bytes.max(1) as f64;
+    let left = read.bytes_per_s().filter(|speed| *speed > 0.0);
+    let left_ns = left.map(|speed| {
+        let seconds = read.whole_bytes.saturating_sub(read.to_bytes) as f64 / speed;
+        Nanos::from_seconds(seconds).0
+    });
+    let whole = RunProgress::new(read.elapsed_ns, left_ns);
+    observer.on(&Event::SimulationProgress { doing: "reading every block once", done, whole });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(number: u64) -> PlaceRead {
+        let place = Place { offset: number * u64::from(PIECE_BYTES), length: PIECE_BYTES };
+        PlaceRead { place, latency_ns: 1, failure: None }
+    }
+
+    /// What a run after a crash may leave out is only what lies before the first piece that was not read.
+    #[test]
+    fn what_was_read_ends_before_the_first_piece_that_was_not() {
+        let whole_bytes = 5 * u64::from(PIECE_BYTES) - 100;
+        let read = ReadAll { whole_bytes, ..ReadAll::default() };
+        let mut course = Course { read, beyond: BTreeSet::new() };
+        let reached = [(1, 0), (2, 0), (0, 3), (4, 3), (3, 5)];
+        for (number, expected) in reached {
+            course.take(&piece(number));
+            assert_eq!(
+                course.read.to_bytes,
+                (expected * u64::from(PIECE_BYTES)).min(whole_bytes),
+                "{number}"
+            );
+        }
+        assert!(course.read.is_whole());
+    }
+
+    #[test]
+    fn a_piece_that_cannot_be_read_is_counted_and_passed() {
+        let whole_bytes = 40 * u64::from(PIECE_BYTES);
+        let mut course =
+            Course { read: ReadAll { whole_bytes, ..ReadAll::default() }, beyond: BTreeSet::new() };
+        for number in 0..40 {
+            course.take(&PlaceRead { failure: Some(iostall_engine::IoFailure::BROKEN), ..piece(number) });
+        }
+        assert!(course.read.is_whole());
+        assert_eq!((course.read.failed, course.read.failed_at.len()), (40, ReadAll::FAILED_AT_MAX));
+    }
+}

@@ -1,0 +1,12 @@
+//! The stores of a reading of every block.
+
+use iostall_store::Store;
+
+/// Where a reading of every block is kept.
+#[derive(Default)]
+pub struct LimitsStores<'a> {
+    /// Has an interrupted one, to be continued.
+    pub earlier: Option<&'a dyn Store>,
+    /// Gets the run while it goes on.
+    pub checkpoints: Option<&'a mut dyn Store>,
+}

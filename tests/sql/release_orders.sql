@@ -1,0 +1,3 @@
+/* iostall:test_release_orders */
+CREATE ROLE monitor;
+CREATE TABLE orders (number integer);

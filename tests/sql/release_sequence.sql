@@ -1,0 +1,2 @@
+/* iostall:test_release_sequence */
+CREATE SEQUENCE numbers;
