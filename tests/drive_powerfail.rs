@@ -181,7 +181,7 @@ fn a_witness_whose_disk_is_full_refuses_and_continues_when_there_is_room() {
     let place = here.path("small");
     std::fs::create_dir(&place).unwrap();
     let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
+        .args(["-t", "tmpfs", "-o", "size=16m", "tmpfs"])
         .arg(&place)
         .status()
         .is_ok_and(|status| status.success());
@@ -191,7 +191,8 @@ fn a_witness_whose_disk_is_full_refuses_and_continues_when_there_is_room() {
     }
     // Unmounted also if the test fails.
     let small = Small(place);
-    std::fs::write(small.0.join("ballast"), vec![1; 40 << 10]).unwrap();
+    // Room for some hundred lines; without the ballast, for more than the fastest drive acknowledges here.
+    std::fs::write(small.0.join("ballast"), vec![1; (16 << 20) - (24 << 10)]).unwrap();
     let (witness, address) = witness(&here, "small/w.log");
     let write = ["drive", "powerfail", "write", "--witness", &address, "--size", "1M"];
     let full = here.run(&[&write[..], &["--block-size", "512", "data.dat"]].concat()).expect_status(2);

@@ -17,8 +17,9 @@ use super::medium::Medium;
 
 const DRIVE: INodeNo = INodeNo(2);
 const VALID_FOR: Duration = Duration::from_secs(1);
-/// A drive that had no request for less than this was busy: the machine had no time to bring the next one. Nanoseconds.
-const LATE_NS_MAX: u64 = 10_000_000;
+/// A drive that had no request for less than this was busy: the machine had no time to bring the next one. It makes up for that.
+/// Nanoseconds.
+const LATE_NS_MAX: u64 = 250_000_000;
 
 /// A reply, and when it is due, nanoseconds.
 type Late = (u64, Box<dyn FnOnce() + Send>);

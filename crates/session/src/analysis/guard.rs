@@ -15,6 +15,9 @@ const FIGURES: u32 = 4;
 /// Fewest probes of a side.
 pub const PROBES_MIN: usize = 4;
 
+/// Shortest history with a trend, days: what probes of one hour say of each other is no change in a month.
+const TREND_DAYS_MIN: f64 = 7.0;
+
 /// What a figure is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Against {
@@ -95,7 +98,7 @@ fn shown(speeds: &[f64], is_canary: bool) -> f64 {
 }
 
 /// By what share the speed with the smallest requests changes in 30 days over all guards of the target, and the 95 % interval; `None`
-/// unless that excludes no change.
+/// unless that excludes no change, and where they are of less than a week.
 pub fn trend_per_month(run: &Run, outcome: &GuardOutcome) -> Option<(f64, f64, f64)> {
     let is_canary = outcome.plan.rate_iops.is_some();
     let now: Vec<GuardFigure> = outcome.points.iter().filter_map(GuardFigure::of).collect();
@@ -107,6 +110,11 @@ pub fn trend_per_month(run: &Run, outcome: &GuardOutcome) -> Option<(f64, f64, f
         Some(TimedValue { day: at.as_second() as f64 / 86_400.0, value })
     };
     let points: Vec<TimedValue> = all.filter_map(of).collect();
+    let days = points.iter().map(|point| point.day);
+    let (first, last) = (days.clone().fold(f64::INFINITY, f64::min), days.fold(f64::NEG_INFINITY, f64::max));
+    if last - first < TREND_DAYS_MIN {
+        return None;
+    }
     let mean = points.iter().map(|point| point.value).sum::<f64>() / points.len().max(1) as f64;
     let found = trend(&points, None, 0.95).filter(|found| found.is_sure() && mean > 0.0)?;
     let share = |slope_per_day: f64| slope_per_day * 30.0 / mean;
