@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
+use iostall_measure::{Clock as _, MonotonicClock};
 use serde_json::Value;
 
 use crate::mariadb::{Mariadb, PASSWORD};
@@ -213,6 +214,8 @@ fn kills_of_the_puller_and_the_repository_lose_nothing_and_store_nothing_twice()
             matches!(counts[..], [a, b, 44] if a >= few && b >= many).then_some(())
         });
     };
+    let clock = MonotonicClock::new();
+    let began_ns = clock.now_ns();
     let pulling = centre.pull(&["--workers", "8"]);
     reached(&centre, 3, 1);
     pulling.signal("KILL");
@@ -231,7 +234,9 @@ fn kills_of_the_puller_and_the_repository_lose_nothing_and_store_nothing_twice()
         assert_eq!(state, if fails { "failing" } else { "sent" }, "{source}: {}", ran.stderr);
     }
     assert!(ran.stderr.contains("did not answer within 2s"), "{}", ran.stderr);
-    assert!(third.logged("password authentication failed") <= 14, "{}", third.log());
+    // The pauses of each of both pullers double, so the tries are few however long a busy machine takes.
+    let doublings = ((clock.now_ns() - began_ns) / 1_000_000_000).max(1).ilog2() as usize + 3;
+    assert!(third.logged("password authentication failed") <= 2 * doublings, "{}", third.log());
     assert_eq!(centre.value(include_str!("sql/pulled_twice.sql")), "0");
     let seconds: u64 = centre.value(include_str!("sql/pulled_seconds.sql")).parse().unwrap();
     assert!(seconds >= 4, "the many are read in {seconds} of five seconds");
