@@ -216,6 +216,8 @@ impl Halving {
 
     fn begin_round(&mut self) {
         self.round += 1;
+        // The default first: where time ends sooner than expected, there is still something to compare with.
+        self.left.sort_by_key(|setting| *setting != self.default);
         self.queue = self.left.iter().copied().collect();
         let share = self.budget_s * (1.0 - LAST_SHARE) / self.rounds as f64;
         self.seconds = share / self.left.len() as f64;
