@@ -168,6 +168,15 @@ fn what_cannot_be_pulled_is_refused_and_a_store_is_no_spool() {
     assert!(ran.stderr.contains("fleet pull"), "{}", ran.stderr);
 }
 
+/// Until each of the few sources has so many samples, and each of the many.
+fn reached(centre: &Centre, few: u64, many: u64) {
+    until("samples come", || {
+        let counts = centre.value(include_str!("sql/pulled_counts.sql"));
+        let counts: Vec<u64> = counts.split('|').map_while(|count| count.parse().ok()).collect();
+        matches!(counts[..], [a, b, 44] if a >= few && b >= many).then_some(())
+    });
+}
+
 /// 44 sources that answer, one that hangs, one that refuses, and one with a wrong password, through kills of both sides.
 #[test]
 fn kills_of_the_puller_and_the_repository_lose_nothing_and_store_nothing_twice() {
@@ -207,13 +216,6 @@ fn kills_of_the_puller_and_the_repository_lose_nothing_and_store_nothing_twice()
     };
     sources.extend((0..40).map(many));
     centre.write(&sources);
-    let reached = |centre: &Centre, few: u64, many: u64| {
-        until("samples come", || {
-            let counts = centre.value(include_str!("sql/pulled_counts.sql"));
-            let counts: Vec<u64> = counts.split('|').map_while(|count| count.parse().ok()).collect();
-            matches!(counts[..], [a, b, 44] if a >= few && b >= many).then_some(())
-        });
-    };
     let clock = MonotonicClock::new();
     let began_ns = clock.now_ns();
     let pulling = centre.pull(&["--workers", "8"]);
