@@ -115,6 +115,13 @@ ask refused iostall drive qualify /dev/nvme0n1 --quick --purge discard
 ask untouched iostall drive endurance /dev/nvme0 --json -
 ask qualify iostall drive qualify /dev/nvme0n1 --quick --size 64M --cell 200ms --rounds 5 --purge discard --overwrite /dev/nvme0n1 --json q.json
 ask result cat q.json
+ask sanitized iostall drive qualify /dev/nvme0n1 --quick --purge sanitize --overwrite /dev/nvme0n1
+ask filled dd if=/dev/urandom of=/dev/nvme0n1 bs=1M seek=512 count=1 oflag=direct
+ask kept-from-formatting iostall drive qualify /dev/nvme0n1 --quick --purge format
+ask filled-still sh -c 'dd if=/dev/nvme0n1 bs=1M skip=512 count=1 iflag=direct | cmp -n 1048576 - /dev/zero'
+ask format iostall drive qualify /dev/nvme0n1 --quick --size 64M --cell 200ms --rounds 5 --purge format --overwrite /dev/nvme0n1 --json f.json
+ask formatted cat f.json
+ask empty sh -c 'dd if=/dev/nvme0n1 bs=1M skip=512 count=1 iflag=direct | cmp -n 1048576 - /dev/zero'
 ask again iostall collect once smart:/dev/nvme0
 ask history iostall drive endurance --json -
 ";
@@ -152,6 +159,16 @@ fn an_emulated_drive_says_what_was_written_and_is_purged_only_when_that_is_allow
         "{}",
         run["qualify"]["preconditioning"]
     );
+    // This drive has no Sanitize, and a format erases also what is not used of it; both only where that is allowed.
+    let refused = asked.of("sanitized", 2);
+    assert!(refused.contains("the drive has no command for it"), "{refused}");
+    asked.of("filled", 0);
+    let refused = asked.of("kept-from-formatting", 2);
+    assert!(refused.contains("--overwrite /dev/nvme0n1"), "{refused}");
+    asked.of("filled-still", 1);
+    asked.of("format", 0);
+    assert_eq!(asked.json("formatted", 0)["qualify"]["preconditioning"]["purged"], "formatted");
+    asked.of("empty", 0);
     asked.of("again", 0);
     assert!(host_bytes(&asked.json("history", 2)) > written + (64 << 20), "its own writes are counted too");
 }

@@ -31,7 +31,7 @@ pub enum Denial {
     NotSteady,
     /// Only a part of a device was used.
     Part,
-    /// The device was not purged as specified, and the method deviates.
+    /// The method deviates, and nobody else has seen it done.
     Method,
     /// The specification has no such test, and neither rounds nor a steady state.
     OwnTest,
@@ -61,7 +61,7 @@ impl Claim {
                 let is_whole = target.is_some_and(|target| is_whole(outcome.active_bytes, target));
                 (!is_whole).then_some(Denial::Part)
             }
-            // Neither a sanitize nor a secure erase is done, whatever else is.
+            // However the drive was purged: the set-up, and what the report has to say of it, are not those of the specification.
             Self::SpecifiedTest | Self::VendorComparison => Some(Denial::Method),
             Self::Endurance => Some(Denial::NotMeasured),
         }

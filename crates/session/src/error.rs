@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::guard::{FreeSpaceError, Refusal};
+use iostall_engine::nvme::EraseError;
 use iostall_engine::{EngineError, InputError, OpenError};
 use iostall_load::prepare::{PrepareError, SIZE_ALIGN};
 use iostall_load::profile::ProfileFileError;
@@ -77,6 +78,12 @@ pub enum SessionError {
     Empty { path: PathBuf },
     #[error("{} cannot be purged", path.display())]
     CannotPurge { path: PathBuf },
+    #[error("{} was not erased", path.display())]
+    NotErased {
+        path: PathBuf,
+        #[source]
+        cause: EraseError,
+    },
     #[error(transparent)]
     EngineUnavailable(EngineError),
     #[error(transparent)]
@@ -197,6 +204,29 @@ pub enum SessionError {
 /// For a manifest that cannot be read.
 const MANIFEST_HINT: &str = "`iostall copy --manifest FILE` writes one; lists from md5sum, sha256sum, b3sum or xxhsum work too; `iostall verify TREE TREE` compares two directories";
 
+/// What else to do, or to wait for.
+fn hint_about_erasing(cause: &EraseError) -> &'static str {
+    match cause {
+        EraseError::NotNvme => {
+            "format and sanitize are for whole NVMe drives, such as /dev/nvme1n1: --purge discard, or erase it before (SATA: `hdparm \
+             --sanitize-block-erase`, SAS: `sg_sanitize --block`) and leave out --purge"
+        }
+        EraseError::Unsupported => {
+            "`nvme id-ctrl` shows what it has (oacs, sanicap): --purge discard, or another method"
+        }
+        EraseError::OtherNamespaces(_) => {
+            "`nvme list-ns --all` shows them: --purge discard is for this one alone"
+        }
+        EraseError::Interrupted => {
+            "`nvme sanitize-log` shows how far it is; the drive serves nothing before it is done"
+        }
+        EraseError::Failed => {
+            "`nvme sanitize-log` says more; the drive may serve nothing until another sanitize succeeds"
+        }
+        EraseError::Command(_) => "run it as root; `dmesg` may say more",
+    }
+}
+
 /// The size that would fit, or another place where none does.
 fn hint_about_space(error: &FreeSpaceError) -> Option<String> {
     let FreeSpaceError::TooLittle { fits_bytes, .. } = error else { return None };
@@ -228,6 +258,7 @@ impl SessionError {
             Self::CannotPurge { .. } => {
                 "only devices that can discard, and files that iostall made on a file system with holes: leave out --purge"
             }
+            Self::NotErased { cause, .. } => hint_about_erasing(cause),
             Self::Preset(_) => "`iostall profile list` describes them",
             Self::NoPairs { .. } => "name one file, or as many as there are profiles",
             Self::NothingToResume | Self::ResumeComplete { .. } => {

@@ -41,8 +41,9 @@ pub(crate) struct QualifyArgs {
     /// The active range: size of a new file; of an existing target, use only this much from its start
     #[arg(long, value_name = "SIZE", help_heading = "What")]
     size: Option<ByteCount>,
-    /// Before everything: none, or discard all that is used of the target (TRIM of a device, holes in a file that iostall made)
-    #[arg(long, value_name = "HOW", default_value = "none", help_heading = "What", value_parser = one_of::<Purge>(&["none", "discard"]))]
+    /// Before everything: none; discard all that is used of the target (TRIM of a device, holes in a file that iostall made);
+    /// format an NVMe drive, which erases its user data; or sanitize, which erases a whole NVMe drive. --size keeps nothing of these two
+    #[arg(long, value_name = "HOW", default_value = "none", help_heading = "What", value_parser = one_of::<Purge>(&Purge::NAMES))]
     purge: Purge,
     /// Length of each measurement, instead of that of the scale
     #[arg(long, value_name = "TIME", value_parser = some_time, help_heading = "What")]

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use iostall_engine::guard::{self, Refusal, WriteConsent, WriteGrant};
+use iostall_measure::{Clock as _, MonotonicClock};
 use tempfile::TempDir;
 
 /// Tells the person who runs the tests, past the test harness's capture, what was not tested.
@@ -31,6 +32,21 @@ pub(crate) fn spawn(command: &mut Command) -> std::io::Result<Child> {
 pub(crate) fn check_write(path: &Path, consent: &WriteConsent) -> Result<WriteGrant, Refusal> {
     let _nobody_forks = FORKING.read().unwrap_or_else(PoisonError::into_inner);
     guard::check_write(path, consent)
+}
+
+/// What is free again is granted, though not at once: a child of another test closes its copies of our descriptors a moment after
+/// it was started.
+#[track_caller]
+pub(crate) fn granted_again(path: &Path, consent: &WriteConsent) -> WriteGrant {
+    let clock = MonotonicClock::new();
+    loop {
+        match check_write(path, consent) {
+            Err(Refusal::Busy { .. }) if clock.now_ns() < 10_000_000_000 => {
+                clock.sleep_until(clock.now_ns() + 10_000_000);
+            }
+            answer => return answer.unwrap(),
+        }
+    }
 }
 
 /// Runs a tool; `Err` has what it said.

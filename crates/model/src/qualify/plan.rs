@@ -119,6 +119,15 @@ pub enum Purge {
     None,
     /// The active range is discarded: all of it, by TRIM or holes in a file.
     Discard,
+    /// An NVMe drive is formatted with erasure of user data, in the format that it has.
+    Format,
+    /// A whole NVMe drive erases itself: its blocks, or if it cannot do that, its key.
+    Sanitize,
+}
+
+impl Purge {
+    /// As they are written on the command line.
+    pub const NAMES: [&'static str; 4] = ["none", "discard", "format", "sanitize"];
 }
 
 /// What is asked.

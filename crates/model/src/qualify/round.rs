@@ -17,6 +17,12 @@ pub enum Purged {
     Discarded,
     /// Holes were made in the file. Its file system discards them on the device at once, later, or never.
     Punched,
+    /// User data of the namespace was erased by formatting it.
+    Formatted,
+    /// All blocks of the drive were erased by Sanitize.
+    BlocksErased,
+    /// The key of the drive's encryption was erased by Sanitize.
+    KeyErased,
 }
 
 /// What was done before the rounds.

@@ -40,11 +40,14 @@ pub(super) fn deviations(of: &Circumstances<'_>) -> Vec<Deviation> {
 
 fn of_method(of: &Circumstances<'_>) -> Vec<Deviation> {
     let plan = of.plan;
-    let mut found = vec![match of.purged {
-        Purged::None => Deviation::NotPurged,
-        Purged::Discarded => Deviation::Discarded,
-        Purged::Punched => Deviation::Punched,
-    }];
+    let purged = match of.purged {
+        Purged::None => Some(Deviation::NotPurged),
+        Purged::Discarded => Some(Deviation::Discarded),
+        Purged::Punched => Some(Deviation::Punched),
+        // What the specification asks for.
+        Purged::Formatted | Purged::BlocksErased | Purged::KeyErased => None,
+    };
+    let mut found = Vec::from_iter(purged);
     let is_preceded = of.stages.iter().any(|stage| stage.passes.0 > 0);
     let passes = of.passes;
     found.extend((is_preceded && passes < PASSES).then_some(Deviation::FewerPasses { passes }));

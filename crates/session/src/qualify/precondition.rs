@@ -1,10 +1,11 @@
 //! What is done before the rounds: the target is purged if that is wanted, and the active range is written in order, as often as
 //! planned.
 
+use iostall_engine::nvme::Erase;
 use iostall_load::prepare::{PrepareError, write_pass};
 use iostall_measure::Clock;
 use iostall_model::RunBody;
-use iostall_model::qualify::Purge;
+use iostall_model::qualify::{Purge, Purged};
 
 use super::Qualifier;
 use crate::error::{SessionError, UseCaseError};
@@ -19,8 +20,8 @@ impl Qualifier<'_, '_> {
     /// what was written so far.
     pub(super) fn precondition(&mut self, index: usize) -> Result<(), SessionError> {
         let is_new = self.outcome.resumed.is_none() && index == 0;
-        if is_new && self.outcome.plan.purge == Purge::Discard {
-            self.outcome.preconditioning.purged = self.targets.discard()?;
+        if is_new {
+            self.outcome.preconditioning.purged = self.purge()?;
         }
         let started_ns = self.session.clock().now_ns();
         let whole = self.passes_bytes(index + 1);
@@ -30,6 +31,22 @@ impl Qualifier<'_, '_> {
         }
         self.outcome.preconditioning.elapsed_ns += self.session.clock().now_ns() - started_ns;
         Ok(())
+    }
+
+    fn purge(&self) -> Result<Purged, SessionError> {
+        let how = match self.outcome.plan.purge {
+            Purge::None => return Ok(Purged::None),
+            Purge::Discard => return self.targets.discard(),
+            Purge::Format => Erase::Format,
+            Purge::Sanitize => Erase::Sanitize,
+        };
+        let started_ns = self.session.clock().now_ns();
+        let purged = self.targets.erase(how, self.session.clock(), &mut |done| {
+            report(self.session, started_ns, "erasing the drive", done);
+            !self.session.stopped()
+        });
+        self.session.observer().on(&Event::ProgressEnded);
+        purged
     }
 
     /// Writes to the end of the active range, from where an earlier pass was interrupted.
@@ -73,14 +90,15 @@ impl Qualifier<'_, '_> {
 }
 
 fn progress(session: &Session<'_>, started_ns: u64, written: u64, whole: u64) {
-    let elapsed_ns = session.clock().now_ns() - started_ns;
     let done = written as f64 / whole.max(1) as f64;
+    report(session, started_ns, "writing the active range in order", done);
+}
+
+/// Reports which part of `doing` is done, 0 to 1.
+fn report(session: &Session<'_>, started_ns: u64, doing: &'static str, done: f64) {
+    let elapsed_ns = session.clock().now_ns() - started_ns;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
     let left_ns = (done > 0.0).then(|| (elapsed_ns as f64 * (1.0 / done - 1.0)).max(0.0) as u64);
     let whole = RunProgress::new(elapsed_ns, left_ns);
-    session.observer().on(&Event::SimulationProgress {
-        doing: "writing the active range in order",
-        done,
-        whole,
-    });
+    session.observer().on(&Event::SimulationProgress { doing, done, whole });
 }

@@ -10,9 +10,10 @@ use std::path::PathBuf;
 
 use iostall_engine::SimDevice;
 use iostall_engine::files::{FileNow, PathNow, discard, punch_hole};
+use iostall_engine::nvme::{Erase, EraseError, Erased, erase};
 use iostall_load::LoadTarget;
-use iostall_measure::ByteCount;
 use iostall_measure::platform::{Target, TargetKind};
+use iostall_measure::{ByteCount, Clock};
 use iostall_model::Profile;
 use iostall_model::qualify::Purged;
 
@@ -114,6 +115,29 @@ impl Targets {
             TargetKind::File | TargetKind::Synthetic => (false, Purged::None),
         };
         if is_done { Ok(purged) } else { Err(SessionError::CannotPurge { path: path() }) }
+    }
+
+    /// Erases the NVMe drive that the first target is, all of it. `go_on` hears which part is done, and says whether to go on waiting.
+    pub(crate) fn erase(
+        &self,
+        how: Erase,
+        clock: &impl Clock,
+        go_on: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Purged, SessionError> {
+        let Some(ready) = self.ready.first() else { return Ok(Purged::None) };
+        let refused = |cause| SessionError::NotErased { path: ready.load.path.clone(), cause };
+        let is_disk = ready.facts.device.as_ref().is_some_and(|device| device.below.is_empty());
+        let Some(grant) =
+            ready.hold.grant().filter(|_| is_disk && ready.facts.kind == TargetKind::BlockDevice)
+        else {
+            return Err(refused(EraseError::NotNvme));
+        };
+        match erase(grant.file(), how, clock, go_on) {
+            Ok(Erased::UserData) => Ok(Purged::Formatted),
+            Ok(Erased::Blocks) => Ok(Purged::BlocksErased),
+            Ok(Erased::Key) => Ok(Purged::KeyErased),
+            Err(cause) => Err(refused(cause)),
+        }
     }
 
     /// Number of targets.

@@ -81,6 +81,9 @@ fn before(outcome: &QualifyOutcome) -> String {
         Purged::None => "not purged",
         Purged::Discarded => "discarded",
         Purged::Punched => "holes made in the file",
+        Purged::Formatted => "formatted with erasure of user data",
+        Purged::BlocksErased => "sanitized, all blocks erased",
+        Purged::KeyErased => "sanitized, the key of its encryption erased",
     };
     let made = match done.made_bytes {
         0 => String::new(),

@@ -98,7 +98,7 @@ pub(super) fn denial(denial: Denial) -> &'static str {
         Denial::Quick => "a quick run is too short for it",
         Denial::NotSteady => "no steady state was found",
         Denial::Part => "only a part of a device was used, or a file on it",
-        Denial::Method => "no sanitize before it, and the deviations below",
+        Denial::Method => "the deviations below, which each run has",
         Denial::OwnTest => "the specification has no such test",
         Denial::NotMeasured => "it was not measured",
     }

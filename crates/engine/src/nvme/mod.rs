@@ -1,16 +1,22 @@
-//! Log pages of NVMe controllers.
+//! Admin commands of NVMe controllers: log pages, and what erases a drive.
+
+mod erase;
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
+pub use erase::{Erase, EraseError, Erased, erase};
+
 /// `NVME_IOCTL_ADMIN_CMD`, which is `_IOWR('N', 0x41, struct nvme_admin_cmd)`.
 const ADMIN_COMMAND: u32 = 0xc048_4e41;
+/// `NVME_IOCTL_ID`, which is `_IO('N', 0x40)`.
+const NAMESPACE_ID: u32 = 0x4e40;
 const GET_LOG_PAGE: u8 = 0x02;
 
 /// The kernel's `struct nvme_admin_cmd`.
 #[repr(C)]
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct AdminCommand {
     opcode: u8,
     flags: u8,
@@ -31,21 +37,23 @@ struct AdminCommand {
 ///
 /// # Errors
 /// The error of the system call; `Unsupported` if the controller refuses the command, or if it is no NVMe device.
-#[expect(unsafe_code, reason = "no crate here wraps the admin commands of NVMe")]
 pub fn log_page(device: &File, page: u8, data: &mut [u8]) -> io::Result<()> {
     let length = u32::try_from(data.len()).ok().filter(|length| (4..=4096).contains(length));
     let Some(length) = length.filter(|length| length.is_multiple_of(4)) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a log page has 4 to 4096 bytes"));
     };
-    let mut command = AdminCommand {
-        opcode: GET_LOG_PAGE,
-        namespace: 1,
-        address: data.as_mut_ptr() as u64,
-        data_bytes: length,
-        // The number of words less one is in the upper half.
-        words: [u32::from(page) | (length / 4 - 1) << 16, 0, 0, 0, 0, 0],
-        ..AdminCommand::default()
-    };
+    // The number of words less one is in the upper half.
+    let words = [u32::from(page) | (length / 4 - 1) << 16, 0, 0, 0, 0, 0];
+    let command = AdminCommand { opcode: GET_LOG_PAGE, namespace: 1, words, ..AdminCommand::default() };
+    submit(device, command, data)
+}
+
+/// Sends `command`, which reads `data` from the controller, at most 4096 bytes.
+#[expect(unsafe_code, reason = "no crate here wraps the admin commands of NVMe")]
+fn submit(device: &File, command: AdminCommand, data: &mut [u8]) -> io::Result<()> {
+    let length = u32::try_from(data.len()).map_err(io::Error::other)?;
+    let address = if data.is_empty() { 0 } else { data.as_mut_ptr() as u64 };
+    let mut command = AdminCommand { address, data_bytes: length, ..command };
     // SAFETY: the descriptor is open; the kernel reads and writes one `AdminCommand`, which has its layout, and writes `data_bytes`
     // bytes at `address`, which is the start of `data`, borrowed for as long as the call lasts.
     let answer =
@@ -56,12 +64,21 @@ pub fn log_page(device: &File, page: u8, data: &mut [u8]) -> io::Result<()> {
             let said = format!("the controller answered with status {status:#x}");
             Err(io::Error::new(io::ErrorKind::Unsupported, said))
         }
-        _ => {
-            let error = io::Error::last_os_error();
-            let is_other = error.raw_os_error() == Some(libc::ENOTTY);
-            Err(if is_other { io::ErrorKind::Unsupported.into() } else { error })
-        }
+        _ => Err(no_nvme(io::Error::last_os_error())),
     }
+}
+
+/// The number of the namespace that `device` is.
+#[expect(unsafe_code, reason = "no crate here wraps the numbers of NVMe's namespaces")]
+fn namespace_of(device: &File) -> io::Result<u32> {
+    // SAFETY: the descriptor is open, and the call takes no argument.
+    let answer = unsafe { libc::ioctl(device.as_raw_fd(), libc::Ioctl::from(NAMESPACE_ID)) };
+    u32::try_from(answer).map_err(|_negative| no_nvme(io::Error::last_os_error()))
+}
+
+fn no_nvme(error: io::Error) -> io::Error {
+    let is_other = error.raw_os_error() == Some(libc::ENOTTY);
+    if is_other { io::ErrorKind::Unsupported.into() } else { error }
 }
 
 #[cfg(test)]
