@@ -62,3 +62,14 @@ fn a_device_says_what_its_queue_takes_and_what_is_not_there_is_an_error() {
     assert_eq!(report["layers"][0]["device"], device.name().trim_start_matches("/dev/"));
     here.run(&["drive", "atomic", device.name(), "--require", "16KiB"]).expect_status(1);
 }
+
+#[test]
+fn what_has_no_pages_or_is_not_there_is_refused() {
+    let here = Workspace::new();
+    let made = std::process::Command::new("mkfifo").arg(here.path("pipe")).status().unwrap();
+    assert!(made.success());
+    for (target, why) in [("pipe", "no pages are written"), ("missing", "No such file")] {
+        let refused = here.run(&["drive", "atomic", target]).expect_status(2);
+        assert!(refused.stderr.contains(why) && refused.stderr.contains("hint:"), "{}", refused.stderr);
+    }
+}

@@ -190,3 +190,21 @@ fn a_file_of_the_users_is_not_purged_and_a_rating_says_what_the_test_costs() {
     let ran = here.run(&[&SHORT[..], &words, &["--drives", "drives.toml"]].concat()).expect_status(0);
     assert!(ran.stderr.contains("has no rating of"), "{}", ran.stderr);
 }
+
+/// A file was made, and then it turned out that only drives can be erased.
+#[test]
+fn only_a_drive_is_formatted_or_sanitized_and_nothing_is_made_before_that_is_said() {
+    let here = Workspace::new();
+    std::fs::write(here.path("users.dat"), vec![7; 1 << 20]).unwrap();
+    for how in ["format", "sanitize"] {
+        for file in ["new.dat", "users.dat"] {
+            let words =
+                ["drive", "qualify", "--quick", "--purge", how, "--overwrite", file, "--size", "1M", file];
+            let refused = here.run(&words).expect_status(2);
+            assert!(refused.stderr.contains("it is no NVMe drive"), "{}", refused.stderr);
+            assert!(refused.stderr.contains("--purge discard"), "{}", refused.stderr);
+        }
+    }
+    assert!(!here.path("new.dat").exists());
+    assert!(std::fs::read(here.path("users.dat")).unwrap().iter().all(|byte| *byte == 7));
+}

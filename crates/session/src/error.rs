@@ -252,6 +252,7 @@ impl SessionError {
             Self::ScratchInTheWay => "name a FILE to load, or run in another directory",
             Self::Refused(refusal) => return Some(refusal.hint()),
             Self::FreeSpace(error) => return hint_about_space(error),
+            Self::Look { .. } => "check the name, and whether you may read it",
             Self::Open(_) => "name a file or block device that may be read",
             Self::Empty { .. } => "name a file with data, or a new file for iostall to create",
             Self::EngineUnavailable(error) => error.hint().unwrap_or("leave --engine out to use threads"),

@@ -6,10 +6,12 @@ mod protection;
 #[cfg(test)]
 mod tests;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use iostall_collect::smart::nvme_power_fail;
+use iostall_engine::files::is_block_device;
 use iostall_host::{System, atomic_units, file_unit_bytes, is_written_in_place};
 use iostall_measure::ByteCount;
 use iostall_measure::platform::Device;
@@ -42,7 +44,12 @@ pub struct AtomicRequest {
 /// If the target or the file of cuts cannot be read.
 pub fn atomic(request: &AtomicRequest) -> Result<AtomicReport, SessionError> {
     let target = &request.target;
-    let statx = atomic_units(target).map_err(|source| SessionError::Look { path: target.clone(), source })?;
+    let failed = |source| SessionError::Look { path: target.clone(), source };
+    let metadata = std::fs::metadata(target).map_err(failed)?;
+    if !metadata.is_file() && !metadata.is_dir() && !is_block_device(target) {
+        return Err(failed(io::Error::other("no pages are written to a pipe, a socket or a terminal")));
+    }
+    let statx = atomic_units(target).map_err(failed)?;
     let system = System::here();
     let device = system.device_of(target);
     let is_device = device.as_ref().is_some_and(|device| is_node(target, device));

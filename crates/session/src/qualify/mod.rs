@@ -28,6 +28,7 @@ use crate::session::Session;
 use crate::targets::{TargetRequest, Targets};
 use deviations::{Circumstances, deviations};
 use health::Look;
+use precondition::check_purge;
 use resume::{Earlier, check_there, newest};
 
 pub use plan::{IN_FLIGHT, plan_of, qualify_profile};
@@ -71,6 +72,7 @@ pub fn qualify(
 ) -> Result<Run, SessionError> {
     let QualifyRequest { target, consent, mut plan, rated_bytes, name } = request;
     let profile = qualify_profile(&plan)?;
+    check_purge(plan.purge, &target)?;
     if stores.earlier.is_some() && session.engine().opens_files() {
         check_there(&target)?;
     }
