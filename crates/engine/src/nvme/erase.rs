@@ -6,7 +6,7 @@ use std::io;
 use iostall_measure::Clock;
 use thiserror::Error;
 
-use super::{AdminCommand, log_page, namespace_of, submit};
+use super::admin::{AdminCommand, log_page, namespace_of, submit};
 
 const IDENTIFY: u8 = 0x06;
 const FORMAT: u8 = 0x80;

@@ -4,6 +4,7 @@ mod deviations;
 mod health;
 mod plan;
 mod precondition;
+mod purge;
 mod resume;
 mod rounds;
 
@@ -28,7 +29,7 @@ use crate::session::Session;
 use crate::targets::{TargetRequest, Targets};
 use deviations::{Circumstances, deviations};
 use health::Look;
-use precondition::check_purge;
+use purge::check_purge;
 use resume::{Earlier, check_there, newest};
 
 pub use plan::{IN_FLIGHT, plan_of, qualify_profile};

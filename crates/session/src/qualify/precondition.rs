@@ -1,10 +1,7 @@
 //! What is done before the rounds: the target is purged if that is wanted, and the active range is written in order, as often as
 //! planned.
 
-use std::path::Path;
-
-use iostall_engine::files::is_block_device;
-use iostall_engine::nvme::{Erase, EraseError};
+use iostall_engine::nvme::Erase;
 use iostall_load::prepare::{PrepareError, write_pass};
 use iostall_measure::Clock;
 use iostall_model::RunBody;
@@ -90,15 +87,6 @@ impl Qualifier<'_, '_> {
         outcome.preconditioning.written_bytes = done;
         Ok(())
     }
-}
-
-/// Before a file is made that no drive can erase.
-pub(super) fn check_purge(purge: Purge, target: &Path) -> Result<(), SessionError> {
-    let erases = matches!(purge, Purge::Format | Purge::Sanitize);
-    if erases && !is_block_device(target) {
-        return Err(SessionError::NotErased { path: target.to_owned(), cause: EraseError::NotNvme });
-    }
-    Ok(())
 }
 
 fn progress(session: &Session<'_>, started_ns: u64, written: u64, whole: u64) {

@@ -4,14 +4,14 @@ use iostall_measure::ManualClock;
 
 use super::*;
 
-/// Answers as a controller does, and notes what it was told.
+/// Answers as a controller does, and notes what was sent.
 struct Scripted {
     controller: Vec<u8>,
     namespace: Vec<u8>,
     namespaces: u32,
     /// What the log of Sanitize says, one after the other; the last for ever.
     status: Vec<[u8; 4]>,
-    told: Vec<(u8, u32, u32)>,
+    sent: Vec<(u8, u32, u32)>,
     asked: Vec<u32>,
 }
 
@@ -22,7 +22,7 @@ impl Scripted {
             namespace: vec![0; IDENTIFY_BYTES],
             namespaces: 1,
             status: vec![[0xff, 0xff, 1, 0]],
-            told: Vec::new(),
+            sent: Vec::new(),
             asked: Vec::new(),
         }
     }
@@ -55,7 +55,7 @@ impl Admin for Scripted {
     }
 
     fn command(&mut self, opcode: u8, namespace: u32, word: u32) -> io::Result<()> {
-        self.told.push((opcode, namespace, word));
+        self.sent.push((opcode, namespace, word));
         Ok(())
     }
 }
@@ -68,21 +68,21 @@ fn a_format_erases_user_data_and_keeps_the_size_of_blocks_metadata_and_protectio
     (drive.namespace[26], drive.namespace[29]) = (0b0011_0101, 0b1001);
     assert_eq!(drive.erase(Erase::Format).unwrap(), Erased::UserData);
     let word = 0b0101 | 1 << 4 | 0b001 << 5 | 1 << 8 | 0b001 << 9 | 0b01 << 12;
-    assert_eq!(drive.told, [(FORMAT, 1, word)]);
+    assert_eq!(drive.sent, [(FORMAT, 1, word)]);
 }
 
 #[test]
-fn a_drive_without_the_command_is_told_nothing() {
+fn nothing_is_sent_to_a_drive_without_the_command() {
     for how in [Erase::Format, Erase::Sanitize] {
         let mut drive = Scripted::new();
         assert!(matches!(drive.erase(how), Err(EraseError::Unsupported)));
-        assert!(drive.told.is_empty());
+        assert!(drive.sent.is_empty());
     }
     // Overwriting alone is not taken for an erasure.
     let mut drive = Scripted::new();
     drive.controller[328] = 0b100;
     assert!(matches!(drive.erase(Erase::Sanitize), Err(EraseError::Unsupported)));
-    assert!(drive.told.is_empty());
+    assert!(drive.sent.is_empty());
 }
 
 /// Somebody's data was on the second namespace of the drive.
@@ -95,7 +95,7 @@ fn other_namespaces_of_the_drive_are_never_erased() {
         (drive.controller[256], drive.controller[524]) = (0b10, of_all);
         assert!(matches!(drive.erase(Erase::Format), Err(EraseError::OtherNamespaces(3))));
     }
-    assert!(drive.told.is_empty());
+    assert!(drive.sent.is_empty());
     // A controller that manages namespaces knows those that are attached to others.
     drive.controller[256] = 0b1010;
     assert!(matches!(drive.erase(Erase::Format), Err(EraseError::OtherNamespaces(3))));
@@ -119,7 +119,7 @@ fn a_sanitize_erases_blocks_if_it_can_or_the_key_and_is_waited_for() {
             true
         });
         assert_eq!(done.unwrap(), erased);
-        assert_eq!(drive.told, [(SANITIZE, 0, action)]);
+        assert_eq!(drive.sent, [(SANITIZE, 0, action)]);
         assert_eq!(seen, [0.0, 0.5]);
         assert_eq!(clock.now_ns(), 2 * POLL_NS);
     }
