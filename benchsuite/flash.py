@@ -159,7 +159,7 @@ def main():
     is_fast = "holds" if low >= 1.0 else ("fails" if high < 1.0 else "not decided")
     text = f"""# The simulated flash device beside a public simulator
 
-`benchsuite/flash.py --size {options.size} --alpha {options.alpha} --pages {options.pages} --fills {options.fills}` on \
+`benchsuite/flash.py --ftlsim DIR --size {options.size} --alpha {options.alpha} --pages {options.pages} --fills {options.fills} --rounds {options.rounds}` on \
 {datetime.now(timezone.utc):%Y-%m-%d}, Linux {platform.release()}, one core of {os.cpu_count()}, {rounds} rounds in turn. The peer is \
 the greedy engine of sssl-ftlsim, built with gcc -O3, drawing pages with xorshift.
 
