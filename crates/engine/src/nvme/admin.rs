@@ -9,6 +9,9 @@ const ADMIN_COMMAND: u32 = 0xc048_4e41;
 /// `NVME_IOCTL_ID`, which is `_IO('N', 0x40)`.
 const NAMESPACE_ID: u32 = 0x4e40;
 const GET_LOG_PAGE: u8 = 0x02;
+/// The first log page whose layout is the vendor's own.
+const VENDORS_OWN: u8 = 0xc0;
+const ALL_NAMESPACES: u32 = 0xffff_ffff;
 
 /// The kernel's `struct nvme_admin_cmd`.
 #[repr(C)]
@@ -40,7 +43,9 @@ pub fn log_page(device: &File, page: u8, data: &mut [u8]) -> io::Result<()> {
     };
     // The number of words less one is in the upper half.
     let words = [u32::from(page) | (length / 4 - 1) << 16, 0, 0, 0, 0, 0];
-    let command = AdminCommand { opcode: GET_LOG_PAGE, namespace: 1, words, ..AdminCommand::default() };
+    // A page of the specification is asked of the whole controller, as each has it so; Amazon's own is of the first namespace.
+    let namespace = if page < VENDORS_OWN { ALL_NAMESPACES } else { 1 };
+    let command = AdminCommand { opcode: GET_LOG_PAGE, namespace, words, ..AdminCommand::default() };
     submit(device, command, data)
 }
 
