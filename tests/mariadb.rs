@@ -2,13 +2,12 @@
 
 use std::io::Write as _;
 use std::net::TcpListener;
-use std::os::unix::fs::{MetadataExt, chown};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use crate::support::{pause, until};
+use crate::unprivileged::{give, unprivileged};
 
 const SERVER: &str = "/usr/sbin/mariadbd";
 const INSTALL: &str = "/usr/bin/mariadb-install-db";
@@ -17,8 +16,6 @@ const CLIENT: &str = "/usr/bin/mariadb";
 pub(crate) const BACKUP: &str = "/usr/bin/mariadb-backup";
 /// A password that an option file and a shell take apart, if they can.
 pub(crate) const PASSWORD: &str = "ri ght\"#\\s'ö";
-/// MariaDB does not run as root.
-const NOBODY: u32 = 65_534;
 
 /// The directory of the server's plugins, with that which encrypts: Debian has it in a package that would start a server of its own,
 /// so its files are taken apart under the target directory. `None` if it cannot be had.
@@ -49,17 +46,10 @@ pub(crate) struct Mariadb {
     process: Option<Child>,
 }
 
-fn is_root() -> bool {
-    std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
-}
-
 fn program(path: &str, temporary: &Path) -> Command {
-    let mut command = Command::new(path);
+    let mut command = unprivileged(Path::new(path));
     command.current_dir("/").env("LC_ALL", "C").env("TMPDIR", temporary);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    if is_root() {
-        command.uid(NOBODY).gid(NOBODY);
-    }
     command
 }
 
@@ -82,9 +72,7 @@ impl Mariadb {
     /// A directory that its account owns, for data.
     pub(crate) fn place() -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
-        if is_root() {
-            chown(directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-        }
+        give(directory.path());
         directory
     }
 

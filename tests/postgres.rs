@@ -1,17 +1,14 @@
 //! A PostgreSQL server of a test's own: Debian's, in a directory and on a port that nobody else uses.
 
 use std::net::TcpListener;
-use std::os::unix::fs::{MetadataExt, chown};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::support::until;
+use crate::unprivileged::{give, unprivileged};
 
 /// Debian's path.
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
-/// PostgreSQL does not run as root.
-const NOBODY: u32 = 65_534;
 /// What no test loses power for, and none runs long enough for.
 const SETTINGS: [&str; 2] = ["fsync=off", "autovacuum=off"];
 
@@ -24,21 +21,14 @@ pub(crate) struct Postgres {
 }
 
 fn program(name: &str) -> Command {
-    let mut command = Command::new(Path::new(PROGRAMS).join(name));
+    let mut command = unprivileged(&Path::new(PROGRAMS).join(name));
     command
         .current_dir("/")
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    if is_root() {
-        command.uid(NOBODY).gid(NOBODY);
-    }
     command
-}
-
-fn is_root() -> bool {
-    std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
 }
 
 impl Postgres {
@@ -60,11 +50,7 @@ impl Postgres {
         let directory = tempfile::tempdir().unwrap();
         let (data, word) = (directory.path().join("data"), directory.path().join("word"));
         std::fs::write(&word, "right\n").unwrap();
-        if is_root() {
-            for path in [directory.path(), &word] {
-                chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
-            }
-        }
+        [directory.path(), &word].into_iter().for_each(give);
         let pwfile = format!("--pwfile={}", word.display());
         let made = program("initdb")
             .args(["-A", "scram-sha-256", "-U", "mon", "-N", "--data-checksums", &pwfile, "-D"])
@@ -102,9 +88,7 @@ impl Postgres {
     /// A directory that its account owns, for a cluster.
     pub(crate) fn place() -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
-        if is_root() {
-            chown(directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-        }
+        give(directory.path());
         directory
     }
 

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::{MetadataExt, chown};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -13,8 +11,8 @@ use serde_json::Value;
 
 use crate::running::Running;
 use crate::support::{Workspace, skip, until};
+use crate::unprivileged::{give, unprivileged};
 
-const NOBODY: u32 = 65_534;
 /// Counts the samples of a source from 1 on: what is missing or there twice shows.
 const COUNTED: &str = "iostall_source_samples_total";
 
@@ -35,9 +33,7 @@ impl Store {
         }
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("empty.yml"), "").unwrap();
-        if is_root() {
-            chown(directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-        }
+        give(directory.path());
         let mut new = Self { directory, port: 0, program, process: None };
         until(program, || {
             new.port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -49,11 +45,8 @@ impl Store {
     /// Runs it, on the port that it has. Whether that is free.
     fn run(&mut self) -> bool {
         let (place, address) = (self.directory.path(), format!("127.0.0.1:{}", self.port));
-        let mut command = Command::new(Path::new("/usr/bin").join(self.program));
+        let mut command = unprivileged(&Path::new("/usr/bin").join(self.program));
         command.current_dir(place).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        if is_root() {
-            command.uid(NOBODY).gid(NOBODY);
-        }
         let options = match self.program {
             "prometheus" => vec![
                 "--config.file=empty.yml".to_owned(),
@@ -136,10 +129,6 @@ impl Drop for Store {
             let _ = process.wait();
         }
     }
-}
-
-fn is_root() -> bool {
-    std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
 }
 
 /// Head and body of what `path` has; empty if nothing answers.

@@ -97,6 +97,7 @@ mod sqlserver_logins;
 mod support;
 mod sweep;
 mod top;
+mod unprivileged;
 mod verify;
 mod watch_metrics;
 mod watch_report;

@@ -70,6 +70,13 @@ impl Google {
     }
 }
 
+/// The thread that listens stays; what it holds need not.
+impl Drop for Google {
+    fn drop(&mut self) {
+        *self.state() = State::default();
+    }
+}
+
 impl TestStore for Google {
     fn root(&self) -> &'static str {
         "gs://backups"

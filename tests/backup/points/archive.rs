@@ -7,9 +7,10 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::server::{Programs, Server, give, place};
+use super::server::{Programs, Server, place};
 use crate::copy_media::Volume;
 use crate::support::{Ran, Workspace, pause, until};
+use crate::unprivileged::give;
 
 /// Segments of a server, as it wrote them, and a second cluster's.
 struct Segments {

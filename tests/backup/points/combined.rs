@@ -6,8 +6,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::server::{Programs, Server, give, is_root, place};
+use super::server::{Programs, Server, place};
 use crate::support::{Ran, Workspace};
+use crate::unprivileged::{give, is_root};
 
 const IN_WHOLE: u64 = 2000;
 const IN_LAST: u64 = 1500;

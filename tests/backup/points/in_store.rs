@@ -9,8 +9,9 @@ use super::super::google::Google;
 use super::super::moto::Store;
 use super::super::store_contract::TestStore as _;
 use super::super::store_proxy::Proxy;
-use super::server::{Programs, Server, is_root, place, sql};
+use super::server::{Programs, Server, place, sql};
 use crate::support::{Ran, Workspace, until};
+use crate::unprivileged::is_root;
 
 const WAL: &str = "s3://backups/db1/wal";
 const IN_BACKUP: u64 = 200;

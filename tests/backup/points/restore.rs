@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::server::{Programs, Server, give, is_root, place};
+use super::server::{Programs, Server, place};
 use crate::support::{Ran, Workspace, skip, until};
+use crate::unprivileged::{give, is_root};
 
 /// Rows that were written before and after the backup, one a transaction, and what the server said of each.
 struct Written {
@@ -290,7 +291,7 @@ fn a_drill_brings_a_backup_to_a_point_in_time_and_says_where_it_ended() {
     drill.current_dir(case.here.path(".")).env("TZ", "UTC").env("IOSTALL_STORE", case.here.path("store.db"));
     drill.args(["backup", "drill", "--scratch", scratch.path().to_str().unwrap(), "--json", "d.json", "b"]);
     drill.args(["--wal", case.wal.to_str().unwrap(), "--until", &row.time, &check]);
-    if super::server::is_root() {
+    if is_root() {
         drill.args(["--user", "nobody"]);
     }
     let ran: Ran = drill.output().unwrap().into();

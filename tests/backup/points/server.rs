@@ -2,8 +2,7 @@
 
 use std::fs::{self, File};
 use std::net::TcpListener;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -11,9 +10,8 @@ use tempfile::TempDir;
 
 use super::super::moto::Store;
 use crate::support::{binary, copy_binary_to, skip, until};
+use crate::unprivileged::{give, unprivileged};
 
-/// The account that owns nothing: PostgreSQL does not run as root.
-const NOBODY: u32 = 65_534;
 const DEBIAN: &str = "/usr/lib/postgresql/15";
 const ALL: &str = include_str!("../../sql/points.sql");
 /// One package is fetched at a time: tests share them.
@@ -51,17 +49,6 @@ fn installation(version: u32) -> Option<PathBuf> {
         fs::write(native.join("complete"), package).ok()?;
     }
     Some(native)
-}
-
-pub(super) fn is_root() -> bool {
-    fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
-}
-
-/// Gives `path` to the account of the servers.
-pub(super) fn give(path: &Path) {
-    if is_root() {
-        chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
-    }
 }
 
 /// A directory that the account of the servers owns and everybody may enter.
@@ -111,14 +98,11 @@ impl Programs {
 
     /// `program` under the account without rights.
     pub(super) fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
+        let mut command = unprivileged(program);
         command.current_dir("/").env("LC_ALL", "C").env("LD_LIBRARY_PATH", self.home.join("lib"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if let Some(port) = self.store {
             Store::address(&mut command, port);
-        }
-        if is_root() {
-            command.uid(NOBODY).gid(NOBODY);
         }
         command
     }

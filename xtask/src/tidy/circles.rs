@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::product::{Sources, sources};
+use super::product::Sources;
 use super::{Finding, Tree};
 
 /// For each module path, those it uses.
@@ -10,12 +10,12 @@ type Uses = BTreeMap<Vec<String>, BTreeSet<Vec<String>>>;
 
 /// No two neighbouring modules use each other, directly or indirectly.
 pub(super) fn modules_use_each_other_one_way(tree: &Tree) -> Vec<Finding> {
-    sources(tree).iter().flat_map(|sources| circles_of_siblings(sources, &uses_of(sources))).collect()
+    tree.sources().iter().flat_map(|sources| circles_of_siblings(sources, &uses_of(sources))).collect()
 }
 
 /// No two files use each other: a module's own names are not for the files below it that the module uses.
 pub(super) fn files_use_each_other_one_way(tree: &Tree) -> Vec<Finding> {
-    sources(tree).iter().flat_map(circles_of_files).collect()
+    tree.sources().iter().flat_map(circles_of_files).collect()
 }
 
 fn circles_of_files(sources: &Sources) -> Vec<Finding> {

@@ -9,7 +9,7 @@ use super::{Finding, Tree};
 /// Every file starts with its purpose, and everything other crates can use is documented.
 pub(super) fn public_items_have_docs(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for sources in product::sources(tree) {
+    for sources in tree.sources() {
         let files = sources.modules.values().filter_map(|module| tree.file(&module.path));
         for file in files {
             // The compiler reports a file that does not parse.

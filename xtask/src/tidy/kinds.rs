@@ -4,7 +4,7 @@ use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprLet, ExprMatch, ImplItem, Item, Local, Macro, Pat, Path};
 
-use super::product::{impl_attributes, is_for_tests, item_attributes, sources};
+use super::product::{impl_attributes, is_for_tests, item_attributes};
 use super::{Finding, Tree};
 
 /// The type whose variants are the run kinds.
@@ -13,8 +13,9 @@ const KINDS: &str = "RunBody";
 /// A `match` on run kinds is in a crate's `kinds/` and has no wildcard; nothing tests for one kind and
 /// ignores the others.
 pub(super) fn every_kind_of_run_is_answered_for(tree: &Tree) -> Vec<Finding> {
-    let modules = sources(tree).into_iter().flat_map(|sources| sources.modules.into_values());
-    modules.flat_map(|module| tree.file(&module.path).map(findings_in).unwrap_or_default()).collect()
+    let modules = tree.sources().iter().flat_map(|sources| sources.modules.values());
+    let files = modules.filter_map(|module| tree.file(&module.path));
+    files.filter(|file| file.text.contains(KINDS)).flat_map(findings_in).collect()
 }
 
 fn findings_in(file: &super::SourceFile) -> Vec<Finding> {

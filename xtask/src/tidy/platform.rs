@@ -1,15 +1,15 @@
 //! Linux-specific code is only in `host` and `engine`, so that a port to another system touches nothing else.
 
-use super::product::{Module, sources};
+use super::product::Module;
 use super::{Finding, Tree};
 
 /// Descriptors, error numbers, kernel calls and kernel file systems occur only in `host` and `engine`.
 pub(super) fn linux_has_two_rooms(tree: &Tree) -> Vec<Finding> {
-    sources(tree)
-        .into_iter()
+    tree.sources()
+        .iter()
         .filter(|sources| !["crates/host/src", "crates/engine/src"].contains(&sources.directory.as_str()))
-        .flat_map(|sources| sources.modules.into_values())
-        .flat_map(|module| places(&module))
+        .flat_map(|sources| sources.modules.values())
+        .flat_map(|module| places(module))
         .collect()
 }
 

@@ -8,6 +8,7 @@ use syn::{Attribute, ExprMethodCall, Ident, ImplItem, Item, ItemUse, LitStr, Use
 use super::{SourceFile, Tree};
 
 /// The sources of one crate.
+#[derive(Clone, Debug)]
 pub(crate) struct Sources {
     /// Such as `crates/load/src`.
     pub(crate) directory: String,
@@ -16,7 +17,7 @@ pub(crate) struct Sources {
 }
 
 /// One file.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Module {
     /// Relative to the workspace root.
     pub(crate) path: String,
@@ -32,8 +33,8 @@ pub(crate) struct Module {
     test_modules: Vec<String>,
 }
 
-/// The crates and the program. Files that do not parse are left to the compiler.
-pub(crate) fn sources(tree: &Tree) -> Vec<Sources> {
+/// The crates and the program, parsed anew: see [`Tree::sources`]. Files that do not parse are left to the compiler.
+pub(super) fn parsed(tree: &Tree) -> Vec<Sources> {
     let mut directories: Vec<String> = tree.crates().map(|(name, _)| format!("crates/{name}/src")).collect();
     directories.push("src".to_owned());
     directories.into_iter().map(|directory| sources_below(tree, directory)).collect()
@@ -204,7 +205,7 @@ mod tests {
 
     fn only(text: &str) -> Sources {
         let tree = Tree::of(&[("crates/load/Cargo.toml", ""), ("crates/load/src/lib.rs", text)]);
-        sources(&tree).remove(0)
+        parsed(&tree).remove(0)
     }
 
     fn paths(text: &str) -> Vec<String> {
@@ -229,7 +230,7 @@ mod tests {
             ("crates/load/src/fixture/more.rs", ""),
             ("crates/load/src/plan/mod.rs", ""),
         ]);
-        let sources = sources(&tree).remove(0);
+        let sources = parsed(&tree).remove(0);
         assert_eq!(sources.modules.keys().cloned().collect::<Vec<_>>(), [vec![], vec!["plan".to_owned()]]);
         let found: Vec<String> =
             sources.modules[&Vec::new()].paths.iter().map(|(_, path)| path.join("::")).collect();

@@ -1,6 +1,5 @@
 //! Limits how much code is in the program besides its command line.
 
-use super::product::sources;
 use super::{Finding, Tree};
 
 /// Lines of `src/` without `cli/`: lower it when there are fewer. Up to `fsync` it must stay below 3,000; each later verb adds 80 at
@@ -53,10 +52,10 @@ fn program_leaves_the_engine_alone(tree: &Tree) -> Vec<Finding> {
     let uses_engine = |paths: &[(usize, Vec<String>)]| {
         paths.iter().any(|(_, path)| path.first().is_some_and(|first| first == "iostall_engine"))
     };
-    sources(tree)
-        .into_iter()
+    tree.sources()
+        .iter()
         .filter(|sources| sources.directory == "src")
-        .flat_map(|sources| sources.modules.into_values())
+        .flat_map(|sources| sources.modules.values())
         .filter(|module| uses_engine(&module.paths))
         .map(|module| {
             Finding::whole(&module.path, "the program uses the engine: ask session for what it needs")

@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
+
+use super::product::{self, Sources};
 
 /// One text file.
 #[derive(Clone, Debug)]
@@ -46,6 +49,7 @@ pub(crate) struct Tree {
     files: Vec<SourceFile>,
     /// All files and directories, including those that are not text.
     paths: BTreeSet<String>,
+    sources: OnceLock<Vec<Sources>>,
 }
 
 impl Tree {
@@ -78,6 +82,11 @@ impl Tree {
     /// The text files, by path.
     pub(crate) fn files(&self) -> &[SourceFile] {
         &self.files
+    }
+
+    /// The product's Rust sources, parsed once for all rules.
+    pub(crate) fn sources(&self) -> &[Sources] {
+        self.sources.get_or_init(|| product::parsed(self))
     }
 
     pub(crate) fn rust(&self) -> impl Iterator<Item = &SourceFile> {

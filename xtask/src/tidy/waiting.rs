@@ -1,6 +1,5 @@
 //! What waits for a time.
 
-use super::product::sources;
 use super::{Finding, Tree};
 
 /// The only room that may: there, a test in simulated time catches it.
@@ -17,7 +16,7 @@ const WAITS: [&str; 6] = [
 
 /// Product code waits through the clock.
 pub(super) fn waiting_has_one_room(tree: &Tree) -> Vec<Finding> {
-    let modules = sources(tree).into_iter().flat_map(|sources| sources.modules.into_values());
+    let modules = tree.sources().iter().flat_map(|sources| sources.modules.values());
     modules
         .filter(|module| !module.path.starts_with(ROOM))
         .flat_map(|module| {

@@ -1,5 +1,6 @@
 //! Rejects home-made words for which the field has its own.
 
+use std::collections::HashMap;
 use std::str::FromStr as _;
 
 use proc_macro2::{TokenStream, TokenTree};
@@ -56,16 +57,20 @@ const WORDS: &[(&str, &str)] = &[
 
 /// Identifiers in the program and headings in documents use the field's words.
 pub(super) fn words_are_the_fields(tree: &Tree) -> Vec<Finding> {
+    let mut judged = Judged::default();
     let files = tree.files().iter().filter(|file| is_product(file) || file.has_extension("md"));
     files
         .flat_map(|file| {
-            places(file).into_iter().map(|place| {
+            places(file, &mut judged).into_iter().map(|place| {
                 let message = format!("{}: the field says {}", place.identifier, place.instead);
                 Finding::at(&file.path, place.line, message)
             })
         })
         .collect()
 }
+
+/// What the field says instead of each identifier seen so far: the same few come millions of times.
+type Judged = HashMap<String, Option<&'static str>>;
 
 /// "Moments" are statistics.
 const HAS_OWN_PLURAL: [&str; 1] = ["moment"];
@@ -84,30 +89,42 @@ fn is_product(file: &SourceFile) -> bool {
     is_source && file.has_extension("rs")
 }
 
-fn places(file: &SourceFile) -> Vec<Place> {
+fn places(file: &SourceFile, judged: &mut Judged) -> Vec<Place> {
     if file.has_extension("md") {
         let headings = file.numbered().filter(|(_, line)| line.starts_with('#'));
-        return headings.filter_map(|(line, heading)| home_made(heading, line)).collect();
+        let place = |(line, heading): (usize, &str)| {
+            home_made(heading).map(|instead| Place { line, identifier: heading.to_owned(), instead })
+        };
+        return headings.filter_map(place).collect();
     }
     // Files that do not tokenise are left to the compiler.
     let mut found = Vec::new();
     if let Ok(tokens) = TokenStream::from_str(&file.text) {
-        walk(tokens, &mut found);
+        walk(tokens, judged, &mut found);
     }
     found
 }
 
-fn walk(tokens: TokenStream, found: &mut Vec<Place>) {
+fn walk(tokens: TokenStream, judged: &mut Judged, found: &mut Vec<Place>) {
     for token in tokens {
         match token {
-            TokenTree::Group(group) => walk(group.stream(), found),
-            TokenTree::Ident(name) => found.extend(home_made(&name.to_string(), name.span().start().line)),
+            TokenTree::Group(group) => walk(group.stream(), judged, found),
+            TokenTree::Ident(name) => {
+                let identifier = name.to_string();
+                let instead = match judged.get(&identifier) {
+                    Some(known) => *known,
+                    None => *judged.entry(identifier.clone()).or_insert_with(|| home_made(&identifier)),
+                };
+                let place = |instead| Place { line: name.span().start().line, identifier, instead };
+                found.extend(instead.map(place));
+            }
             TokenTree::Punct(_) | TokenTree::Literal(_) => {}
         }
     }
 }
 
-fn home_made(identifier: &str, line: usize) -> Option<Place> {
+/// What the field says instead.
+fn home_made(identifier: &str) -> Option<&'static str> {
     let parts = format!("_{}_", parted(identifier));
     // The name of a test is a sentence.
     if parts.matches('_').count() > SENTENCE_WORDS && !identifier.starts_with('#') {
@@ -120,7 +137,7 @@ fn home_made(identifier: &str, line: usize) -> Option<Place> {
     let (_, instead) = WORDS
         .iter()
         .find(|(word, _)| has(word) || (!HAS_OWN_PLURAL.contains(word) && has(&format!("{word}s"))))?;
-    Some(Place { line, identifier: identifier.to_owned(), instead })
+    Some(instead)
 }
 
 /// `StopSign` and `stop sign` as `stop_sign`.
