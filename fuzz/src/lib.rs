@@ -1,6 +1,8 @@
 //! The readers of untrusted input, and their promises: no panic, bounded memory, and whatever is accepted
 //! survives writing and reading.
 
+#[cfg(test)]
+mod mutations;
 mod readers;
 
 use std::path::{Path, PathBuf};
