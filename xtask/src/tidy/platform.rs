@@ -9,7 +9,7 @@ pub(super) fn linux_has_two_rooms(tree: &Tree) -> Vec<Finding> {
         .iter()
         .filter(|sources| !["crates/host/src", "crates/engine/src"].contains(&sources.directory.as_str()))
         .flat_map(|sources| sources.modules.values())
-        .flat_map(|module| places(module))
+        .flat_map(places)
         .collect()
 }
 
