@@ -124,7 +124,9 @@ const TRIES: usize = 2_000;
 
 #[test]
 fn changed_inputs_break_no_promise() {
-    let seed = u64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap();
+    // The same inputs each time: what fails here fails again. At length others are tried.
+    let is_long = std::env::var_os("IOSTALL_TEST_LONG").is_some();
+    let seed = if is_long { u64::from(std::process::id()) } else { 1 };
     for reader in Reader::ALL {
         for (number, input) in Mutations::of(&reader, seed).take(TRIES).enumerate() {
             let is_kept = catch_unwind(AssertUnwindSafe(|| (reader.check)(&input))).is_ok();
