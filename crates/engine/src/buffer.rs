@@ -12,7 +12,7 @@ use std::io;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 use std::slice;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use iostall_measure::{Feature, Unavailable};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap};
@@ -79,25 +79,28 @@ impl BufferPool {
 
     /// Bytes backed by huge pages; `None` if the kernel does not report it.
     pub fn huge_bytes(&self) -> Option<u64> {
-        self.mapping.huge_bytes
+        self.mapping.huge_bytes()
     }
 
     /// Adds the page size of the pool to `report`.
     pub fn report_pages(&self, report: &mut EngineReport) {
         let mapped = self.mapping.bytes as u64;
-        match (self.mapping.pages, self.mapping.huge_bytes) {
-            (Pages::Small, _) => report.features.push("small pages".into()),
-            (Pages::HugeIfPossible, Some(huge)) if huge >= mapped => {
+        if self.mapping.pages == Pages::Small {
+            report.features.push("small pages".into());
+            return;
+        }
+        match self.mapping.huge_bytes() {
+            Some(huge) if huge >= mapped => {
                 report.features.push("huge pages".into());
             }
-            (Pages::HugeIfPossible, Some(huge)) => report.refused.push(Unavailable::new(
+            Some(huge) => report.refused.push(Unavailable::new(
                 Feature::HugePages,
                 format_args!(
                     "only {huge} of {mapped} bytes; free memory is scattered, or \
                      /sys/kernel/mm/transparent_hugepage/enabled says never"
                 ),
             )),
-            (Pages::HugeIfPossible, None) => report.refused.push(Unavailable::new(
+            None => report.refused.push(Unavailable::new(
                 Feature::HugePages,
                 "requested, but the kernel does not report whether they are in use",
             )),
@@ -128,8 +131,7 @@ impl fmt::Debug for BufferPool {
         f.debug_struct("BufferPool")
             .field("mapped_bytes", &self.mapping.bytes)
             .field("slot_bytes", &self.mapping.slot_bytes)
-            .field("huge_bytes", &self.mapping.huge_bytes)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -202,7 +204,8 @@ struct Mapping {
     used_bytes: usize,
     slot_bytes: usize,
     pages: Pages,
-    huge_bytes: Option<u64>,
+    /// Counted when somebody asks: to find it out, the kernel walks through all of the process's memory.
+    huge_bytes: OnceLock<Option<u64>>,
     reserved_start: *mut u8,
     reserved_bytes: usize,
 }
@@ -231,21 +234,26 @@ impl Mapping {
             - reserved_start as usize;
         // SAFETY: the guard is at most a page and 2 MiB, and the reservation is that much longer than `bytes`.
         let start = unsafe { reserved_start.add(guard_bytes) };
-        let mut mapping = Self {
+        let mapping = Self {
             start: NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?,
             bytes,
             used_bytes,
             slot_bytes,
             pages,
-            huge_bytes: None,
+            huge_bytes: OnceLock::new(),
             reserved_start,
             reserved_bytes,
         };
         mapping.populate()?;
-        mapping.huge_bytes = std::fs::read_to_string("/proc/self/smaps")
-            .ok()
-            .and_then(|smaps| huge_bytes(&smaps, start as usize, start as usize + bytes));
         Ok(mapping)
+    }
+
+    fn huge_bytes(&self) -> Option<u64> {
+        *self.huge_bytes.get_or_init(|| {
+            let start = self.start.as_ptr() as usize;
+            let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+            huge_bytes(&smaps, start, start + self.bytes)
+        })
     }
 
     /// Makes the part between the guards accessible and populates every page.
