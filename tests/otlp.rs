@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
 
 use iostall_measure::{Histogram, Percentile};
 use iostall_report::exposition::metric_names;
@@ -16,24 +15,9 @@ use crate::support::{Workspace, skip, until};
 const MESSAGES: &str = "opentelemetry-proto==1.45.2";
 const GRPC: &str = "grpcio==1.85.1";
 
-/// One installation at a time: tests share it.
-static FETCHING: Mutex<()> = Mutex::new(());
-
-/// A Python that has both, kept under the target directory; `None` where it cannot be had.
+/// A Python that has both; `None` where it cannot be had.
 fn python() -> Option<PathBuf> {
-    let _one = FETCHING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("otlp-1.45.2");
-    if !home.join("complete").exists() {
-        let _ = fs::remove_dir_all(&home);
-        let run = |program: &Path, arguments: &[&str]| {
-            let output = Command::new(program).args(arguments).output().ok()?;
-            output.status.success().then_some(())
-        };
-        run(Path::new("python3"), &["-m", "venv", home.to_str()?])?;
-        run(&home.join("bin/pip"), &["install", "--quiet", MESSAGES, GRPC])?;
-        fs::write(home.join("complete"), MESSAGES).ok()?;
-    }
-    Some(home.join("bin/python"))
+    Some(iostall_test_programs::python("otlp-1.45.2", &[MESSAGES, GRPC])?.join("python"))
 }
 
 struct Receiver {

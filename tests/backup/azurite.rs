@@ -3,12 +3,12 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use iostall_test_programs::npm;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
 use quick_xml::escape::unescape;
@@ -20,34 +20,9 @@ use crate::support::{Workspace, skip, until};
 /// Newer ones need a newer Node.js than Debian's.
 const AZURITE: &str = "azurite@3.35.0";
 
-/// One installation at a time: tests share it.
-static FETCHING: Mutex<()> = Mutex::new(());
-
-/// The server's script, kept under the target directory; `None` where it cannot be had.
+/// The server's script; `None` where it cannot be had.
 fn azurite() -> Option<PathBuf> {
-    let _one = FETCHING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join(AZURITE);
-    if !home.join("complete").exists() {
-        let _ = fs::remove_dir_all(&home);
-        fs::create_dir_all(&home).ok()?;
-        let output = Command::new("npm")
-            .args([
-                "install",
-                "--no-audit",
-                "--no-fund",
-                "--ignore-scripts",
-                "--prefix",
-                home.to_str()?,
-                AZURITE,
-            ])
-            .output()
-            .ok()?;
-        if !output.status.success() {
-            return None;
-        }
-        fs::write(home.join("complete"), AZURITE).ok()?;
-    }
-    Some(home.join("node_modules/azurite/dist/src/blob/main.js"))
+    Some(npm(AZURITE)?.join("node_modules/azurite/dist/src/blob/main.js"))
 }
 
 pub(super) const ACCOUNT: &str = "testaccount";

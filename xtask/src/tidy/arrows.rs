@@ -15,6 +15,9 @@ const ORDER: [&[&str]; 9] = [
     &["web", "lake"],
 ];
 
+/// Programs that tests run, in `tests/programs`: every crate's tests may use it, and nothing else may.
+const FOR_TESTS: &str = "test-programs";
+
 /// The line of `name` in [`ORDER`].
 fn line_of(name: &str) -> Option<usize> {
     ORDER.iter().position(|line| line.contains(&name))
@@ -54,14 +57,18 @@ fn own_crates_in(manifest: &toml::Table) -> Vec<String> {
     const TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
     let platforms = manifest.get("target").and_then(toml::Value::as_table).into_iter().flatten();
     let places = platforms.filter_map(|(_, value)| value.as_table()).chain([manifest]);
-    let entries =
-        places.flat_map(|place| TABLES.iter().filter_map(|table| place.get(*table)?.as_table())).flatten();
-    entries
-        .filter_map(|(key, value)| {
+    let tables = places.flat_map(|place| TABLES.map(|table| (table, place.get(table))));
+    let mut used = Vec::new();
+    for (table, entries) in tables {
+        for (key, value) in entries.and_then(toml::Value::as_table).into_iter().flatten() {
             let package = value.get("package").and_then(toml::Value::as_str).unwrap_or(key);
-            package.strip_prefix("iostall-").map(String::from)
-        })
-        .collect()
+            let name = package.strip_prefix("iostall-");
+            used.extend(
+                name.filter(|name| *name != FOR_TESTS || table != "dev-dependencies").map(String::from),
+            );
+        }
+    }
+    used
 }
 
 #[cfg(test)]
@@ -78,6 +85,9 @@ mod tests {
         let manifest =
             "[dependencies]\niostall-measure.workspace = true\niostall-model.workspace = true\nserde = '1'\n";
         assert_eq!(messages("store", manifest), Vec::<String>::new());
+        let for_tests = "iostall-test-programs.workspace = true\n";
+        assert_eq!(messages("store", &format!("[dev-dependencies]\n{for_tests}")), Vec::<String>::new());
+        assert_eq!(messages("store", &format!("[dependencies]\n{for_tests}")).len(), 1);
         assert_eq!(
             messages("web", "[dependencies]\niostall-report.workspace = true\n"),
             Vec::<String>::new()

@@ -3,18 +3,17 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use iostall_measure::{Clock as _, MonotonicClock};
+use iostall_test_programs::{moto, s3s};
 use serde_json::json;
 
 use crate::postgres::{Postgres, day, fill};
 use crate::reader::Reader;
 use crate::{printed, skip};
 
-const MOTO: &str = "moto[server]==5.2.1";
-const S3S: &str = "0.14.1";
 const KEY: &str = "AKIDOFLAKE";
 const SECRET: &str = "averysecretkey";
 
@@ -29,41 +28,6 @@ impl Drop for Store {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-/// The same installation as the tests of backups have.
-fn moto() -> Option<PathBuf> {
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("moto-5.2.1");
-    let run = |program: &Path, arguments: &[&str]| {
-        let output = Command::new(program).args(arguments).output().ok()?;
-        output.status.success().then_some(())
-    };
-    if !home.join("complete").exists() {
-        let _ = fs::remove_dir_all(&home);
-        run(Path::new("python3"), &["-m", "venv", home.to_str()?])?;
-        run(&home.join("bin/pip"), &["install", "--quiet", MOTO])?;
-        fs::write(home.join("complete"), MOTO).ok()?;
-    }
-    Some(home.join("bin/moto_server"))
-}
-
-fn s3s() -> Option<PathBuf> {
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("s3s-fs-{S3S}"));
-    let program = home.join("bin/s3s-fs");
-    if !program.exists() {
-        let build = home.join("build");
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let installed = Command::new(cargo)
-            .args(["install", "--quiet", "--debug", "--locked", "--version", S3S, "--features", "binary"])
-            .args([Path::new("--root"), &home, Path::new("--target-dir"), &build, Path::new("s3s-fs")])
-            .output()
-            .ok()?;
-        let _ = fs::remove_dir_all(build);
-        if !installed.status.success() {
-            return None;
-        }
-    }
-    Some(program)
 }
 
 impl Store {

