@@ -78,14 +78,16 @@ fn a_copy_whose_server_is_stopped_goes_on_at_its_floor_and_arrives_whole() {
     // Nobody reads its output yet, so it waits in the middle of the copy.
     let mut copy = copy.spawn().unwrap();
     let said = || fs::read_to_string(here.path("said")).unwrap();
-    until("sessions of the copy", || server.has_session().then_some(()));
+    // The server is asked once before anything is copied: one that does not answer then is refused.
+    let mut output = copy.stdout.take().unwrap();
+    let mut copied = vec![0];
+    output.read_exact(&mut copied).unwrap();
     server.stop();
     until("the floor", || {
         assert_eq!(copy.try_wait().unwrap(), None, "{}", said());
         said().contains("giving way: at the floor of ").then_some(())
     });
-    let mut copied = Vec::new();
-    copy.stdout.take().unwrap().read_to_end(&mut copied).unwrap();
+    output.read_to_end(&mut copied).unwrap();
     assert_eq!(copy.wait().unwrap().code(), Some(0), "{}", said());
     assert!(copied == content(24_000_000), "{} bytes arrived", copied.len());
     let run = here.json("run.json");
