@@ -58,6 +58,7 @@ fn init(args: &FleetInitArgs, printer: &Printer) -> anyhow::Result<Status> {
         schema_version_before: before,
         schema_version: repository.schema_version,
         postgres_version: repository.server_version,
+        timescaledb_version: repository.timescaledb,
     };
     let text = if args.json { serde_json::to_string_pretty(&entry)? + "\n" } else { entry.line() };
     printer.result(&text)?;

@@ -24,22 +24,28 @@ pub struct RepositoryEntry {
     pub schema_version: i32,
     /// The major version of its server.
     pub postgres_version: u32,
+    /// The version of the TimescaleDB that keeps the samples; null where PostgreSQL's own partitions do.
+    pub timescaledb_version: Option<String>,
 }
 
 impl RepositoryEntry {
     /// One line.
     pub fn line(&self) -> String {
         let (name, version) = (shown(&self.repository), self.schema_version);
+        let extension = match &self.timescaledb_version {
+            Some(version) => format!(", TimescaleDB {}", shown(version)),
+            None => String::new(),
+        };
         match self.schema_version_before.filter(|before| *before < version) {
             Some(before) => format!(
-                "upgraded the repository in {name} from schema version {before} to {version} (PostgreSQL {})\n",
+                "upgraded the repository in {name} from schema version {before} to {version} (PostgreSQL {}{extension})\n",
                 self.postgres_version
             ),
             None if self.schema_version_before.is_some() => {
                 format!("the repository in {name} is up to date: schema version {version}\n")
             }
             None => format!(
-                "created a repository in {name}: schema version {version}, PostgreSQL {}, id {}\n",
+                "created a repository in {name}: schema version {version}, PostgreSQL {}{extension}, id {}\n",
                 self.postgres_version, self.id
             ),
         }

@@ -1,2 +1,2 @@
 /* iostall:drop_partition */
-DROP TABLE iostall.{partition};
+DROP TABLE {partition};

@@ -3,4 +3,4 @@
 SELECT s.id::text
 FROM iostall.source AS s
 WHERE s.rolled_up_to < s.last_number
-  AND s.rolled_up_to <= (SELECT max(p.number) FROM iostall.{partition} AS p WHERE p.source = s.number);
+  AND s.rolled_up_to <= (SELECT max(p.number) FROM {partition} AS p WHERE p.source = s.number);

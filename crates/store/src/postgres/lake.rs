@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::columns::UtcMicros;
-use super::partitions::{Partitioned, Partitions};
+use super::partitions::Partitioned;
 use super::{PostgresHistory, statements};
 use crate::error::StoreError;
 use crate::history::SourceId;
@@ -31,7 +31,7 @@ impl PostgresHistory {
         for row in database.session.rows(statements::LAKE_DAYS, &[&UtcMicros::of(limit)])? {
             days.push(LakeDay(database.parsed(&row, 0)?));
         }
-        for partition in Partitions::before(&database.session, Partitioned::Samples, limit)? {
+        for partition in database.partitions.before(&database.session, Partitioned::Samples, limit)? {
             let Ok(last) = partition.end.to_zoned(TimeZone::UTC).date().yesterday() else { continue };
             let day = LakeDay(last);
             let (from, to) = window(day);
@@ -178,7 +178,7 @@ impl PostgresHistory {
         }
         session.execute(statements::LAKE_DELETE_HOURS, &[&from, &to])?;
         for table in [Partitioned::Rows, Partitioned::Samples] {
-            let partitions = Partitions::before(session, table, day.ends())?;
+            let partitions = self.database.partitions.before(session, table, day.ends())?;
             for partition in partitions.iter().filter(|partition| partition.end == day.ends()) {
                 let sql = statements::DROP_PARTITION.replace("{partition}", &partition.name);
                 session.run("write to", &sql)?;

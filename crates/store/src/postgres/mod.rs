@@ -8,6 +8,7 @@ mod columns;
 mod copy_format;
 mod database;
 mod fleet;
+mod hypertables;
 mod lake;
 mod lake_rows;
 mod members;
@@ -31,6 +32,8 @@ mod writer;
 
 #[cfg(test)]
 mod fleet_tests;
+#[cfg(test)]
+mod hypertables_tests;
 #[cfg(test)]
 mod open_hour_tests;
 #[cfg(test)]

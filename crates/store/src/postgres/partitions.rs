@@ -1,6 +1,6 @@
 //! Partitions of tables by time: made when and before they are needed, and dropped as a whole.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashSet;
 
 use jiff::civil::Date;
@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan as _};
 
 use super::session::Session;
-use super::statements;
+use super::{hypertables, statements};
 use crate::repository_error::RepositoryError;
 
 /// A table with partitions.
@@ -63,13 +63,18 @@ impl Partitioned {
 /// A partition that may be dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Partition {
+    /// With its schema, as SQL has it.
     pub(super) name: String,
     pub(super) end: Timestamp,
 }
 
 /// The partitions that are known to be there.
 #[derive(Debug, Default)]
-pub(super) struct Partitions(RefCell<HashSet<(Partitioned, Date)>>);
+pub(super) struct Partitions {
+    known: RefCell<HashSet<(Partitioned, Date)>>,
+    /// Whether TimescaleDB makes them.
+    are_chunks: OnceCell<bool>,
+}
 
 impl Partitions {
     /// Makes the partition of `table` for `at` where it is missing, within the transaction of the caller.
@@ -80,19 +85,19 @@ impl Partitions {
         at: Timestamp,
     ) -> Result<(), RepositoryError> {
         let first = table.first_day(at.to_zoned(TimeZone::UTC).date());
-        if self.0.borrow().contains(&(table, first)) {
+        if self.known.borrow().contains(&(table, first)) || self.are_chunks(session)? {
             return Ok(());
         }
         self.look(session, table)?;
-        if self.0.borrow().contains(&(table, first)) {
+        if self.known.borrow().contains(&(table, first)) {
             return Ok(());
         }
         // Somebody else may be making it: whoever has waited for them looks again.
         session.rows(statements::LOCK_SCHEMA, &[])?;
         self.look(session, table)?;
-        if !self.0.borrow().contains(&(table, first)) {
+        if !self.known.borrow().contains(&(table, first)) {
             make(session, table, first)?;
-            self.0.borrow_mut().insert((table, first));
+            self.known.borrow_mut().insert((table, first));
         }
         Ok(())
     }
@@ -113,27 +118,41 @@ impl Partitions {
 
     /// The partitions of `table` that ended by `limit`, the oldest first.
     pub(super) fn before(
+        &self,
         session: &Session,
         table: Partitioned,
         limit: Timestamp,
     ) -> Result<Vec<Partition>, RepositoryError> {
+        if self.are_chunks(session)? {
+            let chunks = hypertables::chunks(session, table.table())?.into_iter();
+            let partitions = chunks.map(|(name, end)| Partition { name, end });
+            return Ok(partitions.filter(|partition| partition.end <= limit).collect());
+        }
         let partition = |name: String| {
             let end = table.first_of(&name)?.checked_add(table.length()).ok()?;
             let end = end.to_zoned(TimeZone::UTC).ok()?.timestamp();
-            (end <= limit).then_some(Partition { name, end })
+            (end <= limit).then_some(Partition { name: format!("iostall.{name}"), end })
         };
         Ok(names(session, table)?.into_iter().filter_map(partition).collect())
     }
 
     /// What was known may be wrong: a transaction that made some did not come through, or others dropped some.
     pub(super) fn forget(&self) {
-        self.0.borrow_mut().clear();
+        self.known.borrow_mut().clear();
+    }
+
+    fn are_chunks(&self, session: &Session) -> Result<bool, RepositoryError> {
+        if let Some(known) = self.are_chunks.get() {
+            return Ok(*known);
+        }
+        let are_chunks = hypertables::are_there(session)?;
+        Ok(*self.are_chunks.get_or_init(|| are_chunks))
     }
 
     fn look(&self, session: &Session, table: Partitioned) -> Result<(), RepositoryError> {
         let days =
             names(session, table)?.into_iter().filter_map(|name| Some((table, table.first_of(&name)?)));
-        self.0.borrow_mut().extend(days);
+        self.known.borrow_mut().extend(days);
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use tokio_postgres::types::ToSql;
 
 use super::columns::{SourceNumber, UtcMicros};
 use super::database::Database;
-use super::partitions::{Partition, Partitioned, Partitions};
+use super::partitions::{Partition, Partitioned};
 use super::rollups::Rollups;
 use super::sources::Locked;
 use super::statements;
@@ -25,7 +25,8 @@ impl Database {
         now: Timestamp,
     ) -> Result<Vec<SourceId>, RepositoryError> {
         let mut sources = Vec::new();
-        for partition in Partitions::before(&self.session, Partitioned::Samples, before(now, retention.raw))?
+        for partition in
+            self.partitions.before(&self.session, Partitioned::Samples, before(now, retention.raw))?
         {
             let sql = statements::UNFINISHED_IN.replace("{partition}", &partition.name);
             for row in self.session.rows(&sql, &[])? {
@@ -41,7 +42,7 @@ impl Database {
         // The rows go before their samples: what is between the two is not looked for.
         for table in [Partitioned::Rows, Partitioned::Samples, Partitioned::Hours] {
             let limit = if table == Partitioned::Hours { before(now, retention.hours) } else { raw_limit };
-            for partition in Partitions::before(&self.session, table, limit)? {
+            for partition in self.partitions.before(&self.session, table, limit)? {
                 self.drop(table, &partition)?;
             }
         }

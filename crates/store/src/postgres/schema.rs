@@ -6,7 +6,7 @@ use iostall_measure::clock::utc_now;
 use tokio_postgres::Row;
 
 use super::session::Session;
-use super::statements;
+use super::{hypertables, statements};
 use crate::identity::StoreId;
 use crate::repository_error::RepositoryError;
 
@@ -70,6 +70,8 @@ pub struct InitialisedRepository {
     pub schema_version: i32,
     /// The major version of the server.
     pub server_version: u32,
+    /// The version of the TimescaleDB that keeps the samples; `None` where partitions of PostgreSQL's own do.
+    pub timescaledb: Option<String>,
 }
 
 /// Creates or upgrades the tables in the database of `session`.
@@ -105,6 +107,10 @@ pub(super) fn initialise_to(
     for step in MIGRATIONS.iter().take(newest).skip(applied) {
         session.run(if from.is_some() { "upgrade" } else { "create" }, step)?;
     }
+    // An older repository stays as it is: its rows would have to be moved.
+    if from.is_none() && newest == MIGRATIONS.len() {
+        hypertables::make(session)?;
+    }
     match from {
         None => drop(session.execute(statements::ADD_REPOSITORY, &[&id.to_string(), &known])?),
         Some(_) => drop(session.execute(statements::MARK_VERSION, &[&known])?),
@@ -115,7 +121,8 @@ pub(super) fn initialise_to(
         Some(from) if from < known => Initialised::Upgraded { from },
         Some(_) => Initialised::UpToDate,
     };
-    Ok(InitialisedRepository { name, id, done, schema_version: known, server_version })
+    let timescaledb = hypertables::version(session)?;
+    Ok(InitialisedRepository { name, id, done, schema_version: known, server_version, timescaledb })
 }
 
 /// The id of the repository in the database of `session`, whose tables must be those that this program knows.

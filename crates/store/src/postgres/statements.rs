@@ -183,6 +183,13 @@ pub(super) const SKIP_SERVER: &str = include_str!("../../queries/postgres/skip_s
 pub(super) const SKIP_UNDO: &str = include_str!("../../queries/postgres/skip_undo.sql");
 pub(super) const TAKE_NEXT_KEY: &str = include_str!("../../queries/postgres/take_next_key.sql");
 pub(super) const TAKE_ROLLUPS: &str = include_str!("../../queries/postgres/take_rollups.sql");
+pub(super) const TIMESCALEDB_ARE_THERE: &str =
+    include_str!("../../queries/postgres/timescaledb/are_there.sql");
+pub(super) const TIMESCALEDB_COMPRESS: &str = include_str!("../../queries/postgres/timescaledb/compress.sql");
+pub(super) const TIMESCALEDB_FIND: &str = include_str!("../../queries/postgres/timescaledb/find.sql");
+pub(super) const TIMESCALEDB_LIST_CHUNKS: &str =
+    include_str!("../../queries/postgres/timescaledb/list_chunks.sql");
+pub(super) const TIMESCALEDB_MAKE: &str = include_str!("../../queries/postgres/timescaledb/make.sql");
 pub(super) const UNDO_SERVERS: &str = include_str!("../../queries/postgres/undo_servers.sql");
 pub(super) const UNFINISHED_IN: &str = include_str!("../../queries/postgres/unfinished_in.sql");
 pub(super) const USE_CODE: &str = include_str!("../../queries/postgres/use_code.sql");

@@ -100,7 +100,7 @@ fn start() -> Timestamp {
 }
 
 /// Minute `minute` of a server with `files` files.
-fn sample(minute: i64, files: u64) -> Sample {
+pub(super) fn sample(minute: i64, files: u64) -> Sample {
     let reads = minute.cast_unsigned() * 60;
     let row = |file: u64| {
         let subject = Subject {
@@ -129,7 +129,7 @@ fn sample(minute: i64, files: u64) -> Sample {
 }
 
 /// Reads of all files in the roll-ups of a tier.
-fn reads(history: &PostgresHistory, source: SourceId, tier: Tier) -> u64 {
+pub(super) fn reads(history: &PostgresHistory, source: SourceId, tier: Tier) -> u64 {
     let mut sum = 0;
     let mut each = |row: RollupRow| sum += row.rollup.totals.amounts.or_zero(Counter::Reads);
     history.rollups(source, tier, Timestamp::MIN, Timestamp::MAX, &mut each).unwrap();
@@ -137,7 +137,7 @@ fn reads(history: &PostgresHistory, source: SourceId, tier: Tier) -> u64 {
 }
 
 /// Three files read 60, 120 and 180 times a minute.
-fn truth(minutes: i64) -> u64 {
+pub(super) fn truth(minutes: i64) -> u64 {
     minutes.cast_unsigned() * 360
 }
 
@@ -226,7 +226,15 @@ fn a_crash_of_the_server_loses_nothing_that_was_confirmed() {
 #[test]
 fn days_and_months_go_whole_and_nothing_that_was_not_rolled_up() {
     let Some(server) = Server::start(15) else { return };
-    let mut history = new(&server, "old");
+    server.database("old", "");
+    days_and_months_go(&server, "old");
+}
+
+/// In a new database.
+pub(super) fn days_and_months_go(server: &Server, database: &str) {
+    let address = server.address("postgres", database);
+    PostgresHistory::initialise(&address, &no_password()).unwrap();
+    let mut history = PostgresHistory::open(&address, &no_password()).unwrap();
     let source = history.source("s").unwrap().id;
     let day = 24 * 60;
     // The last samples of the first day are pending, and the process that knows of them ends.
@@ -234,7 +242,7 @@ fn days_and_months_go_whole_and_nothing_that_was_not_rolled_up() {
         history.add_sample(source, sample(minute, 3)).unwrap();
     }
     drop(history);
-    let mut history = PostgresHistory::open(&server.address("postgres", "old"), &no_password()).unwrap();
+    let mut history = PostgresHistory::open(&address, &no_password()).unwrap();
     let retention = Retention {
         raw: SignedDuration::from_hours(24),
         hours: SignedDuration::from_hours(24 * 40),
