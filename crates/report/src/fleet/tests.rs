@@ -5,7 +5,7 @@ use iostall_watch::{
     DailyTrend, FleetCapacity, FleetDevice, FleetFile, FleetLoad, FleetReport, ServerFault, ServerState,
 };
 
-use super::{sections, title, write_fleet};
+use super::{RepositoryEntry, sections, title, write_fleet};
 use crate::forms::sections_text;
 use crate::text::TextOptions;
 
@@ -120,4 +120,39 @@ fn an_empty_fleet_says_so() {
     let options = TextOptions { width: 100, colour: false, unicode: true, percentiles: false, bars: false };
     let text = sections_text(&title(&report), &sections(&report), &options);
     assert!(text.contains("No file was waited for") && text.contains("All 0 servers"), "{text}");
+}
+
+#[test]
+fn what_was_done_to_a_repository_is_a_line_with_the_versions_of_what_keeps_it() {
+    let entry = |before, timescaledb: Option<&str>| RepositoryEntry {
+        repository: "postgres://central/iostall".into(),
+        id: "an id".into(),
+        done: "created",
+        schema_version_before: before,
+        schema_version: 9,
+        postgres_version: 15,
+        timescaledb_version: timescaledb.map(str::to_owned),
+    };
+    let name = "postgres://central/iostall";
+    for (entry, line) in [
+        (
+            entry(None, None),
+            format!("created a repository in {name}: schema version 9, PostgreSQL 15, id an id\n"),
+        ),
+        (
+            entry(None, Some("2.28.3")),
+            format!(
+                "created a repository in {name}: schema version 9, PostgreSQL 15, TimescaleDB 2.28.3, id an id\n"
+            ),
+        ),
+        (
+            entry(Some(8), Some("2.28.3")),
+            format!(
+                "upgraded the repository in {name} from schema version 8 to 9 (PostgreSQL 15, TimescaleDB 2.28.3)\n"
+            ),
+        ),
+        (entry(Some(9), None), format!("the repository in {name} is up to date: schema version 9\n")),
+    ] {
+        assert_eq!(entry.line(), line);
+    }
 }
