@@ -10,13 +10,13 @@ mod queries;
 mod reader;
 mod spark;
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Says why a test checked nothing.
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+/// Says why a test checked nothing, past the test harness, which keeps to itself what a test that passes prints.
 pub(crate) fn skip(what: &str, why: &str) {
-    eprintln!("SKIPPED: {what}: {why}");
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {what}: {why}");
 }
 
 /// Runs the program.
