@@ -21,7 +21,7 @@ pub(super) struct Server {
     directory: tempfile::TempDir,
     home: PathBuf,
     /// Name of a library that every session has.
-    library: Option<&'static str>,
+    preloaded: Option<&'static str>,
     pub(super) port: u16,
     process: Child,
 }
@@ -58,7 +58,7 @@ impl Server {
         assert!(initdb.status().unwrap().success(), "initdb");
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let process = run(&home, directory.path(), port, library);
-        let server = Self { directory, home, library, port, process };
+        let server = Self { directory, home, preloaded: library, port, process };
         server.wait();
         server
     }
@@ -107,7 +107,7 @@ impl Server {
         let clock = MonotonicClock::new();
         // The backends' shared memory may still be there for a while: then it ends by itself.
         for _ in 0..200 {
-            self.process = run(&self.home, self.directory.path(), self.port, self.library);
+            self.process = run(&self.home, self.directory.path(), self.port, self.preloaded);
             clock.sleep_until(clock.now_ns() + 300_000_000);
             if self.process.try_wait().unwrap().is_none() {
                 break;
