@@ -1,5 +1,6 @@
-//! House-keeping command of the workspace: `cargo xtask tidy`.
+//! House-keeping commands of the workspace: `cargo xtask tidy` and `cargo xtask lines`.
 
+mod lines;
 mod tidy;
 
 use std::io::Write;
@@ -12,7 +13,12 @@ fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => tidy(),
-        _ => bail!("run `cargo xtask tidy`: it checks the rules of this project that no compiler knows"),
+        ["lines"] => lines(&tree()?),
+        ["lines", directory] => lines(&tidy::Tree::read(Path::new(directory))?),
+        _ => bail!(
+            "run `cargo xtask tidy`, which checks the rules of this project that no compiler knows, \
+             or `cargo xtask lines`, which counts its lines (those of other sources: `cargo xtask lines <directory>`)"
+        ),
     }
 }
 
@@ -34,4 +40,10 @@ fn tidy() -> Result<ExitCode> {
     }
     writeln!(out, "tidy: {} files, {} findings", tree.files().len(), findings.len())?;
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Prints the lines of every crate and their sum.
+fn lines(tree: &tidy::Tree) -> Result<ExitCode> {
+    write!(std::io::stdout().lock(), "{}", lines::Count::of(tree))?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ mod docs;
 mod documents;
 mod kinds;
 mod platform;
-mod product;
+pub(crate) mod product;
 mod program;
 mod text;
 mod tree;

@@ -61,7 +61,7 @@ fn sources_below(tree: &Tree, directory: String) -> Sources {
 }
 
 /// `plan/zipf.rs` is `plan::zipf`, `plan.rs` and `plan/mod.rs` are `plan`.
-fn module_path(inside: &str) -> Vec<String> {
+pub(crate) fn module_path(inside: &str) -> Vec<String> {
     let mut parts: Vec<String> = inside.trim_end_matches(".rs").split('/').map(String::from).collect();
     let is_frame = parts.last().is_some_and(|last| matches!(last.as_str(), "mod" | "lib" | "main"));
     if is_frame {
@@ -152,7 +152,7 @@ impl Module {
     }
 }
 
-pub(super) fn item_attributes(item: &Item) -> &[Attribute] {
+pub(crate) fn item_attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
         Item::Enum(item) => &item.attrs,
@@ -169,7 +169,7 @@ pub(super) fn item_attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-pub(super) fn impl_attributes(item: &ImplItem) -> &[Attribute] {
+pub(crate) fn impl_attributes(item: &ImplItem) -> &[Attribute] {
     match item {
         ImplItem::Fn(function) => &function.attrs,
         ImplItem::Const(constant) => &constant.attrs,
@@ -179,10 +179,12 @@ pub(super) fn impl_attributes(item: &ImplItem) -> &[Attribute] {
 
 /// `#[cfg(test)]`.
 pub(super) fn is_for_tests(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        attribute.path().is_ident("cfg")
-            && attribute.parse_args::<syn::Path>().is_ok_and(|condition| condition.is_ident("test"))
-    })
+    attributes.iter().any(is_test_condition)
+}
+
+pub(crate) fn is_test_condition(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("cfg")
+        && attribute.parse_args::<syn::Path>().is_ok_and(|condition| condition.is_ident("test"))
 }
 
 fn add_texts(tokens: proc_macro2::TokenStream, texts: &mut Vec<(usize, String)>) {
