@@ -60,7 +60,7 @@ const RULES: [Rule; 23] = [
     code::files_fit_in_a_head,
     code::modules_have_names_that_say_something,
     code::unsafe_has_one_room,
-    docs::public_items_have_docs,
+    docs::modules_open_with_their_purpose,
     code::verbs_do_not_import_each_other,
     code::sql_is_in_sql_files,
     text::nothing_is_left_for_later,
