@@ -62,7 +62,7 @@ def inspect(path):
 
 
 def build(machine, tools):
-    """Builds the release program for `machine` against the oldest glibc."""
+    """Builds the program that is shipped for `machine` against the oldest glibc."""
     target = TARGETS[machine]
     installed = run(["rustup", "target", "list", "--installed"], hint="install Rust with rustup").split()
     if target not in installed:
@@ -71,12 +71,12 @@ def build(machine, tools):
             raise Problem(f"Rust's standard library for {target} could not be installed", cannot_here=True)
     zigbuild = tools.program("cargo-zigbuild")
     environment = {**os.environ, "PATH": f"{zigbuild.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-    command = ["cargo-zigbuild", "zigbuild", "--release", "--locked", "--package", "iostall", "--bin", "iostall"]
+    command = ["cargo-zigbuild", "zigbuild", "--profile", "dist", "--locked", "--package", "iostall", "--bin", "iostall"]
     done = subprocess.run([*command, "--target", f"{target}.{GLIBC}"], cwd=ROOT, env=environment, check=False)
     if done.returncode != 0:
         raise Problem(f"the build for {target} failed")
     target_directory = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
-    return target_directory / target / "release" / "iostall"
+    return target_directory / target / "dist" / "iostall"
 
 
 def stripped(path, into):
