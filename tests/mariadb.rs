@@ -1,10 +1,10 @@
 //! A MariaDB server of a test's own: Debian's, in a directory and on a port that nobody else uses.
 
+use std::fs::File;
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 use crate::support::{pause, until};
 use crate::unprivileged::{give, unprivileged};
@@ -22,10 +22,11 @@ pub(crate) const PASSWORD: &str = "ri ght\"#\\s'ö";
 pub(crate) fn plugins() -> Option<PathBuf> {
     const PLUGIN: &str = "file_key_management.so";
     const INSTALLED: &str = "usr/lib/mysql/plugin";
-    static FETCHING: Mutex<()> = Mutex::new(());
-    let _one = FETCHING.lock().unwrap_or_else(PoisonError::into_inner);
     // Where the server's account may read it.
     let root = std::env::temp_dir().join("iostall-tests-mariadb-server");
+    // Each test is a process of its own. Locked until it is closed.
+    let fetching = File::create(root.with_extension("lock")).ok()?;
+    fetching.lock().ok()?;
     let places = [Path::new("/").join(INSTALLED), root.join(INSTALLED)];
     let there = || places.iter().find(|place| place.join(PLUGIN).exists()).cloned();
     if there().is_none() {
