@@ -73,6 +73,11 @@ impl Reader {
             seeds: &["fuzz/corpus/fleet-sheet"],
         },
         Self {
+            name: "http-request",
+            check: iostall_web::fuzzing::request,
+            seeds: &["fuzz/corpus/http-request"],
+        },
+        Self {
             name: "incremental-file",
             check: iostall_transfer::backup::fuzzing::incremental_file,
             seeds: &["fuzz/corpus/incremental-file"],
@@ -81,11 +86,6 @@ impl Reader {
         Self { name: "manifest", check: readers::transfer::manifest, seeds: &["fuzz/corpus/manifest"] },
         Self { name: "postgres", check: readers::postgres::config, seeds: &["fuzz/corpus/postgres"] },
         Self { name: "profile", check: readers::toml::profile, seeds: &["examples"] },
-        Self {
-            name: "receive-request",
-            check: iostall_web::receive::fuzzing::request,
-            seeds: &["fuzz/corpus/receive-request"],
-        },
         Self { name: "rollup-body", check: iostall_store::fuzzing::rollup_body, seeds: &[] },
         Self { name: "run", check: iostall_store::fuzzing::run, seeds: &["fuzz/corpus/run"] },
         Self { name: "sample-body", check: iostall_store::fuzzing::sample_body, seeds: &[] },

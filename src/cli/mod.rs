@@ -42,8 +42,8 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 pub(crate) use alerts::{AlertsArgs, AlertsCommand, AlertsTestArgs};
 pub(crate) use backup::{
     BackupArgs, BackupCommand, BackupListArgs, BackupRunArgs, BackupVerifyArgs, CreateArgs, DrillArgs,
-    FormChoice, PlanArgs, PruneArgs, RebuildArgs, ReceiveArgs, RestoreArgs, RestoreCommand, RestoreTuneArgs,
-    TuneArgs, WalArchiveArgs, WalArgs, WalCommand, WalFetchArgs, WalListArgs, WalReceiveArgs, named_stripes,
+    FormChoice, PlanArgs, PruneArgs, RebuildArgs, RestoreArgs, RestoreCommand, RestoreTuneArgs, TuneArgs,
+    WalArchiveArgs, WalArgs, WalCommand, WalFetchArgs, WalListArgs, WalReceiveArgs, named_stripes,
 };
 pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, OnceArgs, RunArgs};
 pub(crate) use compare::CompareArgs;

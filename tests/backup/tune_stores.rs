@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::attacks::words_of;
 use super::azurite::Azure;
 use super::moto::Store;
-use super::receiver::Receiver;
 use super::store_contract::{self, TestStore};
 use super::store_proxy::Proxy;
 use crate::copy::content;
@@ -71,21 +70,6 @@ fn settings_are_searched_with_two_blobs_of_azure_and_nothing_stays_there() {
     assert_eq!((store.names(), store.begun()), (Vec::new(), Vec::new()), "{}", words_of(&ran));
     store.run(&here, &words(&tuned)[1..]).expect_status(0);
     assert!(store.names().contains(&"t/a.iob.manifest".to_owned()) || words_of(&ran).contains("b.iob"));
-}
-
-#[test]
-fn a_receiver_is_tried_and_has_nothing_afterwards() {
-    let here = Workspace::new();
-    let receiver = Receiver::start(&here);
-    fs::write(here.path("data"), content(8_000_000)).unwrap();
-    let line = [&TUNE[..], &ALL, &["--to", "@/db1/a.iob", "data"]].concat();
-    let ran = receiver.run_client(&here, &line).expect_status(0);
-    assert!(ran.stdout.contains("every setting was given"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("sent through the network"), "{}", ran.stdout);
-    assert_eq!((receiver.names("db1"), receiver.uploads("db1")), (Vec::new(), 0));
-    // What cannot be a backup's name is said before anything is sent.
-    let wrong = [&TUNE[..], &ALL, &["--to", "@/db2/a.iob", "data"]].concat();
-    assert!(receiver.run_client(&here, &wrong).expect_status(2).stderr.contains("begin the name with it"));
 }
 
 /// Parts of trials would be paid for, and nobody would see them.

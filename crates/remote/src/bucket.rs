@@ -22,8 +22,7 @@ use crate::gcs::{self, GoogleBucket};
 use crate::http::{Connector, SERVICE};
 use crate::lock::{CONTENT_MD5, azure_headers_of, azure_locks, headers_of, md5_of, until_of};
 use crate::mark;
-use crate::receiver;
-use crate::wait::{retry, retry_over_restarts, wait};
+use crate::wait::{retry, wait};
 
 /// Unless the environment names another.
 const REGION: &str = "us-east-1";
@@ -37,8 +36,6 @@ impl<S: ObjectStore + MultipartStore> Store for S {}
 #[derive(Clone)]
 pub(crate) struct Bucket {
     pub(crate) store: Arc<dyn Store>,
-    /// What goes on with an upload where that is another client.
-    continues: Option<Arc<dyn Store>>,
     service: Service,
 }
 
@@ -48,7 +45,11 @@ enum Service {
     S3(Arc<S3>),
     Azure(Arc<Container>),
     Google(Arc<GoogleBucket>),
-    /// A receiver, or the memory of a test: without locks and versions.
+    /// The memory of a test: without locks and versions.
+    #[cfg_attr(
+        not(any(test, feature = "memory")),
+        expect(dead_code, reason = "only tests have such a store")
+    )]
     Plain,
 }
 
@@ -81,7 +82,7 @@ impl Bucket {
         let region = region.unwrap_or_else(|| REGION.to_owned());
         let signed = Signed { store: store.clone(), region };
         let s3 = S3 { name: name.to_owned(), signed, wants_checksums: OnceLock::new() };
-        let bucket = Self { store: Arc::new(store), continues: None, service: Service::S3(Arc::new(s3)) };
+        let bucket = Self { store: Arc::new(store), service: Service::S3(Arc::new(s3)) };
         open.insert(name.to_owned(), bucket.clone());
         Ok(bucket)
     }
@@ -95,7 +96,7 @@ impl Bucket {
         }
         let (store, container) = azure::open(container)?;
         let service = Service::Azure(Arc::new(container));
-        let bucket = Self { store: Arc::new(store), continues: None, service };
+        let bucket = Self { store: Arc::new(store), service };
         open.insert(name, bucket.clone());
         Ok(bucket)
     }
@@ -109,22 +110,7 @@ impl Bucket {
         }
         let (store, bucket) = gcs::open(bucket)?;
         let service = Service::Google(Arc::new(bucket));
-        let bucket = Self { store: Arc::new(store), continues: None, service };
-        open.insert(name, bucket.clone());
-        Ok(bucket)
-    }
-
-    /// What the receiver at `HOST` or `HOST:PORT` keeps. Asks no server.
-    pub(crate) fn of_receiver(place: &str) -> io::Result<Self> {
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        // No bucket has such a name.
-        let name = format!("{}{place}", receiver::SCHEME);
-        if let Some(bucket) = open.get(&name) {
-            return Ok(bucket.clone());
-        }
-        let continues: Arc<dyn Store> = Arc::new(receiver::store(place, retry_over_restarts())?);
-        let store = Arc::new(receiver::store(place, retry())?);
-        let bucket = Self { store, continues: Some(continues), service: Service::Plain };
+        let bucket = Self { store: Arc::new(store), service };
         open.insert(name, bucket.clone());
         Ok(bucket)
     }
@@ -134,7 +120,7 @@ impl Bucket {
     pub(crate) fn install(name: &str, store: Arc<dyn Store>) {
         OPEN.lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .insert(name.to_owned(), Self { store, continues: None, service: Service::Plain });
+            .insert(name.to_owned(), Self { store, service: Service::Plain });
     }
 }
 
@@ -198,8 +184,7 @@ impl Bucket {
 
     /// What writes an object, with this lock if there is one.
     pub(crate) fn writers(&self, lock: Option<&ObjectLock>) -> io::Result<Writers> {
-        let continues = self.continues.as_ref().unwrap_or(&self.store);
-        let plain = || Writers { begins: Arc::clone(&self.store), continues: Arc::clone(continues) };
+        let plain = || Writers { begins: Arc::clone(&self.store), continues: Arc::clone(&self.store) };
         let s3 = match (&self.service, lock) {
             (Service::S3(s3), _) => s3,
             // What is locked cannot be renamed, so there it is locked when it has its name.

@@ -26,7 +26,7 @@ pub(crate) struct Hints {
     pub(crate) lock: &'static str,
 }
 
-/// Of stores that speak S3, and of a receiver, which has most of its own words.
+/// Of stores that speak S3.
 pub(crate) static S3: Hints = Hints {
     keys: "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, the region in AWS_REGION, what this account \
            may do in the bucket, and the clock of this machine",
@@ -69,43 +69,17 @@ pub(crate) const OF_ACCOUNT: &str =
 pub(crate) const OF_AZURE_ENDPOINT: &str = "write AZURE_STORAGE_ENDPOINT=https://HOST, with the account after it where it is not in the name of the host";
 pub(crate) const OF_OTHERS: &str = "name a store that speaks S3 as s3://BUCKET/NAME, with its address in AWS_ENDPOINT_URL, Azure's as az://CONTAINER/NAME, or \
                                      Google's as gs://BUCKET/NAME";
-pub(crate) const OF_ADDRESS: &str = "write s3://BUCKET/NAME, az://CONTAINER/NAME, gs://BUCKET/NAME, or iostall://HOST/NAME for another iostall";
-pub(crate) const OF_RECEIVER_ADDRESS: &str =
-    "write iostall://HOST:PORT/PREFIX/NAME, where `iostall backup receive` listens";
-pub(crate) const OF_RECEIVER_KEY: &str = "`iostall backup receive --keys FILE --add-key NAME` on the receiver's host prints a key; set \
-                                           IOSTALL_RECEIVER_KEY to it";
-pub(crate) const OF_CERTIFICATE: &str = "set IOSTALL_RECEIVER_CERTIFICATE to the fingerprint that `iostall backup receive` shows when it starts \
-                                         on that host: sha256: and 64 digits";
-pub(crate) const OF_APPEND_ONLY: &str =
-    "run `iostall backup prune` on the receiver's host, on the directory where the backups lie";
+pub(crate) const OF_ADDRESS: &str = "write s3://BUCKET/NAME, az://CONTAINER/NAME or gs://BUCKET/NAME";
 pub(crate) const OF_CENTRE_ADDRESS: &str = "write https://HOST:PORT, where `iostall fleet serve` listens";
 const OF_CENTRE: &str = "check that `iostall fleet serve` runs there, its port, and the network between; what was not sent stays in the store";
 const OF_CENTRE_CERTIFICATE: &str = "`iostall fleet serve` shows the fingerprint of its certificate when it starts: sha256: and 64 digits. If it has a new \
                                      one, say so with `iostall fleet join --certificate`";
-const OF_PREFIX: &str =
-    "each key has one prefix, which stands in the receiver's file of keys: begin the name with it";
-const OF_RECEIVER: &str = "check that `iostall backup receive` runs there, its port, and the network between";
-const OF_NAME: &str = "write names of ASCII letters, digits and . _ - + = @ , that do not begin with a dot";
-const OF_ROOM: &str =
-    "make room on the receiver's host: `iostall backup prune` there, on the directory where the backups lie";
-const OF_QUOTA: &str = "on the receiver's host, run `iostall backup prune` on the directory of this prefix, or write a larger quota= into its file of keys";
-const OF_LOST: &str =
-    "the receiver was restarted, or heard nothing of the upload for a day: run the same line again";
 const OF_CLOCK: &str = "set the clock of this machine, or that of the store";
 
-/// Codes of answers that say what to do by themselves. Those without S3's spelling are a receiver's.
-const OF_CODES: [(&str, &str); 8] = [
-    ("RequestTimeTooSkewed", OF_CLOCK),
-    ("UnknownKey", OF_RECEIVER_KEY),
-    ("OtherPrefix", OF_PREFIX),
-    ("AppendOnly", OF_APPEND_ONLY),
-    ("BadName", OF_NAME),
-    ("NoRoom", OF_ROOM),
-    ("OverQuota", OF_QUOTA),
-    ("LostUpload", OF_LOST),
-];
+/// The code of S3 that says what to do by itself.
+const CLOCK_CODE: &str = "RequestTimeTooSkewed";
 
-/// A header of a receiver's answers: code and reason of a refusal.
+/// A header of the centre's answers: code and reason of a refusal.
 pub const REFUSAL: &str = "x-iostall-refusal";
 
 /// What the user can do about an error of this crate.
@@ -132,9 +106,6 @@ const IT_EXISTS: [&str; 3] = ["BlobAlreadyExists", "ConditionNotMet", "TargetCon
 /// In the words of the server, without addresses and keys that may stand around them.
 pub(crate) fn of_store(error: &object_store::Error, hints: &Hints) -> io::Error {
     use object_store::Error as Store;
-    if let Some(known) = innermost(error).downcast_ref::<RemoteError>() {
-        return io::Error::other(known.clone());
-    }
     let text = chain(error);
     let status = status_of(&text);
     let code = element(&text, "Code");
@@ -164,51 +135,28 @@ pub(crate) fn of_store(error: &object_store::Error, hints: &Hints) -> io::Error 
         _ if status.is_empty() => (io::ErrorKind::Other, Some(hints.network)),
         _ => (io::ErrorKind::Other, None),
     };
-    let known = code.and_then(hint_of_code);
-    io::Error::new(kind, RemoteError { reason: reason(error, &text, &status, kind), hint: known.or(hint) })
-}
-
-fn hint_of_code(code: &str) -> Option<&'static str> {
-    OF_CODES.iter().find(|(known, _)| *known == code).map(|(_, hint)| *hint)
-}
-
-/// Why a receiver refused a request.
-pub(crate) fn of_refusal(code: &str, reason: &str) -> RemoteError {
-    RemoteError { reason: said(reason), hint: hint_of_code(code) }
-}
-
-/// Why a receiver could not be asked.
-pub(crate) fn of_receiver(error: &ureq::Error) -> RemoteError {
-    of_server(error, "the receiver", OF_RECEIVER, OF_CERTIFICATE)
+    let hint = if code == Some(CLOCK_CODE) { Some(OF_CLOCK) } else { hint };
+    io::Error::new(kind, RemoteError { reason: reason(error, &text, &status, kind), hint })
 }
 
 /// Why the centre at `address` could not be asked.
 pub(crate) fn of_centre(error: &ureq::Error, address: &str) -> RemoteError {
-    let RemoteError { reason, hint } = of_server(error, "the centre", OF_CENTRE, OF_CENTRE_CERTIFICATE);
-    RemoteError { reason: format!("{address}: {reason}"), hint }
-}
-
-fn of_server(
-    error: &ureq::Error,
-    who: &str,
-    of_network: &'static str,
-    of_certificate: &'static str,
-) -> RemoteError {
     let of_tls = match error {
         ureq::Error::Io(error) => error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()),
         _ => None,
     };
     let (reason, hint) = match of_tls {
         Some(rustls::Error::InvalidCertificate(rustls::CertificateError::Other(other))) => {
-            (other.to_string(), of_certificate)
+            (other.to_string(), OF_CENTRE_CERTIFICATE)
         }
         Some(rustls::Error::InvalidCertificate(_)) => (
-            format!("no authority that this machine trusts issued the certificate of {who} for this host"),
-            of_certificate,
+            "no authority that this machine trusts issued the certificate of the centre for this host"
+                .to_owned(),
+            OF_CENTRE_CERTIFICATE,
         ),
-        _ => (said(error.to_string().trim_start_matches("io: ")), of_network),
+        _ => (said(error.to_string().trim_start_matches("io: ")), OF_CENTRE),
     };
-    RemoteError { reason, hint: Some(hint) }
+    RemoteError { reason: format!("{address}: {reason}"), hint: Some(hint) }
 }
 
 /// The same of an answer to a request that the library does not know.

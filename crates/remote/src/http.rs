@@ -15,15 +15,14 @@ use object_store::client::{
 };
 use rustls::crypto::aws_lc_rs;
 use ureq::config::ConfigBuilder;
-use ureq::http::header::{AUTHORIZATION, HeaderValue, IF_NONE_MATCH};
-use ureq::http::{HeaderMap, Method, Request, StatusCode, request, response};
+use ureq::http::header::{HeaderValue, IF_NONE_MATCH};
+use ureq::http::{HeaderMap, Method, Request, request};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::typestate::AgentScope;
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{Connector as _, TcpConnector};
 use ureq::{Agent, Body, Error, Proxy};
 
-use crate::error::{REFUSAL, RemoteError, of_receiver, of_refusal};
 use crate::lock::protection_of;
 use crate::tls::{Fingerprint, TlsConnector};
 
@@ -52,8 +51,6 @@ pub(crate) struct Service {
     encrypted: Agent,
     /// What is not encrypted stays on this network, and needs no proxy.
     plain: Agent,
-    /// What a receiver knows this client by; its requests are not signed.
-    key: Option<HeaderValue>,
     /// What a store of another kind needs.
     amend: Option<Arc<dyn Amend>>,
 }
@@ -65,12 +62,6 @@ pub(crate) trait Amend: fmt::Debug + Send + Sync {
 }
 
 impl Service {
-    /// Of a receiver with this certificate, or with one of an authority.
-    pub(crate) fn of_receiver(key: &HeaderValue, certificate: Option<Fingerprint>) -> io::Result<Self> {
-        let agent = pinned_agent(certificate)?;
-        Ok(Self { encrypted: agent.clone(), plain: agent, key: Some(key.clone()), amend: None })
-    }
-
     /// The same, with the same connections, for a store that needs more.
     pub(crate) fn amended(&self, amend: Arc<dyn Amend>) -> Self {
         Self { amend: Some(amend), ..self.clone() }
@@ -78,19 +69,15 @@ impl Service {
 }
 
 /// One for all buckets, so that connections are kept.
-pub(crate) static SERVICE: LazyLock<Service> = LazyLock::new(|| Service {
-    encrypted: agent(Proxy::try_from_env()),
-    plain: agent(None),
-    key: None,
-    amend: None,
-});
+pub(crate) static SERVICE: LazyLock<Service> =
+    LazyLock::new(|| Service { encrypted: agent(Proxy::try_from_env()), plain: agent(None), amend: None });
 
 #[async_trait]
 impl HttpService for Service {
     async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
         if let Some(amend) = &self.amend {
-            let failed = |error| HttpError::new(HttpErrorKind::Unknown, error);
-            amend.amend(&mut request).await.map_err(failed)?;
+            let unknown = |error| HttpError::new(HttpErrorKind::Unknown, error);
+            amend.amend(&mut request).await.map_err(unknown)?;
         }
         let (mut head, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
@@ -99,9 +86,6 @@ impl HttpService for Service {
             // What has appeared under this name meanwhile is not replaced.
             head.headers.insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
         }
-        if let Some(key) = &self.key {
-            head.headers.insert(AUTHORIZATION, key.clone());
-        }
         let agent = if head.uri.scheme_str() == Some("http") { &self.plain } else { &self.encrypted };
         let has_body = matches!(head.method, Method::PUT | Method::POST);
         let answer = if has_body {
@@ -109,15 +93,10 @@ impl HttpService for Service {
         } else {
             agent.run(Request::from_parts(head, ()))
         };
-        let (mut head, mut body) = answer.map_err(|error| self.fault(error))?.into_parts();
-        if self.key.is_some()
-            && let Some(refusal) = refusal(&head)
-        {
-            return Err(HttpError::new(HttpErrorKind::Unknown, refusal));
-        }
+        let (mut head, mut body) = answer.map_err(failed)?.into_parts();
         // The library knows nothing of locks, and passes on what is attached.
         head.extensions.insert(protection_of(&head.headers));
-        let mut bytes = read(&mut body).map_err(|error| self.fault(error))?;
+        let mut bytes = read(&mut body).map_err(failed)?;
         if bytes.is_empty() && !head.status.is_success() {
             bytes = code_of(&head.headers).into_bytes();
         }
@@ -135,33 +114,13 @@ fn read(body: &mut Body) -> Result<Vec<u8>, Error> {
     body.with_config().limit(ANSWER_BYTES_MAX).read_to_vec()
 }
 
-/// What a receiver says of a request that no other try would change. What is missing or there is for the library.
-fn refusal(head: &response::Parts) -> Option<RemoteError> {
-    let says = matches!(
-        head.status,
-        StatusCode::BAD_REQUEST
-            | StatusCode::UNAUTHORIZED
-            | StatusCode::FORBIDDEN
-            | StatusCode::PAYLOAD_TOO_LARGE
-    );
-    let text = head.headers.get(REFUSAL).filter(|_| says)?.to_str().ok()?;
-    let (code, reason) = text.split_once(' ')?;
-    Some(of_refusal(code, reason))
-}
-
 fn completes_an_upload(head: &request::Parts) -> bool {
     let query = head.uri.query().unwrap_or_default();
     head.method == Method::POST && query.split('&').any(|part| part.starts_with("uploadId="))
 }
 
-impl Service {
-    fn fault(&self, error: Error) -> HttpError {
-        let fault = fault(&error);
-        match self.key {
-            Some(_) => HttpError::new(fault, of_receiver(&error)),
-            None => HttpError::new(fault, error),
-        }
-    }
+fn failed(error: Error) -> HttpError {
+    HttpError::new(fault(&error), error)
 }
 
 /// The kind decides whether the library tries again.

@@ -6,8 +6,8 @@
 //!               └─ writes ───► Upload ──► parts ──► threads ──► PUT of a part … complete
 //! ```
 //!
-//! Inside it is asynchronous, because the library is; outside it blocks. An address is a path that begins with `s3://`, `az://`, `gs://`,
-//! or with `iostall://` where another iostall is the store.
+//! Inside it is asynchronous, because the library is; outside it blocks. An address is a path that begins with `s3://`, `az://` or
+//! `gs://`.
 
 mod ask;
 mod azure;
@@ -27,7 +27,6 @@ mod object;
 mod parts;
 mod post;
 mod reads;
-pub mod receiver;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -36,10 +35,9 @@ mod uploads;
 mod wait;
 
 pub use engine::{EngineFile, RemoteEngine};
-pub use error::{RemoteError, hint};
+pub use error::{REFUSAL, RemoteError, hint};
 pub use grpc::{GrpcAnswer, GrpcClient};
-pub use object::{Listed, Object, ObjectReader, is_object, is_of_receiver};
-pub use parts::{PARTS_MAX, UPLOAD_BYTES_MAX, part_begin, part_bytes};
+pub use object::{Listed, Object, ObjectReader, is_object};
 pub use post::{Answer, PostAddress, PostError, Poster, basic_authorization};
 pub use tls::Fingerprint;
 pub use upload::Upload;

@@ -13,27 +13,20 @@ use object_store::{GetOptions, ObjectStoreExt as _, PutMode, PutOptions, PutPayl
 
 use crate::azure;
 use crate::bucket::Bucket;
-use crate::error::{OF_ADDRESS, OF_APPEND_ONLY, OF_OTHERS, refused};
+use crate::error::{OF_ADDRESS, OF_OTHERS, refused};
 use crate::gcs;
-use crate::receiver;
 use crate::upload::Upload;
 
 const SCHEME: &str = "s3://";
 /// Of stores whose language iostall does not speak. They are no directories of this machine either.
 const OTHERS: [&str; 2] = ["abfs://", "abfss://"];
 /// What the address of an object can begin with.
-const SCHEMES: [&str; 4] = [SCHEME, azure::SCHEME, gcs::SCHEME, receiver::SCHEME];
+const SCHEMES: [&str; 3] = [SCHEME, azure::SCHEME, gcs::SCHEME];
 
 /// Whether a path is the address of an object.
 pub fn is_object(path: &Path) -> bool {
     is_of_other_store(path)
         || path.to_str().is_some_and(|text| SCHEMES.iter().any(|scheme| text.starts_with(scheme)))
-}
-
-/// Whether a path is the address of an object that another iostall keeps, which deletes nothing for its clients and cleans up
-/// after them.
-pub fn is_of_receiver(path: &Path) -> bool {
-    path.to_str().is_some_and(|text| text.starts_with(receiver::SCHEME))
 }
 
 fn is_of_other_store(path: &Path) -> bool {
@@ -71,8 +64,8 @@ impl fmt::Debug for Object {
 }
 
 impl Object {
-    /// The object at an address such as `s3://bucket/directory/name`, `az://container/directory/name`, `gs://bucket/directory/name` or
-    /// `iostall://host/directory/name`. Asks no server.
+    /// The object at an address such as `s3://bucket/directory/name`, `az://container/directory/name` or
+    /// `gs://bucket/directory/name`. Asks no server.
     pub fn at(path: &Path) -> io::Result<Self> {
         if is_of_other_store(path) {
             return Err(refused("iostall does not speak the language of this store", Some(OF_OTHERS)));
@@ -89,7 +82,6 @@ impl Object {
         }
         let key = Key::parse(key).map_err(|_| wrong())?;
         let bucket = match scheme {
-            receiver::SCHEME => Bucket::of_receiver(place)?,
             azure::SCHEME => Bucket::of_azure(place)?,
             gcs::SCHEME => Bucket::of_google(place)?,
             _ => Bucket::open(place)?,
@@ -198,20 +190,8 @@ impl Object {
         Err(refused("the store took the object and does not lock it", Some(self.bucket.hints().lock)))
     }
 
-    /// Fails if no client can delete it.
-    ///
-    /// # Errors
-    /// With what to do instead.
-    pub fn check_deletable(&self) -> io::Result<()> {
-        if self.root.starts_with(receiver::SCHEME) {
-            return Err(refused("a receiver deletes nothing for its clients", Some(OF_APPEND_ONLY)));
-        }
-        Ok(())
-    }
-
     /// Deletes it. One that is not there is no error.
     pub fn delete(&self) -> io::Result<()> {
-        self.check_deletable()?;
         let facts = match self.facts() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             facts => facts?,

@@ -1,22 +1,22 @@
-//! How long the parts of an upload are. A receiver relies on it: it puts each part where it belongs in the file.
+//! How long the parts of an upload are.
 
 /// The first parts have this length, and each following group of [`PARTS_OF_A_SIZE`] has so much more: a store takes 10,000
 /// parts of at least 5 MiB, and nobody knows beforehand how long a stripe becomes.
 const PART_BYTES: usize = 8 << 20;
 const PARTS_OF_A_SIZE: usize = 500;
 /// The most parts that an upload has.
-pub const PARTS_MAX: usize = 10_000;
+const PARTS_MAX: usize = 10_000;
 
 /// The longest object that can be uploaded: 820 GiB.
-pub const UPLOAD_BYTES_MAX: u64 = part_begin(PARTS_MAX);
+pub(crate) const UPLOAD_BYTES_MAX: u64 = part_begin(PARTS_MAX);
 
 /// Bytes of a part, counted from 0. Only the last one of an upload is shorter.
-pub const fn part_bytes(index: usize) -> usize {
+pub(crate) const fn part_bytes(index: usize) -> usize {
     PART_BYTES * (1 + index / PARTS_OF_A_SIZE)
 }
 
 /// Where a part, counted from 0, begins in the object, bytes.
-pub const fn part_begin(index: usize) -> u64 {
+const fn part_begin(index: usize) -> u64 {
     let (groups, rest) = ((index / PARTS_OF_A_SIZE) as u64, (index % PARTS_OF_A_SIZE) as u64);
     let of_groups = (PARTS_OF_A_SIZE as u64) * (groups * (groups + 1) / 2);
     (PART_BYTES as u64) * (of_groups + rest * (groups + 1))

@@ -1,4 +1,4 @@
-//! TLS to another iostall, such as a receiver: its certificate is the one that was named, or one that this machine's authorities issued.
+//! TLS to another iostall: its certificate is the one that was named, or one that this machine's authorities issued.
 
 use std::fmt;
 use std::sync::Arc;

@@ -11,24 +11,12 @@ use crate::error::{Hints, of_store};
 /// A request is tried so often again where the store is busy or the connection breaks.
 const RETRIES_MAX: usize = 8;
 const PAUSE_MAX: Duration = Duration::from_secs(10);
-/// The same of an upload that has begun, while a receiver is started again: more than two minutes.
-const RESTART_RETRIES_MAX: usize = 120;
-const RESTART_PAUSE_MAX: Duration = Duration::from_secs(3);
 /// No longer than this altogether, which is more than one request can take until it is given up.
 const RETRY_LIMIT: Duration = Duration::from_secs(900);
 
 pub(crate) fn retry() -> RetryConfig {
-    retry_of(RETRIES_MAX, PAUSE_MAX)
-}
-
-/// For what a receiver that is started again knows already.
-pub(crate) fn retry_over_restarts() -> RetryConfig {
-    retry_of(RESTART_RETRIES_MAX, RESTART_PAUSE_MAX)
-}
-
-fn retry_of(max_retries: usize, max_backoff: Duration) -> RetryConfig {
-    let backoff = BackoffConfig { max_backoff, ..BackoffConfig::default() };
-    RetryConfig { backoff, max_retries, retry_timeout: RETRY_LIMIT }
+    let backoff = BackoffConfig { max_backoff: PAUSE_MAX, ..BackoffConfig::default() };
+    RetryConfig { backoff, max_retries: RETRIES_MAX, retry_timeout: RETRY_LIMIT }
 }
 
 /// Waits for the answer of a store of which `hints` are.

@@ -3,9 +3,10 @@
 //! A server has threads of its own: nothing asynchronous leaves this crate, and a client that hangs blocks only itself.
 
 pub mod centre;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod listen;
 mod metrics;
-pub mod receive;
 mod tls_server;
 
 pub use metrics::{MetricsPage, MetricsServer, WebError};

@@ -10,7 +10,6 @@ mod plan;
 mod point;
 mod read_choice;
 mod rebuild;
-mod receive;
 mod restore;
 mod restore_tune;
 mod run;
@@ -25,7 +24,6 @@ pub(crate) use drill::DrillArgs;
 pub(crate) use list::{BackupListArgs, PruneArgs};
 pub(crate) use plan::PlanArgs;
 pub(crate) use rebuild::RebuildArgs;
-pub(crate) use receive::ReceiveArgs;
 pub(crate) use restore::{RestoreArgs, RestoreCommand};
 pub(crate) use restore_tune::RestoreTuneArgs;
 pub(crate) use run::{BackupRunArgs, FormChoice};
@@ -73,8 +71,6 @@ pub(crate) enum BackupCommand {
     Prune(Box<PruneArgs>),
     /// Say how much room and time backups will take: size, ratio, growth and what is kept
     Plan(Box<PlanArgs>),
-    /// Receive backups of other hosts over TLS, and let them delete nothing
-    Receive(ReceiveArgs),
     /// Have SQL Server make its own backup: write the statement, run it, follow it, keep its figures
     Run(Box<BackupRunArgs>),
     /// Archive PostgreSQL's write-ahead log, and fetch it: what brings a backup to a point in time

@@ -7,7 +7,6 @@ mod known;
 mod list;
 mod plan;
 mod rebuild;
-mod receive;
 mod restore;
 mod run;
 mod stats;
@@ -31,7 +30,6 @@ pub(crate) fn run(args: &BackupArgs, global: &GlobalArgs, printer: &Printer) -> 
         BackupCommand::List(args) => list::list(args, global, printer),
         BackupCommand::Prune(args) => list::prune(args, global, printer),
         BackupCommand::Plan(args) => plan::run(args, global, printer),
-        BackupCommand::Receive(args) => receive::run(args, printer),
         BackupCommand::Run(args) => run::run(args, global, printer),
         BackupCommand::Wal(args) => wal::run(args, global, printer),
     }

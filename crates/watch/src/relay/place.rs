@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use iostall_engine::files::{create_new, rename_new, sync_directory};
 use iostall_engine::{Input, InputError, random_bytes};
 use iostall_measure::ByteCount;
-use iostall_remote::{Object, is_object, is_of_receiver};
+use iostall_remote::{Object, is_object};
 
 use super::names::FileName;
 use crate::relay_error::RelayError;
@@ -39,7 +39,7 @@ impl RelayPlace {
     /// Whether a text is meant as the address of a relay.
     pub fn is_meant(text: &str) -> bool {
         let path = Path::new(text);
-        text.starts_with(DIRECTORY) || (is_object(path) && !is_of_receiver(path))
+        text.starts_with(DIRECTORY) || is_object(path)
     }
 
     /// The relay at `dir:/DIRECTORY`, `s3://BUCKET/PREFIX`, `az://…` or `gs://…`. Asks nobody.

@@ -1,24 +1,24 @@
 //! Answers and refusals of the centre.
 
-use iostall_remote::receiver::REFUSAL;
+use iostall_remote::REFUSAL;
 use iostall_store::{Joined, MemberState};
 use iostall_watch::centre_protocol::{VERSION, code};
 use iostall_watch::intake;
 use serde::Serialize;
 
-use crate::tls_server::{Answer, Body, Refusal};
+use crate::tls_server::{Answer, Refusal};
 
 /// An answer in JSON.
 pub(super) fn json(answer: &impl Serialize) -> Answer {
     let body = serde_json::to_vec(answer).unwrap_or_default();
     let headers = vec![("Content-Type", "application/json".to_owned())];
-    Answer { status: 200, headers, body: Body::Bytes(body) }
+    Answer { status: 200, headers, body }
 }
 
 /// An answer that is no document.
 pub(super) fn bytes(content: Vec<u8>) -> Answer {
     let headers = vec![("Content-Type", "application/octet-stream".to_owned())];
-    Answer { status: 200, headers, body: Body::Bytes(content) }
+    Answer { status: 200, headers, body: content }
 }
 
 /// A refusal: its code and its reason are in a header.

@@ -1,30 +1,16 @@
 //! Answers and refusals.
 
-use std::fs::File;
-
 /// What is sent back.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
-    pub(crate) body: Body,
-}
-
-/// What follows the headers.
-#[derive(Debug)]
-pub(crate) enum Body {
-    Bytes(Vec<u8>),
-    /// A range of a file.
-    Part {
-        file: File,
-        offset: u64,
-        bytes: u64,
-    },
+    pub(crate) body: Vec<u8>,
 }
 
 impl Answer {
     pub(crate) fn empty(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: Body::Bytes(Vec::new()) }
+        Self { status, headers: Vec::new(), body: Vec::new() }
     }
 
     pub(crate) fn header(mut self, name: &'static str, value: String) -> Self {
@@ -61,17 +47,14 @@ impl Refusal {
 pub(super) fn phrase(status: u16) -> &'static str {
     match status {
         200 => "OK",
-        204 => "No Content",
-        206 => "Partial Content",
         400 => "Bad Request",
         401 => "Unauthorized",
         403 => "Forbidden",
         404 => "Not Found",
+        405 => "Method Not Allowed",
         409 => "Conflict",
         411 => "Length Required",
-        412 => "Precondition Failed",
         413 => "Content Too Large",
-        416 => "Range Not Satisfiable",
         426 => "Upgrade Required",
         429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",

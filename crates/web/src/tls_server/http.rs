@@ -2,11 +2,10 @@
 
 use std::io::{self, Read as _, Write as _};
 
-use iostall_engine::files::read_at;
 use percent_encoding::percent_decode_str;
 use rustls::{ServerConnection, StreamOwned};
 
-use super::answer::{Answer, Body, Refusal, phrase};
+use super::answer::{Answer, Refusal, phrase};
 use super::patience::Patience;
 use super::socket::TimedSocket;
 
@@ -20,17 +19,15 @@ const FIRST_NS: u64 = 10_000_000_000;
 const BASE_NS: u64 = 30_000_000_000;
 const RATE_MIN: u64 = 32 << 10;
 const NS_PER_S: u64 = 1_000_000_000;
-/// Bytes of a file that are read at once.
-const PIECE_BYTES: usize = 256 << 10;
 
 /// What a client wants done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     Get,
     Head,
-    Put,
     Post,
-    Delete,
+    /// One that no server here knows.
+    Other,
 }
 
 /// A request without its body.
@@ -43,8 +40,6 @@ pub(crate) struct Head {
     pub(crate) body_bytes: u64,
     /// What follows `Bearer`.
     pub(crate) key: Option<String>,
-    /// First and last byte.
-    pub(crate) range: Option<(u64, u64)>,
     expects_go_ahead: bool,
     is_last: bool,
 }
@@ -69,10 +64,8 @@ impl Head {
         let method = match request.method {
             Some("GET") => Method::Get,
             Some("HEAD") => Method::Head,
-            Some("PUT") => Method::Put,
             Some("POST") => Method::Post,
-            Some("DELETE") => Method::Delete,
-            _ => return Err(Refusal::not_understood()),
+            _ => Method::Other,
         };
         let (path, query) = target(request.path.unwrap_or_default()).ok_or_else(Refusal::not_understood)?;
         let mut head = Self {
@@ -81,7 +74,6 @@ impl Head {
             query,
             body_bytes: 0,
             key: None,
-            range: None,
             expects_go_ahead: false,
             is_last: request.version != Some(1),
         };
@@ -99,8 +91,6 @@ impl Head {
                 return Err(Refusal::new(411, "LengthRequired", "the request does not say its length"));
             } else if is("authorization") {
                 head.key = value.strip_prefix("Bearer ").map(|key| key.trim().to_owned());
-            } else if is("range") {
-                head.range = Some(range(value).ok_or_else(Refusal::not_understood)?);
             } else if is("expect") {
                 head.expects_go_ahead = value.eq_ignore_ascii_case("100-continue");
             } else if is("connection") {
@@ -123,13 +113,6 @@ fn target(text: &str) -> Option<(String, Vec<(String, String)>)> {
         Some((decoded(name)?, decoded(value)?))
     });
     Some((path, pairs.collect::<Option<_>>()?))
-}
-
-/// `bytes=A-B`, both of which our clients always name.
-fn range(text: &str) -> Option<(u64, u64)> {
-    let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
-    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
-    (first <= last).then_some((first, last))
 }
 
 /// See the module.
@@ -269,10 +252,7 @@ impl Connection {
 
     /// Sends an answer.
     fn answer(&mut self, answer: &Answer) -> io::Result<()> {
-        let bytes = match &answer.body {
-            Body::Bytes(bytes) => bytes.len() as u64,
-            Body::Part { bytes, .. } => *bytes,
-        };
+        let bytes = answer.body.len() as u64;
         self.stream.sock.allow(time_ns(bytes));
         let mut head = format!("HTTP/1.1 {} {}\r\n", answer.status, phrase(answer.status));
         for (name, value) in &answer.headers {
@@ -283,29 +263,10 @@ impl Connection {
         }
         head.push_str(&format!("Content-Length: {bytes}\r\n\r\n"));
         self.stream.write_all(head.as_bytes())?;
-        match &answer.body {
-            _ if self.wants_head => {}
-            Body::Bytes(bytes) => self.stream.write_all(bytes)?,
-            Body::Part { file, offset, bytes } => self.part(file, *offset, *bytes)?,
+        if !self.wants_head {
+            self.stream.write_all(&answer.body)?;
         }
         self.stream.flush()
-    }
-
-    fn part(&mut self, file: &std::fs::File, offset: u64, bytes: u64) -> io::Result<()> {
-        let mut piece = vec![0; PIECE_BYTES];
-        let mut sent = 0;
-        while sent < bytes {
-            let most = usize::try_from(bytes - sent).unwrap_or(usize::MAX).min(piece.len());
-            match read_at(file, &mut piece[..most], offset + sent)? {
-                // Somebody made the file shorter.
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                read => {
-                    self.stream.write_all(&piece[..read])?;
-                    sent += read as u64;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Tells the client that nothing more follows.
@@ -331,12 +292,12 @@ mod tests {
 
     #[test]
     fn a_request_is_understood_when_all_of_it_is_there() {
-        let text = "PUT /v1/db1/a%2Biob?partNumber=3&uploadId=a%20b HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\
-                    Authorization: Bearer db1.00\r\nRange: bytes=3-9\r\n\r\n12345";
+        let text = "POST /v1/db1/a%2Bb?after=3&name=a%20b HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\
+                    Authorization: Bearer db1.00\r\n\r\n12345";
         let (head, length) = parse(text).unwrap().unwrap();
-        assert_eq!((head.method, head.path.as_str(), head.body_bytes), (Method::Put, "v1/db1/a+iob", 5));
-        assert_eq!((head.query("partNumber"), head.query("uploadId")), (Some("3"), Some("a b")));
-        assert_eq!((head.key.as_deref(), head.range), (Some("db1.00"), Some((3, 9))));
+        assert_eq!((head.method, head.path.as_str(), head.body_bytes), (Method::Post, "v1/db1/a+b", 5));
+        assert_eq!((head.query("after"), head.query("name")), (Some("3"), Some("a b")));
+        assert_eq!(head.key.as_deref(), Some("db1.00"));
         assert_eq!(&text[length..], "12345");
         for end in 0..length {
             assert!(parse(&text[..end]).unwrap().is_none(), "{end}");
@@ -351,14 +312,12 @@ mod tests {
             ("Content-Length: -1\r\n", 400),
             ("Content-Length: 99999999999999999999\r\n", 400),
             ("Transfer-Encoding: chunked\r\n", 411),
-            ("Range: bytes=-5\r\n", 400),
-            ("Range: bytes=9-3\r\n", 400),
             (" folded: x\r\n", 400),
         ] {
-            let refused = parse(&format!("PUT /a HTTP/1.1\r\n{lines}\r\n")).unwrap_err();
+            let refused = parse(&format!("POST /a HTTP/1.1\r\n{lines}\r\n")).unwrap_err();
             assert_eq!(refused.status, status, "{lines}");
         }
-        assert_eq!(parse("BREW /a HTTP/1.1\r\n\r\n").unwrap_err().status, 400);
+        assert_eq!(parse("BREW /a HTTP/1.1\r\n\r\n").unwrap().unwrap().0.method, Method::Other);
         assert_eq!(parse("GET http://h/a HTTP/1.1\r\n\r\n").unwrap_err().status, 400);
         assert_eq!(parse("GET /%ff HTTP/1.1\r\n\r\n").unwrap_err().status, 400);
         assert_eq!(

@@ -20,7 +20,7 @@ use iostall_remote::Fingerprint;
 use rustls::{ServerConfig, ServerConnection};
 use thiserror::Error;
 
-pub(crate) use answer::{Answer, Body, Refusal};
+pub(crate) use answer::{Answer, Refusal};
 pub(crate) use http::{Connection, Head, Method};
 pub use tls::TlsError;
 

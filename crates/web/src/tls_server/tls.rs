@@ -1,4 +1,4 @@
-//! The receiver's certificate.
+//! The certificate of the server.
 
 use std::path::Path;
 use std::sync::Arc;

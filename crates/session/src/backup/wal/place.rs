@@ -5,7 +5,7 @@ use std::io::{self, Seek as _};
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files;
-use iostall_remote::{Object, is_of_receiver};
+use iostall_remote::Object;
 
 pub(super) use iostall_remote::is_object;
 
@@ -22,14 +22,6 @@ pub(super) struct Entry {
     pub(super) is_special: bool,
 }
 
-fn object(path: &Path) -> io::Result<Object> {
-    if is_of_receiver(path) {
-        let reason = "an archive is a directory, or in an object store; a receiver takes backups only";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
-    }
-    Object::at(path)
-}
-
 /// Everything in `directory` whose name is text.
 pub(super) fn entries(directory: &Path) -> io::Result<Vec<Entry>> {
     let entry = |path: PathBuf, is_special: bool| {
@@ -37,7 +29,7 @@ pub(super) fn entries(directory: &Path) -> io::Result<Vec<Entry>> {
         Some(Entry { path, file_name, is_special })
     };
     if is_object(directory) {
-        let listed = object(directory)?.list()?.into_iter();
+        let listed = Object::at(directory)?.list()?.into_iter();
         return Ok(listed.filter_map(|listed| entry(listed.path, false)).collect());
     }
     let mut all = Vec::new();
@@ -55,7 +47,7 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     if !is_object(path) {
         return File::open(path);
     }
-    let reader = object(path)?.reader()?;
+    let reader = Object::at(path)?.reader()?;
     if reader.bytes() > OBJECT_BYTES_MAX {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is longer than any segment"));
     }
@@ -67,7 +59,7 @@ pub(super) fn open_start(path: &Path) -> io::Result<File> {
     if !is_object(path) {
         return File::open(path);
     }
-    let (start, bytes) = object(path)?.start(START_BYTES)?;
+    let (start, bytes) = Object::at(path)?.start(START_BYTES)?;
     let file = in_memory(&start)?;
     file.set_len(bytes)?;
     Ok(file)
@@ -82,14 +74,14 @@ fn in_memory(bytes: &[u8]) -> io::Result<File> {
 /// Whether anything has this name.
 pub(super) fn is_there(path: &Path) -> io::Result<bool> {
     if is_object(path) {
-        return object(path)?.exists();
+        return Object::at(path)?.exists();
     }
     Ok(fs::symlink_metadata(path).is_ok())
 }
 
 /// Puts what is in `file` into a store; `AlreadyExists` if something has the name.
 pub(super) fn put(path: &Path, file: &File) -> io::Result<()> {
-    let object = object(path)?;
+    let object = Object::at(path)?;
     // Where a store ignores the condition of the request that follows, this finds all but a race.
     if object.exists()? {
         return Err(io::ErrorKind::AlreadyExists.into());
@@ -108,13 +100,13 @@ pub(super) fn put(path: &Path, file: &File) -> io::Result<()> {
 
 /// Removes a file.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
-    if is_object(path) { object(path)?.delete() } else { fs::remove_file(path) }
+    if is_object(path) { Object::at(path)?.delete() } else { fs::remove_file(path) }
 }
 
 /// How long a file is.
 pub(super) fn bytes(path: &Path) -> io::Result<u64> {
     if is_object(path) {
-        return object(path)?.bytes();
+        return Object::at(path)?.bytes();
     }
     fs::symlink_metadata(path).map(|metadata| metadata.len())
 }

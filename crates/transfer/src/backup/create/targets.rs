@@ -10,7 +10,7 @@ use iostall_engine::files::{self, FileKind, path_bytes, path_from_bytes};
 use iostall_engine::guard::{self, Destinations, WriteConsent};
 use iostall_engine::{FileHandle, OpenTarget};
 use iostall_model::backup::{ObjectLock, SetId};
-use iostall_remote::{EngineFile, is_object, is_of_receiver};
+use iostall_remote::{EngineFile, is_object};
 
 use super::ahead::RoomFile;
 use super::error::CreateError;
@@ -105,8 +105,7 @@ fn manifests(targets: &[PathBuf]) -> Vec<PathBuf> {
 /// Says in each directory of a store what is going to be uploaded into it, under the name of its first stripe.
 fn notes(set: SetId, targets: &[PathBuf]) -> Result<Vec<NoteObject>, CreateError> {
     let mut directories: BTreeMap<&Path, Vec<PathBuf>> = BTreeMap::new();
-    // A receiver cleans up after its clients.
-    for target in targets.iter().filter(|target| is_object(target) && !is_of_receiver(target)) {
+    for target in targets.iter().filter(|target| is_object(target)) {
         directories.entry(directory_of(target)).or_default().push(target.clone());
     }
     let put = |objects: Vec<PathBuf>| {
