@@ -1,4 +1,4 @@
-//! `iostall collect run --otlp`: a receiver that decodes with OpenTelemetry's own messages (PyPI opentelemetry-proto and grpcio).
+//! `iostall collect run --otlp`: a receiver that decodes with OpenTelemetry's own messages (PyPI opentelemetry-proto).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,11 +13,10 @@ use serde_json::Value;
 use crate::support::{Workspace, skip, until};
 
 const MESSAGES: &str = "opentelemetry-proto==1.45.2";
-const GRPC: &str = "grpcio==1.85.1";
 
-/// A Python that has both; `None` where it cannot be had.
+/// A Python that has them; `None` where it cannot be had.
 fn python() -> Option<PathBuf> {
-    Some(iostall_test_programs::python("otlp-1.45.2", &[MESSAGES, GRPC])?.join("python"))
+    Some(iostall_test_programs::python("otlp-1.45.2", &[MESSAGES])?.join("python"))
 }
 
 struct Receiver {
@@ -29,7 +28,7 @@ struct Receiver {
 impl Receiver {
     fn start(here: &Workspace, kind: &str) -> Option<Self> {
         let Some(python) = python() else {
-            skip("otlp", "opentelemetry-proto and grpcio cannot be installed");
+            skip("otlp", "opentelemetry-proto cannot be installed");
             return None;
         };
         let place = here.path(kind);
@@ -68,9 +67,9 @@ impl Drop for Receiver {
 }
 
 /// The receiver first does not take anything, and then nothing without the token.
-fn check(kind: &str, scheme: &str) {
+fn check(scheme: &str) {
     let here = Workspace::new();
-    let Some(receiver) = Receiver::start(&here, kind) else { return };
+    let Some(receiver) = Receiver::start(&here, scheme) else { return };
     let token = here.secret("token", "hunter2\n").display().to_string();
     let certificate = receiver.place.join("cert.pem").display().to_string();
     let url = format!("{scheme}://localhost:{}", receiver.port);
@@ -224,15 +223,10 @@ fn latencies_of_a_load_test_arrive_once_as_an_exponential_histogram() {
 
 #[test]
 fn opentelemetry_takes_samples_over_http() {
-    check("http", "http");
+    check("http");
 }
 
 #[test]
-fn opentelemetry_takes_samples_over_grpc() {
-    check("grpc", "grpc");
-}
-
-#[test]
-fn opentelemetry_takes_samples_over_grpc_with_tls() {
-    check("grpcs", "grpcs");
+fn opentelemetry_takes_samples_over_tls() {
+    check("https");
 }

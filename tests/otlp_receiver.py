@@ -1,19 +1,18 @@
 """A receiver of OTLP for tests: decodes requests with the official messages, and writes each point as a line of JSON.
 
-    otlp_receiver.py http|grpc|grpcs PLACE TOKEN FAILURES
+    otlp_receiver.py http|https PLACE TOKEN FAILURES
 
 The port is in PLACE/port, the points are in PLACE/points. The first FAILURES requests are answered with "unavailable", and so
-are requests without the token. For grpcs, PLACE has cert.pem and key.pem.
+are requests without the token. For https, PLACE has cert.pem and key.pem.
 """
 
 import http.server
 import json
+import ssl
 import sys
-from concurrent import futures
 from pathlib import Path
 
-import grpc
-from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2, metrics_service_pb2_grpc
+from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
 
 kind, place, token, failures = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 
@@ -59,14 +58,6 @@ def write(request):
                         file.write(json.dumps(line) + "\n")
 
 
-class OverGrpc(metrics_service_pb2_grpc.MetricsServiceServicer):
-    def Export(self, request, context):
-        if is_unavailable(dict(context.invocation_metadata()).get("authorization")):
-            context.abort(grpc.StatusCode.UNAVAILABLE, "not yet")
-        write(request)
-        return metrics_service_pb2.ExportMetricsServiceResponse()
-
-
 class OverHttp(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -96,18 +87,10 @@ def tell(port):
     (place / "port.new").rename(place / "port")
 
 
-if kind == "http":
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), OverHttp)
-    tell(server.server_address[1])
-    server.serve_forever()
-else:
-    server = grpc.server(futures.ThreadPoolExecutor(max_workers=2))
-    metrics_service_pb2_grpc.add_MetricsServiceServicer_to_server(OverGrpc(), server)
-    if kind == "grpcs":
-        pair = (place / "key.pem").read_bytes(), (place / "cert.pem").read_bytes()
-        port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([pair]))
-    else:
-        port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    tell(port)
-    server.wait_for_termination()
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), OverHttp)
+if kind == "https":
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(place / "cert.pem", place / "key.pem")
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+tell(server.server_address[1])
+server.serve_forever()

@@ -18,7 +18,7 @@ use super::settings::{AdviseArgs, SettingsArgs};
     iostall collect run --interval 5s linux: 'postgres://iostall@db1/sales?password-file=/etc/iostall/db1'\n  \
     iostall collect run --metrics 127.0.0.1:9497 linux:\n  \
     iostall collect run --remote-write https://metrics.example.com/api/v1/write --push-token-file /etc/iostall/token linux:\n  \
-    iostall collect run --otlp grpcs://otel.example.com:4317 --push-label deployment.environment.name=prod linux:\n  \
+    iostall collect run --otlp https://otel.example.com:4318 --push-label deployment.environment.name=prod linux:\n  \
     iostall collect run --config collector.toml          sources, jobs and alerts from a file\n  \
     iostall collect grants postgres\n\n\
     A URL never contains a password: write ?password-file=PATH, ?password-env=NAME or ?password=prompt.\n\
@@ -101,7 +101,7 @@ pub(crate) struct RunArgs {
     /// Also send samples to this Prometheus remote-write receiver, from the store: what it misses is sent later
     #[arg(long, value_name = "URL", group = "receiver", help_heading = "Receiver of samples")]
     pub(crate) remote_write: Option<String>,
-    /// The same by OpenTelemetry's protocol: http or https (4318), grpc or grpcs (4317)
+    /// The same by OpenTelemetry's protocol: http or https, usually port 4318
     #[arg(long, value_name = "URL", group = "receiver", help_heading = "Receiver of samples")]
     pub(crate) otlp: Option<String>,
     /// File with a token, sent as Authorization: Bearer

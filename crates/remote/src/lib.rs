@@ -17,7 +17,6 @@ mod endpoint;
 mod engine;
 mod error;
 mod gcs;
-mod grpc;
 mod http;
 mod lock;
 mod mark;
@@ -36,7 +35,6 @@ mod wait;
 
 pub use engine::{EngineFile, RemoteEngine};
 pub use error::{REFUSAL, RemoteError, hint};
-pub use grpc::{GrpcAnswer, GrpcClient};
 pub use object::{Listed, Object, ObjectReader, is_object};
 pub use post::{Answer, PostAddress, PostError, Poster, basic_authorization};
 pub use tls::Fingerprint;

@@ -67,12 +67,6 @@ impl PostAddress {
         self.0.as_str()
     }
 
-    /// Where to connect; without the brackets of an IPv6 address.
-    pub(crate) fn host_and_port(&self) -> (&str, u16) {
-        let host = self.0.host_str().unwrap_or_default().trim_matches(['[', ']']);
-        (host, self.0.port_or_known_default().unwrap_or(443))
-    }
-
     /// Whether it is this machine.
     pub fn is_local(&self) -> bool {
         matches!(self.0.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"))

@@ -1,4 +1,4 @@
-//! The metrics of OpenTelemetry's protocol, for HTTP and for gRPC.
+//! The metrics of OpenTelemetry's protocol.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,9 @@ use super::protobuf::{Message, first_bytes, first_integer};
 use super::series::{Point, Series, Value};
 use super::source::PushSource;
 
-/// The headers of a request over HTTP.
+/// The headers of a request.
 pub(super) const HEADERS: [(&str, &str); 1] = [("Content-Type", "application/x-protobuf")];
-/// The method over gRPC.
-pub(super) const METHOD: &str = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export";
-/// The path over HTTP.
+/// The usual path.
 pub(super) const PATH: &str = "/v1/metrics";
 
 const CUMULATIVE: i64 = 2;

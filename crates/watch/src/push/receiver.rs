@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use iostall_remote::{Answer, GrpcAnswer};
+use iostall_remote::{Answer, Poster};
 use jiff::Timestamp;
 
 use super::otlp;
 use super::pause::asked;
 use super::remote_write;
-use super::target::{Client, Protocol, PushTarget};
+use super::target::{Protocol, PushTarget};
 
 /// What is told of an answer.
 const REASON_CHARS: usize = 200;
@@ -37,7 +37,7 @@ pub(super) trait Receiver {
 /// A receiver on the network.
 pub(super) struct NetworkReceiver {
     target: PushTarget,
-    client: Client,
+    client: Poster,
 }
 
 impl NetworkReceiver {
@@ -52,24 +52,16 @@ impl Receiver for NetworkReceiver {
             Ok(authorization) => authorization,
             Err(reason) => return Reply::Later { reason, asked: None },
         };
-        match &self.client {
-            Client::Grpc(client) => match client.call(otlp::METHOD, authorization.as_deref(), body) {
-                Ok(answer) => of_grpc(&answer),
-                Err(reason) => Reply::Later { reason, asked: None },
-            },
-            Client::Http(poster) => {
-                let mut headers = match self.target.protocol {
-                    Protocol::RemoteWrite => remote_write::HEADERS.to_vec(),
-                    Protocol::OtlpHttp | Protocol::OtlpGrpc => otlp::HEADERS.to_vec(),
-                };
-                if let Some(value) = &authorization {
-                    headers.push(("Authorization", value));
-                }
-                match poster.post(&headers, body) {
-                    Ok(answer) => of_http(&answer, self.target.protocol, now),
-                    Err(reason) => Reply::Later { reason, asked: None },
-                }
-            }
+        let mut headers = match self.target.protocol {
+            Protocol::RemoteWrite => remote_write::HEADERS.to_vec(),
+            Protocol::Otlp => otlp::HEADERS.to_vec(),
+        };
+        if let Some(value) = &authorization {
+            headers.push(("Authorization", value));
+        }
+        match self.client.post(&headers, body) {
+            Ok(answer) => of_http(&answer, self.target.protocol, now),
+            Err(reason) => Reply::Later { reason, asked: None },
         }
     }
 }
@@ -79,11 +71,11 @@ fn of_http(answer: &Answer, protocol: Protocol, now: Timestamp) -> Reply {
     let said = match protocol {
         Protocol::RemoteWrite => line(&String::from_utf8_lossy(&answer.body)),
         // A message that only programs read.
-        Protocol::OtlpHttp | Protocol::OtlpGrpc => String::new(),
+        Protocol::Otlp => String::new(),
     };
     let reason = format!("it answered {}: {said}", answer.status).trim_end_matches([':', ' ']).to_owned();
     match answer.status {
-        200..300 if protocol == Protocol::OtlpHttp => taken(&answer.body),
+        200..300 if protocol == Protocol::Otlp => taken(&answer.body),
         200..300 => Reply::Taken,
         413 => Reply::TooLong,
         400 | 402 | 406 | 409..=412 | 414..=424 | 426..=428 | 430..=499 => Reply::Refused(reason),
@@ -91,18 +83,6 @@ fn of_http(answer: &Answer, protocol: Protocol, now: Timestamp) -> Reply {
             let asked = answer.retry_after.as_deref().and_then(|header| asked(header, now));
             Reply::Later { reason, asked }
         }
-    }
-}
-
-/// The same of gRPC: a message that it cannot read is refused, all else may pass or be put right.
-fn of_grpc(answer: &GrpcAnswer) -> Reply {
-    let reason = format!("it answered with gRPC's status {}: {}", answer.status, line(&answer.text));
-    let reason = reason.trim_end_matches([':', ' ']).to_owned();
-    match answer.status {
-        0 => taken(&answer.message),
-        // Invalid, not found, there already, a failed precondition.
-        3 | 5 | 6 | 9 => Reply::Refused(reason),
-        _ => Reply::Later { reason, asked: None },
     }
 }
 
@@ -139,19 +119,13 @@ mod tests {
             let Reply::Later { asked, .. } = reply(status) else { panic!("{status}") };
             assert_eq!(asked, Some(Duration::from_secs(7)), "{status}");
         }
-        let grpc = |status| of_grpc(&GrpcAnswer { status, ..GrpcAnswer::default() });
-        assert_eq!(grpc(0), Reply::Taken);
-        assert!(matches!(grpc(3), Reply::Refused(_)));
-        for status in [1, 2, 4, 7, 8, 12, 13, 14, 16, 99] {
-            assert!(matches!(grpc(status), Reply::Later { .. }), "{status}");
-        }
     }
 
     #[test]
     fn what_a_receiver_of_otlp_took_in_part_is_said() {
         let body = b"\x0a\x06\x08\x03\x12\x02no".to_vec();
         let answer = Answer { status: 200, retry_after: None, body };
-        let reply = of_http(&answer, Protocol::OtlpHttp, Timestamp::UNIX_EPOCH);
+        let reply = of_http(&answer, Protocol::Otlp, Timestamp::UNIX_EPOCH);
         assert_eq!(reply, Reply::PartlyTaken("3 values: no".into()));
     }
 }

@@ -267,7 +267,7 @@ impl<H: History + CollectorState, R: Receiver> Sender<H, R> {
         let labels = &self.target.labels;
         let requests = match self.target.protocol {
             Protocol::RemoteWrite => remote_write::requests(series, labels, self.bytes_max),
-            Protocol::OtlpHttp | Protocol::OtlpGrpc => {
+            Protocol::Otlp => {
                 let resource = Resource { source: prepared.source(), labels };
                 otlp::requests(series, &resource, self.bytes_max)
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use iostall_engine::{Input, InputError};
 use iostall_host::machine_name;
 use iostall_measure::{ByteCount, Nanos};
-use iostall_remote::{GrpcClient, PostAddress, PostError, Poster};
+use iostall_remote::{PostAddress, PostError, Poster};
 use serde::{Deserialize, Deserializer};
 
 use super::otlp;
@@ -23,7 +23,7 @@ pub const BACKLOG: Duration = Duration::from_secs(24 * 3600);
 pub struct WrittenPush {
     /// The address of a remote-write receiver.
     pub remote_write: Option<String>,
-    /// The address of a receiver of OpenTelemetry's protocol: `http`, `https`, `grpc` or `grpcs`.
+    /// The address of a receiver of OpenTelemetry's protocol: `http` or `https`.
     pub otlp: Option<String>,
     /// File with a token.
     pub token_file: Option<PathBuf>,
@@ -53,14 +53,8 @@ fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>
 pub(super) enum Protocol {
     /// Prometheus remote write 1.0.
     RemoteWrite,
-    OtlpHttp,
-    OtlpGrpc,
-}
-
-/// The way to a receiver.
-pub(super) enum Client {
-    Http(Poster),
-    Grpc(GrpcClient),
+    /// OpenTelemetry's protocol over HTTP.
+    Otlp,
 }
 
 /// How requests prove who sends them. Files are read for each request, so that their content may change.
@@ -88,16 +82,16 @@ impl PushTarget {
     /// Checks what was written; `directory` is that of relative paths. The error is a sentence without secrets.
     pub fn checked(written: WrittenPush, directory: &Path) -> Result<Self, String> {
         let (protocol, address) = match (&written.remote_write, &written.otlp) {
-            (Some(address), None) => (Protocol::RemoteWrite, address.clone()),
-            (None, Some(address)) => otlp_address(address),
+            (Some(address), None) => (Protocol::RemoteWrite, address),
+            (None, Some(address)) => (Protocol::Otlp, address),
             _ => return Err("name one receiver: remote-write = \"https://…\" or otlp = \"https://…\"".into()),
         };
         if written.runs && protocol == Protocol::RemoteWrite {
             return Err("runs are only sent by OpenTelemetry's protocol, which has distributions: otlp = \"https://…\"".into());
         }
-        let parsed = PostAddress::parse(&address);
+        let parsed = PostAddress::parse(address);
         let parsed = parsed.map_err(|error| format!("{error}: {}", address_hint(&error, protocol)))?;
-        let address = if protocol == Protocol::OtlpHttp { parsed.or_path(otlp::PATH) } else { parsed };
+        let address = if protocol == Protocol::Otlp { parsed.or_path(otlp::PATH) } else { parsed };
         let absolute = |path: PathBuf| directory.join(path);
         let login = match (written.token_file, written.user, written.password_file) {
             (None, None, None) => Login::Nobody,
@@ -137,15 +131,11 @@ impl PushTarget {
     }
 
     /// A client for it.
-    pub(super) fn client(&self) -> Result<Client, String> {
+    pub(super) fn client(&self) -> Result<Poster, String> {
         let read = |path: &PathBuf| CERTIFICATES.read(path).map_err(|error| said(&error));
         let authorities = self.certificate.as_ref().map(read).transpose()?;
         let (address, authorities) = (self.address.clone(), authorities.as_deref());
-        let made = match self.protocol {
-            Protocol::RemoteWrite | Protocol::OtlpHttp => Poster::new(address, authorities).map(Client::Http),
-            Protocol::OtlpGrpc => GrpcClient::new(address, authorities).map(Client::Grpc),
-        };
-        made.map_err(|error| match &self.certificate {
+        Poster::new(address, authorities).map_err(|error| match &self.certificate {
             Some(path) => format!("{}: {error}", path.display()),
             None => error.to_string(),
         })
@@ -170,31 +160,13 @@ impl PushTarget {
     }
 }
 
-/// The protocol, and the address as HTTP writes it.
-fn otlp_address(address: &str) -> (Protocol, String) {
-    match address.trim().split_once("://") {
-        Some(("grpc", rest)) => (Protocol::OtlpGrpc, format!("http://{}", with_port(rest))),
-        Some(("grpcs", rest)) => (Protocol::OtlpGrpc, format!("https://{}", with_port(rest))),
-        _ => (Protocol::OtlpHttp, address.to_owned()),
-    }
-}
-
-/// The usual port of gRPC, where none is written.
-fn with_port(rest: &str) -> String {
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    if has_port || host.contains('@') { rest.to_owned() } else { format!("{host}:4317") }
-}
-
 fn address_hint(error: &PostError, protocol: Protocol) -> &'static str {
     match (error, protocol) {
         (PostError::PasswordInAddress, _) => {
             "write it into a file that only its owner can read, and name that with the user"
         }
         (_, Protocol::RemoteWrite) => "write such as https://HOST/api/v1/write",
-        (_, Protocol::OtlpHttp | Protocol::OtlpGrpc) => {
-            "write such as https://HOST:4318 or grpcs://HOST:4317"
-        }
+        (_, Protocol::Otlp) => "write such as https://HOST:4318",
     }
 }
 
