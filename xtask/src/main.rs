@@ -1,6 +1,7 @@
-//! House-keeping commands of the workspace: `cargo xtask tidy` and `cargo xtask lines`.
+//! House-keeping commands of the workspace: `cargo xtask tidy`, `cargo xtask lines` and `cargo xtask picture`.
 
 mod lines;
+mod picture;
 mod tidy;
 
 use std::io::Write;
@@ -15,9 +16,11 @@ fn main() -> Result<ExitCode> {
         ["tidy"] => tidy(),
         ["lines"] => lines(&tree()?),
         ["lines", directory] => lines(&tidy::Tree::read(Path::new(directory))?),
+        ["picture", title] => picture(title),
         _ => bail!(
             "run `cargo xtask tidy`, which checks the rules of this project that no compiler knows, \
-             or `cargo xtask lines`, which counts its lines (those of other sources: `cargo xtask lines <directory>`)"
+             `cargo xtask lines`, which counts its lines (those of other sources: `cargo xtask lines <directory>`), \
+             or `cargo xtask picture TITLE`, which makes an SVG of the coloured text on standard input"
         ),
     }
 }
@@ -25,6 +28,13 @@ fn main() -> Result<ExitCode> {
 fn tree() -> Result<tidy::Tree> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in the workspace")?;
     tidy::Tree::read(root)
+}
+
+/// Standard input as a picture on standard output.
+fn picture(title: &str) -> Result<ExitCode> {
+    let text = std::io::read_to_string(std::io::stdin())?;
+    std::io::stdout().write_all(picture::picture(title, &text).as_bytes())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints all violations; exit status 1 if there are any.
