@@ -15,7 +15,7 @@ use iostall_session::{Dependencies, EngineChoice, Session};
 use iostall_store::SqliteStore;
 use iostall_watch::{WatchError, named_sources};
 
-use crate::cli::{GiveWayArgs, GlobalArgs, NiceChoice, OutputArgs};
+use crate::cli::{GiveWayArgs, GlobalArgs, NiceChoice, RunOutput};
 use crate::command_line;
 use crate::failure::{Status, is_interrupted};
 use crate::interrupt::on_signal;
@@ -28,7 +28,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) engine: EngineChoice,
     /// Do not store the run.
     pub(crate) no_store: bool,
-    pub(crate) output: &'a OutputArgs,
+    pub(crate) output: &'a dyn RunOutput,
     /// Files that no output may overwrite.
     pub(crate) taken: Taken,
     pub(crate) global: &'a GlobalArgs,

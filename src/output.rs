@@ -10,28 +10,18 @@ use iostall_report::TextOptions;
 use iostall_report::forms::{answer_line, answer_text, run_text, sections_text, write_run};
 use iostall_report::section::Section;
 use iostall_report::verdicts::sentence;
-use iostall_session::output::{self, Form, OutputError, Outputs, Render, Taken, Wanted};
+use iostall_session::output::{self, Form, OutputError, Outputs, Render, Taken};
 use iostall_session::requirements::verdicts;
 use iostall_session::run_writer::{RunWriter, WriteDocument};
 use iostall_store::RunNumber;
 
-use crate::cli::OutputArgs;
+use crate::cli::RunOutput;
 use crate::failure::{Status, hinted};
 use crate::printer::Printer;
 
-/// The options in `args` for [`Outputs::check`].
-pub(crate) fn wanted(args: &OutputArgs) -> Vec<Wanted<'_>> {
-    let more = [
-        ("--csv", Form::Csv, args.csv.as_deref()),
-        ("--svg", Form::Svg, args.svg.as_deref()),
-        ("--card", Form::Card, args.card.as_deref()),
-    ];
-    [&args.forms.wanted()[..], &more].concat()
-}
-
 /// The outputs in `args`, after checking that they may be written.
-pub(crate) fn check(args: &OutputArgs, taken: &Taken) -> Result<Outputs, OutputError> {
-    Outputs::check(&wanted(args), taken)
+pub(crate) fn check(args: &dyn RunOutput, taken: &Taken) -> Result<Outputs, OutputError> {
+    Outputs::check(&args.wanted(), taken)
 }
 
 /// What goes to standard output if no output uses it.
@@ -56,8 +46,8 @@ pub(crate) struct Delivery<'a> {
 
 impl<'a> Delivery<'a> {
     /// For the requested outputs.
-    pub(crate) fn new(outputs: &'a Outputs, args: &'a OutputArgs, printer: &'a Printer) -> Self {
-        let (percentiles, require) = (args.percentiles, args.require.as_slice());
+    pub(crate) fn new(outputs: &'a Outputs, args: &'a dyn RunOutput, printer: &'a Printer) -> Self {
+        let (percentiles, require) = (args.percentiles(), args.require());
         Self { outputs, percentiles, require, shown: Shown::Report, manifest: None, printer }
     }
 

@@ -102,7 +102,7 @@ fn a_device_node_stays_one_and_takes_what_it_is_given() {
         return;
     }
     for words in [
-        load(&["--json", "n", "--csv", "n", "--html", "n", "--svg", "n", "t.dat"]),
+        load(&["--json", "n", "--csv", "n", "--html", "n", "--markdown", "n", "t.dat"]),
         vec!["copy", "--overwrite", "--manifest", "n", "--json", "n", "t.dat", "copied"],
         vec!["verify", "--json", "n", "list.xxh3"],
         vec!["runs", "export", "last", "--output", "n"],
@@ -223,7 +223,7 @@ fn a_result_never_takes_the_place_of_what_the_command_works_on() {
         load(&["--json", "same", "--html", "d/../same", "t.dat"]),
         load(&["--json", "new.dat", "--size", "8M", "--preset", "random-write", "new.dat"]),
         load(&["--json", "iostall-scratch.dat"]),
-        load(&["--profile", "p.toml", "--svg", "p.toml", "t.dat"]),
+        load(&["--profile", "p.toml", "--html", "p.toml", "t.dat"]),
         load(&["--preset", "postgres", "--json", "w.dat", "--target", "wal=w.dat", "t.dat"]),
         vec!["sweep", "--json", "t.dat", "t.dat"],
         vec!["matrix", "--quick", "--json", "t.dat", "t.dat"],
@@ -302,8 +302,6 @@ fn only_a_former_result_of_the_same_form_makes_room() {
         ("--json", "o.json"),
         ("--csv", "o.csv"),
         ("--html", "o.html"),
-        ("--svg", "o.svg"),
-        ("--card", "card.svg"),
         ("--markdown", "o.md"),
         ("--junit", "o.xml"),
     ];
@@ -326,7 +324,7 @@ fn only_a_former_result_of_the_same_form_makes_room() {
             vec!["sweep", "--json", name, "new.dat"],
             vec!["matrix", "--csv", name, "new.dat"],
             vec!["write", "--html", name, "new.dat"],
-            vec!["copy", "--svg", name, "o.json", "new.dat"],
+            vec!["copy", "--csv", name, "o.json", "new.dat"],
             vec!["copy", "--manifest", name, "o.json", "new.dat"],
             vec!["compare", "last", "last", "--json", name],
             vec!["runs", "export", "last", "--output", name],

@@ -7,7 +7,8 @@ use iostall_measure::{ByteCount, Nanos};
 use iostall_model::requirement::Requirement;
 
 use super::candidates;
-use super::load::{EngineChoice, FormArgs, SafetyArgs};
+use super::load::{EngineChoice, SafetyArgs};
+use super::output::CheckOutputArgs;
 use super::requirement::of_comparison;
 
 const EXAMPLES: &str = "Examples:
@@ -41,7 +42,7 @@ pub(crate) struct CompareArgs {
     pub(crate) safety: SafetyArgs,
 
     #[command(flatten)]
-    pub(crate) forms: FormArgs,
+    pub(crate) output: CheckOutputArgs,
     /// Write every number of the comparison as CSV; - for standard output instead of the text
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) csv: Option<PathBuf>,

@@ -12,7 +12,7 @@ use iostall_session::transfer::Niceness;
 use iostall_transfer::shape::TRANSFER_BYTES_MAX;
 
 use super::give_way::GiveWayArgs;
-use super::load::OutputArgs;
+use super::output::RatedOutputArgs;
 use super::rate::bytes_per_second;
 use select::SelectArgs;
 
@@ -174,7 +174,7 @@ pub(crate) struct CopyArgs {
     #[arg(long, value_name = "FILE", value_parser = log_file, help_heading = "Output")]
     pub(crate) log: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: RatedOutputArgs,
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,

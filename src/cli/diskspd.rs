@@ -5,7 +5,8 @@ use std::ffi::OsString;
 
 use clap::{Args, CommandFactory, Parser};
 
-use super::load::{EngineChoice, OutputArgs, SafetyArgs};
+use super::load::{EngineChoice, SafetyArgs};
+use super::output::OutputArgs;
 
 /// Everything after `iostall diskspd`.
 #[derive(Debug, Args)]
@@ -14,7 +15,7 @@ use super::load::{EngineChoice, OutputArgs, SafetyArgs};
     iostall diskspd -c4G -d15 -o1 -t1 -b60K -h -s -L -w100 --html log.html /data/test.dat\n  \
     iostall diskspd -Xprofile.xml -Rtext,xml\n  \
     iostall diskspd -?          DiskSpd's options\n\n\
-    Beside DiskSpd's options: --json, --csv, --html, --markdown, --junit, --svg, --card FILE; --require LIMIT,…; \
+    Beside DiskSpd's options: --json, --csv, --html, --markdown, --junit FILE; --require LIMIT,…; \
     --overwrite, --destroy, --destroy-database PATH; --engine; --name TEXT; --no-store. See docs/diskspd.md.")]
 pub(crate) struct DiskspdArgs {
     /// DiskSpd's options and targets (`-?` lists them), and ours, which begin with two hyphens

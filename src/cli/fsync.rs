@@ -7,7 +7,7 @@ use iostall_measure::{BlockSize, Nanos};
 use iostall_model::sync::{LogLayout, SyncMethod};
 use iostall_session::fsync::FsyncRequest;
 
-use super::load::OutputArgs;
+use super::output::OutputArgs;
 
 const EXAMPLES: &str = "Examples:
   iostall fsync /var/lib/postgresql/wal-test        every method, with 1 and with 8 committers, 3 s each

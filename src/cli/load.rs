@@ -7,11 +7,9 @@ use clap::{Args, ValueEnum};
 use iostall_load::preset::presets;
 use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent, Rate};
 use iostall_model::profile::{Access, Arrivals, BlockMix, Distribution, Region};
-use iostall_model::requirement::Requirement;
-use iostall_session::output::{Form, Wanted};
 use iostall_session::targets::{TargetBinding, WriteConsent};
 
-use super::requirement::of_run;
+use super::output::OutputArgs;
 
 const EXAMPLES: &str = "Examples:
   iostall load                                      a scratch file here, the oltp preset, removed afterwards
@@ -171,58 +169,6 @@ impl SafetyArgs {
             destroy_signature: self.destroy.clone(),
         }
     }
-}
-
-/// The formats that a run and a comparison have, besides the text on standard output.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct FormArgs {
-    /// Write everything as JSON; - for standard output instead of the text
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    json: Option<PathBuf>,
-    /// Write a self-contained HTML page with charts
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    html: Option<PathBuf>,
-    /// Write the report as Markdown, for pasting into a ticket
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    markdown: Option<PathBuf>,
-    /// Write each requirement as a test case in JUnit's XML, for a pipeline
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    junit: Option<PathBuf>,
-}
-
-impl FormArgs {
-    /// The options, for [`iostall_session::output::Outputs::check`].
-    pub(crate) fn wanted(&self) -> [Wanted<'_>; 4] {
-        [
-            ("--json", Form::Json, self.json.as_deref()),
-            ("--html", Form::Html, self.html.as_deref()),
-            ("--markdown", Form::Markdown, self.markdown.as_deref()),
-            ("--junit", Form::Junit, self.junit.as_deref()),
-        ]
-    }
-}
-
-/// Output formats besides the text on standard output.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct OutputArgs {
-    #[command(flatten)]
-    pub(crate) forms: FormArgs,
-    /// Write the second-by-second series as CSV; - for standard output instead of the text
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) csv: Option<PathBuf>,
-    /// Write the text report as a picture (SVG)
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) svg: Option<PathBuf>,
-    /// Write eight numbers, the device and the verdict as a picture (SVG), for a ticket or a slide
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) card: Option<PathBuf>,
-    /// Show the full percentile table in the text
-    #[arg(long, help_heading = "Output")]
-    pub(crate) percentiles: bool,
-    /// Exit status 1 unless all of these hold: [NAME.]iops, throughput, p99 (or any percentile), mean, max or
-    /// failed, with <, <=, > or >=, such as 'log.p99<1ms,data.iops>3000'
-    #[arg(long, value_name = "LIMIT,…", value_delimiter = ',', value_parser = of_run, help_heading = "Output")]
-    pub(crate) require: Vec<Requirement>,
 }
 
 /// Which engine to use.

@@ -6,7 +6,8 @@ use clap::Args;
 use iostall_measure::{BlockSize, ByteCount, Caching, Durability};
 use iostall_model::profile::Access;
 
-use super::load::{EngineChoice, OutputArgs, SafetyArgs, one_of};
+use super::load::{EngineChoice, SafetyArgs, one_of};
+use super::output::RatedOutputArgs;
 use super::sweep::PrecisionArgs;
 
 const EXAMPLES: &str = "Examples:
@@ -73,7 +74,7 @@ pub(crate) struct MatrixArgs {
     #[command(flatten)]
     pub(crate) safety: SafetyArgs,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: RatedOutputArgs,
 
     /// Name of the run in the store
     #[arg(long, value_name = "TEXT", default_value = "matrix", help_heading = "Output")]

@@ -88,7 +88,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "FORMAT", help_heading = "Output")]
     pub(crate) diskspd: Option<DiskspdFormat>,
     #[command(flatten)]
-    pub(crate) output: super::load::OutputArgs,
+    pub(crate) output: super::output::OutputArgs,
 }
 
 /// The format of DiskSpd's report.

@@ -6,7 +6,8 @@ use clap::Args;
 use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent};
 use iostall_model::profile::{Access, BlockMix, Distribution, Region};
 
-use super::load::{EngineChoice, OutputArgs, SafetyArgs, one_of};
+use super::load::{EngineChoice, SafetyArgs, one_of};
+use super::output::OutputArgs;
 
 const EXAMPLES: &str = "Examples:
   iostall sweep data.dat                            random 8K reads, 1, 2, 4, … in flight, until nothing is gained

@@ -6,7 +6,7 @@ use clap::Args;
 use iostall_model::transfer::HashKind;
 
 use super::copy::NiceChoice;
-use super::load::OutputArgs;
+use super::output::CheckOutputArgs;
 use super::rate::bytes_per_second;
 
 /// Which files to check.
@@ -42,7 +42,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "LEVEL")]
     pub(crate) nice: Option<NiceChoice>,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: CheckOutputArgs,
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,

@@ -7,7 +7,7 @@ use iostall_measure::{ByteCount, Nanos};
 use iostall_model::paced::WriteMethod;
 
 use super::give_way::GiveWayArgs;
-use super::load::OutputArgs;
+use super::output::RatedOutputArgs;
 
 const EXAMPLES: &str = "Examples:
   iostall write --size 4GiB t.dat                               all methods, as fast as they go
@@ -80,7 +80,7 @@ pub(crate) struct WriteArgs {
     pub(crate) give_way: GiveWayArgs,
 
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: RatedOutputArgs,
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,

@@ -11,11 +11,11 @@ use iostall_session::copy::{CopyRequest, ManifestPlace, copy, hash_of_copy, read
 use iostall_session::output::{Form, LogFile, OutputError, Outputs};
 use iostall_transfer::CopyOptions;
 
-use crate::cli::{CopyArgs, GlobalArgs};
+use crate::cli::{CopyArgs, GlobalArgs, RunOutput as _};
 use crate::command_line::program;
 use crate::failure::Status;
 use crate::frame::{begin_transfer, give_way};
-use crate::output::{Delivery, Shown, wanted};
+use crate::output::{Delivery, Shown};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> an
     let log = log.transpose().map_err(SessionError::from)?;
     let mut writer = run_writer(global, args.no_store || args.dry_run, printer)?;
     let transfer = begin_transfer(args.nice, printer)?;
-    let transfer = give_way(transfer, &args.give_way, (&args.output.require, args.limit))?;
+    let transfer = give_way(transfer, &args.give_way, (args.output.require(), args.limit))?;
     let (sources, destination) = (sources.to_vec(), destination.clone());
     let is_to_stdout = destination == Path::new("-");
     let request = CopyRequest { sources, destination, options, limit: args.limit, log };
@@ -71,7 +71,7 @@ fn check_outputs(
     (sources, destination): (&[PathBuf], &Path),
     global: &GlobalArgs,
 ) -> Result<Outputs, OutputError> {
-    let mut wanted = wanted(&args.output);
+    let mut wanted = args.output.wanted();
     wanted.extend(place.map(|place| ("--manifest", place.form(), Some(place.path.as_path()))));
     wanted.push(("--log", Form::Log, args.log.as_deref()));
     // The copy itself refuses names that do not go together, before it writes anything.

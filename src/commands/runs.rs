@@ -8,9 +8,9 @@ use iostall_session::diskspd::report_again;
 use iostall_session::output::{Form, Outputs, Wanted};
 use iostall_store::{Filter, SqliteStore, Store};
 
-use crate::cli::{GlobalArgs, RunsArgs, RunsCommand};
+use crate::cli::{GlobalArgs, RunOutput as _, RunsArgs, RunsCommand};
 use crate::failure::Status;
-use crate::output::{Delivery, Shown, to_stdout, wanted, write_or_show};
+use crate::output::{Delivery, Shown, to_stdout, write_or_show};
 use crate::printer::Printer;
 use crate::store;
 
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> an
 /// Files to write.
 fn wanted_of(args: &RunsArgs) -> Vec<Wanted<'_>> {
     match &args.command {
-        Some(RunsCommand::Show(show)) => wanted(&show.output),
+        Some(RunsCommand::Show(show)) => show.output.wanted(),
         Some(RunsCommand::Export(export)) => vec![("--output", Form::Json, export.output.as_deref())],
         Some(RunsCommand::Capacity(_) | RunsCommand::Delete(_)) | None => Vec::new(),
     }

@@ -7,7 +7,7 @@ use iostall_session::output::GrowingTable;
 use iostall_session::paced::{PaceError, PaceRequest, PacedRequest, PacedWrite, paces};
 
 use self::table::{WithTable, begin_table};
-use crate::cli::{GlobalArgs, WriteArgs};
+use crate::cli::{GlobalArgs, RunOutput as _, WriteArgs};
 use crate::failure::Status;
 use crate::frame::{answer, begin_transfer, give_way};
 use crate::output::{self, Delivery};
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> a
     let request = request(args)?;
     let mut writer = run_writer(global, args.no_store, printer)?;
     let transfer = begin_transfer(None, printer)?;
-    let transfer = give_way(transfer, &args.give_way, (&args.output.require, None))?;
+    let transfer = give_way(transfer, &args.give_way, (args.output.require(), None))?;
     let write = PacedWrite::prepare(&request, printer)?;
     let table = match begin_table(args, printer) {
         Ok(table) => table,

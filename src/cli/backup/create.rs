@@ -12,7 +12,7 @@ use super::base::BaseArgs;
 use super::keys::LockArgs;
 use crate::cli::copy::NiceChoice;
 use crate::cli::give_way::GiveWayArgs;
-use crate::cli::load::OutputArgs;
+use crate::cli::output::RatedOutputArgs;
 use crate::cli::rate::bytes_per_second;
 
 /// Most stripes of a set.
@@ -95,7 +95,7 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100), help_heading = "Output")]
     pub(crate) stats: Option<u8>,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: RatedOutputArgs,
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,

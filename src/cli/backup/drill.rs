@@ -15,7 +15,7 @@ use super::base::BasePlaces;
 use super::keys::UnlockArgs;
 use super::point::PointArgs;
 use crate::cli::copy::NiceChoice;
-use crate::cli::load::OutputArgs;
+use crate::cli::output::CheckOutputArgs;
 use crate::cli::rate::bytes_per_second;
 
 /// Which backup to try out, and how.
@@ -89,7 +89,7 @@ pub(crate) struct DrillArgs {
     pub(crate) nice: Option<NiceChoice>,
 
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: CheckOutputArgs,
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,

@@ -16,7 +16,8 @@ use super::read_choice::ReadChoiceArgs;
 use super::restore_tune::RestoreTuneArgs;
 use crate::cli::copy::NiceChoice;
 use crate::cli::give_way::GiveWayArgs;
-use crate::cli::load::{OutputArgs, SafetyArgs};
+use crate::cli::load::SafetyArgs;
+use crate::cli::output::RatedOutputArgs;
 use crate::cli::rate::bytes_per_second;
 
 /// What to restore, and where.
@@ -92,7 +93,7 @@ pub(crate) struct RestoreArgs {
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", value_parser = clap::value_parser!(u8).range(1..=100), help_heading = "Output")]
     pub(crate) stats: Option<u8>,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: RatedOutputArgs,
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,

@@ -10,7 +10,7 @@ use iostall_transfer::backup::codec::Unlock;
 use super::keys::UnlockArgs;
 use super::read_choice::ReadChoiceArgs;
 use super::tune::budget;
-use crate::cli::load::OutputArgs;
+use crate::cli::output::SeriesOutputArgs;
 
 /// For which restore settings are to be found.
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ pub(crate) struct RestoreTuneArgs {
     pub(crate) choice: ReadChoiceArgs,
 
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: SeriesOutputArgs,
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,

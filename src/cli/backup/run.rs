@@ -8,7 +8,7 @@ use iostall_model::sqlserver_backup::{
     MediaOptions, Overwrite, ServerVersion, StatementCompression, Tail, TapeOptions, TransferOptions,
 };
 
-use crate::cli::load::OutputArgs;
+use crate::cli::output::JudgedOutputArgs;
 
 /// What to back up, and how the server does it.
 #[derive(Debug, Args)]
@@ -77,7 +77,7 @@ pub(crate) struct BackupRunArgs {
     #[arg(long = "for", value_name = "VERSION", help_heading = "Output")]
     pub(crate) for_version: Option<ServerVersion>,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: JudgedOutputArgs,
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,

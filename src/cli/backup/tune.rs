@@ -12,7 +12,7 @@ use iostall_transfer::backup::codec::Lock;
 use super::create::power_of_two;
 use super::keys::LockArgs;
 use super::run::SpeedArgs;
-use crate::cli::load::OutputArgs;
+use crate::cli::output::SeriesOutputArgs;
 
 /// A search in less time compares nothing.
 const BUDGET_MIN: Nanos = Nanos(5_000_000_000);
@@ -92,7 +92,7 @@ pub(crate) struct TuneArgs {
     pub(crate) speed: SpeedArgs,
 
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: SeriesOutputArgs,
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,

@@ -13,7 +13,7 @@ use iostall_transfer::backup::codec::Unlock;
 use super::base::BasePlaces;
 use super::keys::UnlockArgs;
 use crate::cli::copy::NiceChoice;
-use crate::cli::load::OutputArgs;
+use crate::cli::output::CheckOutputArgs;
 use crate::cli::rate::bytes_per_second;
 
 /// What to check.
@@ -71,7 +71,7 @@ pub(crate) struct BackupVerifyArgs {
     pub(crate) nice: Option<NiceChoice>,
 
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: CheckOutputArgs,
     /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,

@@ -9,7 +9,7 @@ use iostall_model::flash::{Collect, FlashCare, Separation, WriteClass, WritePatt
 use iostall_model::kinds::Nand;
 use iostall_session::flash::FlashRequest;
 
-use crate::cli::OutputArgs;
+use crate::cli::output::SeriesOutputArgs;
 
 const EXAMPLES: &str = "Examples:
   iostall drive flash                             64 GiB, 7 % spare area, uniform random writes
@@ -79,7 +79,7 @@ pub(crate) struct FlashArgs {
     want_wa: Option<f64>,
 
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: SeriesOutputArgs,
     /// Name of the run in the store
     #[arg(long, value_name = "TEXT", default_value = "flash", help_heading = "Output")]
     name: String,

@@ -9,7 +9,8 @@ use iostall_session::guard::GuardRequest;
 use iostall_store::Selector;
 
 use super::qualify::{some_bytes, some_time};
-use crate::cli::load::{EngineChoice, OutputArgs};
+use crate::cli::load::EngineChoice;
+use crate::cli::output::RatedOutputArgs;
 
 const EXAMPLES: &str = "Examples:
   iostall drive guard --size 8G data.dat                  a first run, which is the baseline
@@ -64,7 +65,7 @@ pub(crate) struct GuardArgs {
     pub(crate) engine: EngineChoice,
 
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: RatedOutputArgs,
     /// Name of the run in the store
     #[arg(long, value_name = "TEXT", default_value = "guard", help_heading = "Output")]
     name: String,

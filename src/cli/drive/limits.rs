@@ -8,7 +8,8 @@ use iostall_model::limits::{LimitsPlan, LimitsTask};
 use iostall_session::limits::LimitsRequest;
 
 use super::qualify::{some_bytes, some_time};
-use crate::cli::load::{EngineChoice, OutputArgs, SafetyArgs};
+use crate::cli::load::{EngineChoice, SafetyArgs};
+use crate::cli::output::SeriesOutputArgs;
 use crate::cli::rate::bytes_per_second;
 
 const EXAMPLES: &str = "Examples:
@@ -77,7 +78,7 @@ pub(crate) struct LimitsArgs {
     #[command(flatten)]
     safety: SafetyArgs,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: SeriesOutputArgs,
     /// Name of the run in the store
     #[arg(long, value_name = "TEXT", default_value = "limits", help_heading = "Output")]
     name: String,

@@ -7,7 +7,8 @@ use iostall_measure::{ByteCount, Nanos};
 use iostall_model::qualify::{Purge, QualifyPlan, QualifyScale, QualifyTest};
 use iostall_session::qualify::{QualifyRequest, plan_of};
 
-use crate::cli::load::{EngineChoice, OutputArgs, SafetyArgs, one_of};
+use crate::cli::load::{EngineChoice, SafetyArgs, one_of};
+use crate::cli::output::RatedOutputArgs;
 
 const EXAMPLES: &str = "Examples:
   iostall drive qualify --quick --size 1G data.dat        seconds; never claims a steady state
@@ -79,7 +80,7 @@ pub(crate) struct QualifyArgs {
     #[command(flatten)]
     pub(crate) safety: SafetyArgs,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: RatedOutputArgs,
     /// Name of the run in the store
     #[arg(long, value_name = "TEXT", default_value = "qualify", help_heading = "Output")]
     name: String,

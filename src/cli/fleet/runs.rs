@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use crate::cli::RunListChoice;
-use crate::cli::load::OutputArgs;
+use crate::cli::output::OutputArgs;
 
 /// Of which repository.
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use iostall_session::backup::source::{SourceHelp, source_of};
 
 use super::keys::key_error;
 use super::stats::Stats;
-use crate::cli::{CreateArgs, GlobalArgs, named_stripes};
+use crate::cli::{CreateArgs, GlobalArgs, RunOutput as _, named_stripes};
 use crate::failure::{Status, hinted};
 use crate::frame::{answer, begin_transfer, give_way};
 use crate::output::{self, Delivery, Shown};
@@ -29,7 +29,7 @@ pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> 
         SourceHelp { scratch: &scratch, engine_dir, through: args.through, ask: &Printer::ask_password };
     let sources = args.sources.iter().map(|source| source_of(source, &help)).collect::<Result<_, _>>()?;
     let transfer = begin_transfer(args.nice, printer)?;
-    let transfer = give_way(transfer, &args.give_way, (&args.output.require, args.limit))?;
+    let transfer = give_way(transfer, &args.give_way, (args.output.require(), args.limit))?;
     let request = CreateRequest {
         targets,
         sources,

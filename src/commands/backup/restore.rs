@@ -7,7 +7,7 @@ use iostall_session::backup::restore::restore;
 use super::keys::key_error;
 use super::known::known;
 use super::stats::Stats;
-use crate::cli::{GlobalArgs, RestoreArgs, RestoreCommand};
+use crate::cli::{GlobalArgs, RestoreArgs, RestoreCommand, RunOutput as _};
 use crate::failure::{Status, hinted};
 use crate::frame::{answer, begin_transfer, give_way};
 use crate::output::{self, Delivery, Shown};
@@ -25,7 +25,7 @@ pub(super) fn run(args: &RestoreArgs, global: &GlobalArgs, printer: &Printer) ->
     let outputs = output::check(&args.output, &taken(global).targets(files))?;
     let mut writer = run_writer(global, args.no_store, printer)?;
     let transfer = begin_transfer(args.nice, printer)?;
-    let transfer = give_way(transfer, &args.give_way, (&args.output.require, args.limit))?;
+    let transfer = give_way(transfer, &args.give_way, (args.output.require(), args.limit))?;
     let percent = Stats::new(args.stats, printer);
     let mut done = restore(&request, &known(global, printer), transfer, &percent)?;
     let ended = done.ended.take();

@@ -12,7 +12,7 @@ use iostall_session::backup::sqlserver::{
 use iostall_session::transfer::Transfer;
 
 use super::stats::Stats;
-use crate::cli::{BackupRunArgs, FormChoice, GlobalArgs, OutputArgs};
+use crate::cli::{BackupRunArgs, FormChoice, GlobalArgs, RunOutput};
 use crate::failure::{Status, hinted};
 use crate::frame::{answer, begin_transfer};
 use crate::output::{self, Delivery, Shown};
@@ -69,7 +69,7 @@ fn printed(form: FormChoice, statement: &BackupStatement, args: &BackupRunArgs) 
 
 /// Has a server read or restore its own backup, and writes report and run.
 pub(super) fn ask(
-    output: &OutputArgs,
+    output: &dyn RunOutput,
     no_store: bool,
     global: &GlobalArgs,
     printer: &Printer,

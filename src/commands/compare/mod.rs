@@ -13,7 +13,7 @@ use iostall_session::output::{Form, OutputError, Outputs, Taken};
 use iostall_session::requirements::{comparison_verdicts, work_verdicts};
 use iostall_stats::work::evaluate;
 
-use crate::cli::{CompareArgs, GlobalArgs};
+use crate::cli::{CompareArgs, GlobalArgs, RunOutput as _};
 use crate::failure::{Status, hinted, is_interrupted};
 use crate::output::{judged, text_of_sections, write_or_show};
 use crate::printer::Printer;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) ->
 
 fn check(args: &CompareArgs, taken: &Taken) -> Result<Outputs, OutputError> {
     let csv = ("--csv", Form::Csv, args.csv.as_deref());
-    Outputs::check(&[&args.forms.wanted()[..], &[csv]].concat(), taken)
+    Outputs::check(&[&args.output.wanted()[..], &[csv]].concat(), taken)
 }
 
 fn title(sides: &[MeasuredSide]) -> String {

@@ -6,9 +6,9 @@ use iostall_session::output::Outputs;
 use iostall_store::{FleetRun, FleetRunFilter, StoreError};
 use iostall_watch::open_repository;
 
-use crate::cli::{FleetRunArgs, FleetRunsArgs, FleetRunsCommand, GlobalArgs};
+use crate::cli::{FleetRunArgs, FleetRunsArgs, FleetRunsCommand, GlobalArgs, RunOutput as _};
 use crate::failure::Status;
-use crate::output::{Delivery, to_stdout, wanted};
+use crate::output::{Delivery, to_stdout};
 use crate::printer::Printer;
 use crate::store::{selector, taken};
 
@@ -44,7 +44,7 @@ fn show_run(
     global: &GlobalArgs,
     printer: &Printer,
 ) -> anyhow::Result<Status> {
-    let outputs = Outputs::check(&wanted(&show.output), &taken(global))?;
+    let outputs = Outputs::check(&show.output.wanted(), &taken(global))?;
     let wanted = selector(&show.run)?;
     let repository = open_repository(url, &Printer::ask_password)?;
     let mut stored = repository.fleet_run(&show.server, &wanted)?;

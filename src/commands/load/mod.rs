@@ -7,7 +7,7 @@ use iostall_session::load::{LoadRequest, load};
 use iostall_session::requirements::check_roles;
 use iostall_session::targets::{TargetRequest, named_or_scratch};
 
-use crate::cli::{GlobalArgs, LoadArgs};
+use crate::cli::{GlobalArgs, LoadArgs, RunOutput as _};
 use crate::failure::{Status, hinted};
 use crate::frame::Frame;
 use crate::printer::Printer;
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> an
     let what = &args.what;
     let fio = what.fio.as_deref().map(read_job_file).transpose()?;
     let profile = profile::resolve(args, fio.as_ref())?;
-    check_roles(&profile, &args.output.require)
+    check_roles(&profile, args.output.require())
         .map_err(|error| hinted(error, "without a name a limit is for all"))?;
     let name = args.name.clone().unwrap_or_else(|| profile.name.clone());
     let mut targets = TargetRequest {
