@@ -95,7 +95,7 @@ impl<'a> Delivery<'a> {
     fn write(&self, run: &Run) -> Vec<OutputError> {
         let render = |form, out: &mut dyn Write| match (form, self.manifest) {
             (Form::Manifest { .. }, Some(write)) => write(out),
-            (form, _) => write_run(run, form, self.percentiles, out),
+            (form, _) => write_run(run, form, out),
         };
         let text = || match &self.shown {
             Shown::Report => Some(run_text(run, &terminal(self.printer, self.percentiles))),
@@ -145,7 +145,7 @@ pub(crate) fn keep(
     has_document: bool,
     printer: &Printer,
 ) -> Option<RunNumber> {
-    let document = |out: &mut dyn Write| write_run(run, Form::Json, false, out);
+    let document = |out: &mut dyn Write| write_run(run, Form::Json, out);
     writer.keep(run, has_document, &document).unwrap_or_else(|not_kept| {
         printer.warning(&not_kept.into());
         None

@@ -9,7 +9,6 @@ use iostall_session::output::Form;
 use iostall_watch::windows::{WatchComparison, WatchReport, WatchSeries};
 
 use crate::answer::answer;
-use crate::card::card;
 use crate::csv::write_csv;
 use crate::html::{write_comparison_html, write_html, write_watch_html};
 use crate::json::{JsonLayout, write_json};
@@ -17,16 +16,11 @@ use crate::junit::write_junit;
 use crate::markdown::{write_markdown, write_sections_markdown};
 use crate::report::Report;
 use crate::section::Section;
-use crate::svg::text_to_svg;
 use crate::text::{TextOptions, write_answer, write_sections, write_text};
 use crate::watch::{self, comparison, write_watch_csv, write_watch_json, write_watch_junit};
 
-/// Columns of the text report drawn as a picture.
-const SVG_WIDTH: usize = 110;
-
-/// Writes a run; `percentiles` selects all levels in the terminal picture. Fails if `out` fails, or for a
-/// manifest, which only a copy has.
-pub fn write_run(run: &Run, form: Form, percentiles: bool, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a run. Fails if `out` fails, or for a manifest, which only a copy has.
+pub fn write_run(run: &Run, form: Form, out: &mut dyn Write) -> io::Result<()> {
     let report = Report::of(run);
     match form {
         Form::Json => write_json(&report, JsonLayout::Pretty, out),
@@ -34,13 +28,6 @@ pub fn write_run(run: &Run, form: Form, percentiles: bool, out: &mut dyn Write) 
         Form::Html => write_page(out, |text| write_html(&report, text)),
         Form::Markdown => write_page(out, |text| write_markdown(&report, text)),
         Form::Junit => write_junit(run, out),
-        Form::Svg => {
-            let options =
-                TextOptions { width: SVG_WIDTH, colour: true, percentiles, ..TextOptions::default() };
-            let picture = text_to_svg(&format!("iostall {}", run.body.kind()), &run_text(run, &options));
-            out.write_all(picture.as_bytes())
-        }
-        Form::Card => out.write_all(card(&report).as_bytes()),
         Form::Log | Form::Manifest { .. } => Err(io::Error::other("only a copy has a log or a manifest")),
     }
 }
@@ -89,9 +76,7 @@ pub fn write_window(
             write_page(out, |text| write_sections_markdown(&title, &watch::sections(report), text))
         }
         (Form::Junit, _) => write_watch_junit(report, out),
-        (Form::Json | Form::Html | Form::Svg | Form::Card | Form::Log | Form::Manifest { .. }, _) => {
-            write_watch_json(report, out)
-        }
+        (Form::Json | Form::Html | Form::Log | Form::Manifest { .. }, _) => write_watch_json(report, out),
     }
 }
 
@@ -104,7 +89,7 @@ pub fn write_windows(both: &WatchComparison, form: Form, out: &mut dyn Write) ->
             let title = format!("report: {}", comparison::title(both));
             write_page(out, |text| write_sections_markdown(&title, &comparison::sections(both), text))
         }
-        Form::Json | Form::Junit | Form::Svg | Form::Card | Form::Log | Form::Manifest { .. } => {
+        Form::Json | Form::Junit | Form::Log | Form::Manifest { .. } => {
             comparison::write_comparison_json(both, out)
         }
     }

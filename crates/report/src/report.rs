@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::chart::Chart;
 use crate::fact::Fact;
 use crate::judgement::Judgement;
-use crate::section::{Section, Tile};
+use crate::section::Section;
 use crate::verdicts;
 
 /// Computed only when needed, because it is large or expensive and not in every output.
@@ -31,8 +31,6 @@ pub struct Report<'a> {
     pub answer: Lazy<'a, String>,
     /// Whether its numbers are good, slow or bad; `None` where nothing is known to judge them by.
     pub(crate) judgement: Lazy<'a, Option<Judgement>>,
-    /// The numbers of the card, the most important first.
-    pub card: Lazy<'a, Vec<Tile>>,
     /// The settings in detail, for formats with enough space.
     pub asked: Option<Asked>,
     /// Whether each target was opened in one way, which is then shown with it.

@@ -43,7 +43,7 @@ pub fn write_endurance(report: &EnduranceReport, form: Form, out: &mut dyn Write
                 write_sections_html("drive endurance", &title(report), &sections(report), &drawn, text)
             })
         }
-        Form::Json | Form::Junit | Form::Svg | Form::Card | Form::Log | Form::Manifest { .. } => {
+        Form::Json | Form::Junit | Form::Log | Form::Manifest { .. } => {
             let mut document = json!({"schema": "iostall-drive-endurance", "schema_version": 1});
             for (key, value) in json!(report).as_object().into_iter().flatten() {
                 document[key] = value.clone();

@@ -9,10 +9,9 @@ use super::give_way;
 use super::moved::{self, NoSpans, limit_pace};
 use super::striped::{self, each, limit_fact, limit_name, processed};
 use crate::fact::Fact;
-use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
+use crate::format::{bytes, count, duration, maybe_throughput, shown};
 use crate::report::Report;
-use crate::section::{Layout, Note, Section, Tile};
-use crate::table::Severity;
+use crate::section::{Layout, Note, Section};
 use crate::zone::timestamp;
 
 /// How many wrong pages a report lists.
@@ -30,7 +29,6 @@ pub(super) fn report<'a>(run: &'a Run, backup: &'a BackupOutcome) -> Report<'a> 
         line: Box::new(|| line(backup)),
         answer: Box::new(|| answer(backup)),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(backup)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| {
@@ -101,28 +99,6 @@ fn is_to_null(backup: &BackupOutcome) -> bool {
 
 fn pages(number: u64) -> String {
     if number == 1 { "1 page".to_owned() } else { format!("{} pages", count(number)) }
-}
-
-fn card(backup: &BackupOutcome) -> Vec<Tile> {
-    let bad = backup.bad_pages.len() as u64;
-    let severity = if bad > 0 { Severity::Bad } else { Severity::Plain };
-    let rate = |amount: u64| maybe_throughput(per_second(amount as f64, backup.elapsed_ns));
-    let limit = backup.used.buffer_time.limit().map_or("", |side| limit_name(side, TARGET));
-    let checked = backup.pages_checked.map_or_else(|| NONE.to_owned(), count);
-    vec![
-        Tile::plain("source", rate(backup.bytes), if limit.is_empty() { "" } else { "read" }),
-        Tile::plain("stored", rate(backup.stored_bytes), "on all stripes together"),
-        Tile::plain(
-            "ratio",
-            ratio(backup).unwrap_or_else(|| NONE.to_owned()),
-            shown(&backup.shape.compression),
-        ),
-        Tile::plain("time", duration(backup.elapsed_ns as f64), "until all was durable"),
-        Tile::plain("read", bytes(backup.bytes), ""),
-        Tile::plain("written", bytes(backup.stored_bytes), ""),
-        Tile::plain("limit", if limit.is_empty() { NONE } else { limit }, "what set the pace"),
-        Tile { severity, ..Tile::plain("bad pages", count(bad), format!("of {checked} checked")) },
-    ]
 }
 
 fn section(backup: &BackupOutcome) -> Section {

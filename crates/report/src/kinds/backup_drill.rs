@@ -1,16 +1,15 @@
 //! The report of a drill: whether a backup can be relied on, and how long it takes to recover from it.
 
 use iostall_model::drill::{CheckState, DrillCheck};
-use iostall_model::figures::per_second;
 use iostall_model::wal_archive::RecoveryRecord;
 use iostall_model::{DrillOutcome, Run};
 
 use super::moved::{self, NoSpans};
 use super::striped;
 use crate::fact::Fact;
-use crate::format::{bytes, count, duration, maybe_duration, maybe_throughput, shown};
+use crate::format::{bytes, count, duration, shown};
 use crate::report::Report;
-use crate::section::{Layout, Note, Section, Tile};
+use crate::section::{Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
 pub(super) fn report<'a>(run: &'a Run, drill: &'a DrillOutcome) -> Report<'a> {
@@ -22,7 +21,6 @@ pub(super) fn report<'a>(run: &'a Run, drill: &'a DrillOutcome) -> Report<'a> {
         line: Box::new(|| line(drill)),
         answer: Box::new(|| answer(run, drill)),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(drill)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| vec![section(drill)]),
@@ -82,27 +80,6 @@ fn answer(run: &Run, drill: &DrillOutcome) -> String {
         (places, _) => format!("THE BACKUP IS DAMAGED in {} places", count(places)),
     };
     format!("{}; {state}", line(drill))
-}
-
-fn card(drill: &DrillOutcome) -> Vec<Tile> {
-    let failed = drill.failed().count() as u64 + drill.damage.len() as u64;
-    let severity = if failed > 0 { Severity::Bad } else { Severity::Good };
-    let passed = drill.checks.iter().filter(|check| check.state == CheckState::Passed).count() as u64;
-    let rate = per_second(drill.bytes as f64, drill.restore_ns);
-    vec![
-        Tile::plain(
-            "time to recover",
-            maybe_duration(drill.recover_ns().map(|ns| ns as f64)),
-            "restore, start and recovery",
-        ),
-        Tile { severity, ..Tile::plain("failed", count(failed), "checks") },
-        Tile::plain("passed", count(passed), "checks"),
-        Tile::plain("restore", time(drill.restore_ns), maybe_throughput(rate)),
-        Tile::plain("start", time(drill.start_ns), engines(drill)),
-        Tile::plain("checks", time(drill.checks_ns), ""),
-        Tile::plain("restored", bytes(drill.bytes), format!("in {} files", count(drill.files))),
-        Tile::plain("in all", time(drill.elapsed_ns), ""),
-    ]
 }
 
 fn section(drill: &DrillOutcome) -> Section {

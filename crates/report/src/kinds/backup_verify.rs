@@ -8,8 +8,7 @@ use super::striped::{self, limit_fact};
 use crate::fact::Fact;
 use crate::format::{bytes, count, duration, maybe_throughput, shown};
 use crate::report::Report;
-use crate::section::{Layout, Note, Section, Tile};
-use crate::table::Severity;
+use crate::section::{Layout, Note, Section};
 
 pub(super) fn report<'a>(run: &'a Run, verify: &'a BackupVerifyOutcome) -> Report<'a> {
     Report {
@@ -20,7 +19,6 @@ pub(super) fn report<'a>(run: &'a Run, verify: &'a BackupVerifyOutcome) -> Repor
         line: Box::new(|| line(verify)),
         answer: Box::new(|| answer(run, verify)),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(verify)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| vec![section(verify)]),
@@ -105,21 +103,6 @@ fn bases(verify: &BackupVerifyOutcome) -> String {
         1 => "the set that it is based on".to_owned(),
         sets => format!("the {} sets that it is based on", count(sets)),
     }
-}
-
-fn card(verify: &BackupVerifyOutcome) -> Vec<Tile> {
-    let damaged = verify.damage.len() as u64;
-    let severity = if damaged > 0 { Severity::Bad } else { Severity::Good };
-    vec![
-        Tile { severity, ..Tile::plain("damaged", count(damaged), "places") },
-        Tile::plain("good", count(verify.good_frames), "frames"),
-        Tile::plain("not checked", count(verify.unchecked()), "frames"),
-        Tile::plain("throughput", rate(verify), "of the stripes"),
-        Tile::plain("read", bytes(verify.stored_bytes), "from all stripes together"),
-        Tile::plain("holds", bytes(verify.bytes), format!("in {} files", count(verify.files))),
-        Tile::plain("stripes", count(verify.stripes.len() as u64), ""),
-        Tile::plain("time", duration(verify.elapsed_ns as f64), ""),
-    ]
 }
 
 fn section(verify: &BackupVerifyOutcome) -> Section {

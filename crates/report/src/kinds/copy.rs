@@ -8,10 +8,9 @@ use iostall_model::{CopyOutcome, Run};
 use super::give_way;
 use super::moved::{self, NoSpans, limit_pace, mismatches};
 use crate::fact::Fact;
-use crate::format::{NONE, bytes, count, duration, maybe_throughput, percent, shown};
+use crate::format::{bytes, count, duration, maybe_throughput, percent, shown};
 use crate::report::{Field, Report, Series};
-use crate::section::{Layout, Note, Section, Tile};
-use crate::table::Severity;
+use crate::section::{Layout, Note, Section};
 
 /// How many files that were not copied a report names.
 const NOT_COPIED_LISTED: usize = 20;
@@ -28,7 +27,6 @@ pub(super) fn report<'a>(run: &'a Run, copy: &'a CopyOutcome) -> Report<'a> {
         line: Box::new(|| headline(copy)),
         answer: Box::new(|| answer(copy)),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(copy)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| {
@@ -46,23 +44,6 @@ pub(super) fn report<'a>(run: &'a Run, copy: &'a CopyOutcome) -> Report<'a> {
 
 fn rate(copy: &CopyOutcome) -> Option<f64> {
     copy.megabytes_per_second().map(|rate| rate * 1e6)
-}
-
-fn card(copy: &CopyOutcome) -> Vec<Tile> {
-    let failed = (copy.not_copied.len() + copy.mismatches.len()) as u64;
-    let severity = if failed > 0 { Severity::Bad } else { Severity::Plain };
-    let cpu = copy.cpu_seconds_per_gibibyte().map_or_else(|| NONE.to_owned(), |s| format!("{s:.2} s"));
-    let limit = copy.used.buffer_time.limit().map_or("", LimitSide::name);
-    vec![
-        Tile::plain("throughput", maybe_throughput(rate(copy)), limit),
-        Tile::plain("copied", bytes(copy.bytes), ""),
-        Tile::plain("files", count(copy.counts.files), ""),
-        Tile::plain("time", duration(copy.elapsed_ns as f64), "until all was durable"),
-        Tile { severity, ..Tile::plain("failed", count(failed), "not copied, or different") },
-        Tile::plain("verified", count(copy.verified_files), "files read back"),
-        Tile::plain("up to date", count(copy.counts.already_there), "files already there"),
-        Tile::plain("CPU per GiB", cpu, "user and kernel"),
-    ]
 }
 
 fn section(copy: &CopyOutcome) -> Section {

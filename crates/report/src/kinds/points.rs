@@ -6,11 +6,9 @@ use iostall_session::analysis::points::{in_flight_by_little, iops_half_width};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::card::{latency_tiles, p99_tile};
 use crate::facts;
-use crate::format::{duration, maybe_number};
+use crate::format::duration;
 use crate::report::{Field, Series};
-use crate::section::Tile;
 
 /// How much was measured: `21 settings, 63.0 s measured`.
 pub(super) fn headline(points: &[Point]) -> String {
@@ -20,17 +18,6 @@ pub(super) fn headline(points: &[Point]) -> String {
         0 => "nothing measured".to_owned(),
         count => format!("{count} setting{plural}, {} measured", duration(measured_ns as f64)),
     }
-}
-
-/// The rates and latencies of one setting, for a card.
-pub(super) fn tiles(point: &Point) -> Vec<Tile> {
-    let mut tiles = vec![
-        Tile::plain("IOPS", maybe_number(point.iops()), point.setting()),
-        Tile::plain("MiB/s", maybe_number(point.mib_per_s()), ""),
-    ];
-    tiles.extend(p99_tile("p99", &point.latency_ns, None));
-    tiles.extend(latency_tiles("", &point.latency_ns));
-    tiles
 }
 
 /// The load in words.

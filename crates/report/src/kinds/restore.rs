@@ -9,10 +9,9 @@ use super::give_way;
 use super::moved::{self, NoSpans, limit_pace};
 use super::striped::{self, each, limit_fact, limit_name, processed};
 use crate::fact::Fact;
-use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
+use crate::format::{bytes, count, duration, maybe_throughput, shown};
 use crate::report::Report;
-use crate::section::{Layout, Note, Section, Tile};
-use crate::table::Severity;
+use crate::section::{Layout, Note, Section};
 
 pub(super) fn report<'a>(run: &'a Run, restore: &'a RestoreOutcome) -> Report<'a> {
     Report {
@@ -23,7 +22,6 @@ pub(super) fn report<'a>(run: &'a Run, restore: &'a RestoreOutcome) -> Report<'a
         line: Box::new(|| line(restore)),
         answer: Box::new(|| answer(restore)),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(restore)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| {
@@ -76,23 +74,6 @@ fn answer(restore: &RestoreOutcome) -> String {
         Some(side) => Some(format!("the {} set the pace", limit_name(side, "destination"))),
     };
     [Some(line(restore)), Some(state), limit].into_iter().flatten().collect::<Vec<_>>().join("; ")
-}
-
-fn card(restore: &RestoreOutcome) -> Vec<Tile> {
-    let damaged = restore.damage.len() as u64;
-    let severity = if damaged > 0 { Severity::Bad } else { Severity::Plain };
-    let rate = |amount: u64| maybe_throughput(per_second(amount as f64, restore.elapsed_ns));
-    let limit = restore.used.buffer_time.limit().map_or(NONE, |side| limit_name(side, "destination"));
-    vec![
-        Tile::plain("written", rate(restore.bytes), "to the destination"),
-        Tile::plain("time", duration(restore.elapsed_ns as f64), "until all was durable"),
-        Tile::plain("restored", bytes(restore.bytes), ""),
-        Tile::plain("files", count(restore.files), ""),
-        Tile { severity, ..Tile::plain("damaged", count(damaged), "places in the backup") },
-        Tile::plain("read", rate(restore.stored_bytes), "from all stripes together"),
-        Tile::plain("stripes", count(restore.stripes.len() as u64), ""),
-        Tile::plain("limit", limit, "what set the pace"),
-    ]
 }
 
 fn section(restore: &RestoreOutcome) -> Section {

@@ -2,7 +2,7 @@
 
 use iostall_model::figures::per_second;
 use iostall_model::sqlserver_backup::BackupKind;
-use iostall_model::{BackupEnd, ProgressPoint, ReadBack, Run, SqlServerBackupOutcome};
+use iostall_model::{BackupEnd, ProgressPoint, Run, SqlServerBackupOutcome};
 
 use super::moved::NoSpans;
 use super::sqlserver_trace;
@@ -11,8 +11,7 @@ use super::striped::processed;
 use crate::fact::Fact;
 use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
 use crate::report::{Field, Report, Series};
-use crate::section::{Layout, Note, Section, Tile};
-use crate::table::Severity;
+use crate::section::{Layout, Note, Section};
 
 /// In the order of a row's fields.
 const HEADER: [&str; 2] = ["at_s", "done_pct"];
@@ -26,7 +25,6 @@ pub(super) fn report<'a>(run: &'a Run, backup: &'a SqlServerBackupOutcome) -> Re
         line: Box::new(|| line(backup)),
         answer: Box::new(|| answer(backup)),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(backup)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| vec![section(backup)]),
@@ -98,29 +96,6 @@ fn devices(backup: &SqlServerBackupOutcome) -> String {
         [one] => shown(one),
         [first, rest @ ..] => format!("{} and {} more", shown(first), count(rest.len() as u64)),
     }
-}
-
-fn card(backup: &SqlServerBackupOutcome) -> Vec<Tile> {
-    let history = backup.history.as_ref();
-    let severity = if backup.is_complete() { Severity::Good } else { Severity::Bad };
-    let state = if backup.is_complete() { "complete" } else { "not complete" };
-    let known = |text: String| if history.is_some() { text } else { NONE.to_owned() };
-    let ratio = backup.ratio().map_or_else(|| NONE.to_owned(), |ratio| format!("{ratio:.2} : 1"));
-    let read_back = match &backup.read_back {
-        None => NONE,
-        Some(ReadBack { failure: None, .. }) => "good",
-        Some(_) => "bad",
-    };
-    vec![
-        Tile { severity, ..Tile::plain("backup", state, what(backup)) },
-        Tile::plain("source", rate(backup, history.map(|entry| entry.bytes)), "read"),
-        Tile::plain("stored", rate(backup, backup.stored_bytes()), "on all stripes together"),
-        Tile::plain("ratio", ratio, ""),
-        Tile::plain("time", duration(backup.elapsed_ns as f64), ""),
-        Tile::plain("read", known(bytes(backup.bytes())), ""),
-        Tile::plain("stripes", count(backup.devices.len() as u64), ""),
-        Tile::plain("read back", read_back, ""),
-    ]
 }
 
 fn section(backup: &SqlServerBackupOutcome) -> Section {
@@ -259,6 +234,6 @@ mod tests {
         failed.history = None;
         failed.progress = vec![ProgressPoint { at_ns: 1, percent_hundredths: 4310 }];
         assert_eq!(line(&failed), "full backup of sales on sqlserver://db1:1433, 43.1 % done");
-        assert!(card(&failed).iter().all(|tile| !tile.value.starts_with('0')));
+        assert!(facts(&failed).iter().all(|fact| !fact.value.contains("iB/s")));
     }
 }

@@ -7,8 +7,8 @@ use super::moved::NoSpans;
 use crate::fact::Fact;
 use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
 use crate::report::{Field, Report, Series};
-use crate::section::{Layout, Note, Section, Tile};
-use crate::table::{Column, Severity, Table, TableCell};
+use crate::section::{Layout, Note, Section};
+use crate::table::{Column, Table, TableCell};
 
 /// In the order of a row's fields.
 const HEADER: [&str; 9] = [
@@ -32,7 +32,6 @@ pub(super) fn report<'a>(run: &'a Run, verify: &'a SqlServerVerifyOutcome) -> Re
         line: Box::new(|| line(verify)),
         answer: Box::new(|| answer(verify)),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(verify)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| vec![section(verify)]),
@@ -72,27 +71,6 @@ fn answer(verify: &SqlServerVerifyOutcome) -> String {
 
 fn rate(verify: &SqlServerVerifyOutcome) -> String {
     maybe_throughput(per_second(verify.stored_bytes() as f64, verify.elapsed_ns))
-}
-
-fn card(verify: &SqlServerVerifyOutcome) -> Vec<Tile> {
-    let (severity, state) = match (&verify.failure, verify.headers_only) {
-        (Some(_), _) => (Severity::Bad, "bad"),
-        (None, true) => (Severity::Plain, "headers only"),
-        (None, false) => (Severity::Good, "good"),
-    };
-    let was_read = !verify.headers_only && verify.failure.is_none();
-    let backup = verify.checked();
-    let yes = |is_so: bool| if is_so { "yes" } else { "no" };
-    vec![
-        Tile { severity, ..Tile::plain("backup", state, line(verify)) },
-        Tile::plain("read", if was_read { rate(verify) } else { NONE.to_owned() }, "of what is stored"),
-        Tile::plain("database", backup.map_or_else(|| NONE.to_owned(), |one| bytes(one.bytes)), ""),
-        Tile::plain("stored", bytes(verify.stored_bytes()), ""),
-        Tile::plain("checksums", backup.map_or(NONE, |one| yes(one.has_checksums)), ""),
-        Tile::plain("copy-only", backup.map_or(NONE, |one| yes(one.is_copy_only)), ""),
-        Tile::plain("backups", count(verify.backups.len() as u64), "in its files"),
-        Tile::plain("files", count(verify.files.len() as u64), "of the database"),
-    ]
 }
 
 fn section(verify: &SqlServerVerifyOutcome) -> Section {

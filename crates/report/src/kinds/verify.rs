@@ -1,6 +1,5 @@
 //! The report of a verification.
 
-use iostall_model::figures::per_second;
 use iostall_model::transfer::TransferPoint;
 use iostall_model::{Run, VerifyOutcome};
 
@@ -8,8 +7,7 @@ use super::moved::{self, NoSpans, mismatches};
 use crate::fact::Fact;
 use crate::format::{bytes, count, duration, maybe_throughput, shown};
 use crate::report::{Field, Report, Series};
-use crate::section::{Layout, Note, Section, Tile};
-use crate::table::Severity;
+use crate::section::{Layout, Note, Section};
 
 /// How many unexpected names a report lists.
 const EXTRA_LISTED: usize = 100;
@@ -27,7 +25,6 @@ pub(super) fn report<'a>(run: &'a Run, verify: &'a VerifyOutcome) -> Report<'a> 
         line: Box::new(|| headline(verify)),
         answer: Box::new(|| headline(verify)),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(verify)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| vec![section(verify)]),
@@ -36,25 +33,6 @@ pub(super) fn report<'a>(run: &'a Run, verify: &'a VerifyOutcome) -> Report<'a> 
         series: Box::new(|| series(verify)),
         summary: Box::new(|| Box::new(NoSpans::new())),
     }
-}
-
-fn card(verify: &VerifyOutcome) -> Vec<Tile> {
-    let is_bad = |amount: usize| if amount > 0 { Severity::Bad } else { Severity::Plain };
-    let (different, extra) = (verify.mismatches.len(), verify.extra.len());
-    let rate = per_second(verify.bytes as f64, verify.elapsed_ns);
-    vec![
-        Tile::plain("as they should be", count(verify.equal), "files"),
-        Tile {
-            severity: is_bad(different),
-            ..Tile::plain("different", count(different as u64), "or missing")
-        },
-        Tile { severity: is_bad(extra), ..Tile::plain("extra", count(extra as u64), "not in the manifest") },
-        Tile::plain("not checked", count(verify.unchecked()), "stopped before"),
-        Tile::plain("files", count(verify.files), "in the manifest"),
-        Tile::plain("read", bytes(verify.bytes), ""),
-        Tile::plain("time", duration(verify.elapsed_ns as f64), ""),
-        Tile::plain("throughput", maybe_throughput(rate), ""),
-    ]
 }
 
 fn section(verify: &VerifyOutcome) -> Section {

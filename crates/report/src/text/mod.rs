@@ -20,7 +20,7 @@ use crate::table::{Severity, Table};
 use crate::warnings;
 use crate::zone::timestamp;
 pub use options::TextOptions;
-pub(crate) use style::{ascii_symbol, wrap};
+pub(crate) use style::ascii_symbol;
 
 use style::Style;
 

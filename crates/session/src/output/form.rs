@@ -12,9 +12,6 @@ pub const LOG_HEADING: &str = "iostall log of a copy:";
 /// What every JUnit document of ours begins with. It has no XML declaration, so that it cannot be taken for a picture.
 pub const JUNIT_ROOT: &str = "<testsuites name=\"iostall ";
 
-/// What every card of ours begins with: a picture that somebody drew does not.
-pub const CARD_ROOT: &str = "<svg data-iostall=\"card\" ";
-
 /// Bytes read to recognise a file: a name in a manifest may be 4 KiB long.
 pub(super) const HEAD_BYTES: u64 = 16 << 10;
 
@@ -32,9 +29,6 @@ pub enum Form {
     Markdown,
     /// Verdicts as test cases, for pipelines.
     Junit,
-    Svg,
-    /// A picture with the few numbers that matter.
-    Card,
     /// The log of a copy, which is appended to.
     Log,
     /// Checksums of copied files; with `may_replace` it replaces any file except a database or disk image.
@@ -53,8 +47,6 @@ impl Form {
             Self::Html => "HTML page",
             Self::Markdown => "Markdown report written by iostall",
             Self::Junit => "JUnit document written by iostall",
-            Self::Svg => "SVG picture",
-            Self::Card => "card written by iostall",
             Self::Log => "log of a copy",
             Self::Manifest { .. } => "manifest",
         }
@@ -77,8 +69,6 @@ impl Form {
             Self::Html => begins("<!doctype html") || begins("<html"),
             Self::Markdown => begins(MARKDOWN_HEADING),
             Self::Junit => begins(JUNIT_ROOT),
-            Self::Svg => (begins("<svg") && !begins(CARD_ROOT)) || begins("<?xml"),
-            Self::Card => begins(CARD_ROOT),
             Self::Log => begins(LOG_HEADING),
             Self::Manifest { may_replace } => may_replace || begins_manifest(head),
         }
@@ -105,7 +95,6 @@ mod tests {
         let html: &[u8] = b"<!DOCTYPE html><html>";
         let markdown: &[u8] = b"# iostall load: oltp\n";
         let junit: &[u8] = b"<testsuites name=\"iostall load\"";
-        let svg: &[u8] = b"<svg xmlns=";
         let sums: &[u8] = b"d41d8cd98f00b204e9800998ecf8427e  a\n";
         let all = [
             (Form::Json, json),
@@ -113,8 +102,6 @@ mod tests {
             (Form::Html, html),
             (Form::Markdown, markdown),
             (Form::Junit, junit),
-            (Form::Svg, svg),
-            (Form::Card, CARD_ROOT.as_bytes()),
             (Form::Log, LOG_HEADING.as_bytes()),
             (manifest, sums),
         ];

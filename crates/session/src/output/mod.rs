@@ -10,7 +10,7 @@ mod outputs;
 mod taken;
 
 pub use error::{OutputError, RefusalReason, TableError};
-pub use form::{CARD_ROOT, Form, JUNIT_ROOT, LOG_HEADING, MARKDOWN_HEADING};
+pub use form::{Form, JUNIT_ROOT, LOG_HEADING, MARKDOWN_HEADING};
 pub use growing::GrowingTable;
 pub use iostall_engine::output::{OutputRefusal, Place};
 pub use log_file::{LogFile, LogFileError};

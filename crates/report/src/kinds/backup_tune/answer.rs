@@ -41,12 +41,12 @@ pub(super) fn answer(tune: &BackupTuneOutcome) -> String {
 }
 
 /// What a rate is of.
-pub(super) fn of_what(tune: &BackupTuneOutcome) -> &'static str {
+fn of_what(tune: &BackupTuneOutcome) -> &'static str {
     if tune.restore.is_some() { "restored" } else { "of the source" }
 }
 
 /// `1.24 times (1.18 to 1.31)`.
-pub(super) fn times(ratio: &[f64; 3]) -> String {
+fn times(ratio: &[f64; 3]) -> String {
     let [low, most_likely, high] = ratio;
     format!("{most_likely:.2} times ({low:.2} to {high:.2})")
 }

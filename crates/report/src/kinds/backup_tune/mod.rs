@@ -6,16 +6,16 @@ mod tables;
 
 use iostall_measure::foreign::shell_word;
 use iostall_model::sqlserver_backup::BackupTrace;
-use iostall_model::{BackupTuneOutcome, Run, TuneAnswer, TuneLimit, TunePart, TunedSetting};
+use iostall_model::{BackupTuneOutcome, Run, TuneLimit, TunedSetting};
 
-use self::answer::{answer, of_what, times};
+use self::answer::answer;
 use self::facts::facts;
 use self::tables::{alone, restores_tried, tried};
 use super::moved::NoSpans;
 use super::sqlserver_trace;
-use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
+use crate::format::{bytes, count, duration, shown};
 use crate::report::{Field, Report, Series};
-use crate::section::{Note, Section, Tile};
+use crate::section::{Note, Section};
 
 /// In the order of a row's fields.
 const HEADER: [&str; 13] = [
@@ -43,7 +43,6 @@ pub(super) fn report<'a>(run: &'a Run, tune: &'a BackupTuneOutcome) -> Report<'a
         line: Box::new(|| answer(tune)),
         answer: Box::new(|| answer(tune)),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(tune)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| vec![section(tune)]),
@@ -58,34 +57,6 @@ fn headline(tune: &BackupTuneOutcome) -> String {
     let tried = tune.tried.len() as u64;
     let (all, took) = (count(tune.settings), duration(tune.elapsed_ns as f64));
     format!("{} of {all} settings tried in {took}", count(tried))
-}
-
-fn card(tune: &BackupTuneOutcome) -> Vec<Tile> {
-    let rate = |part| tune.alone.iter().find(|alone| alone.part == part).map(|alone| alone.bytes_per_s);
-    let best = tune.best();
-    let default = tune.default_setting();
-    let of = |setting: Option<&TunedSetting>| maybe_throughput(setting.and_then(|one| one.bytes_per_s));
-    let gained = match &tune.answer {
-        TuneAnswer::Better { ratio } => times(ratio),
-        TuneAnswer::NoDifference { .. } => "no difference".to_owned(),
-        TuneAnswer::NothingOpen | TuneAnswer::Undecided => NONE.to_owned(),
-    };
-    let compression = best.map_or_else(|| NONE.to_owned(), |best| shown(&best.compression));
-    let tried = tune.tried.len() as u64;
-    let (source, cpu) = match tune.restore {
-        Some(_) => ("stripes alone", "decompression and checksums"),
-        None => ("source alone", "compression and checksums"),
-    };
-    vec![
-        Tile::plain("best", of(best), of_what(tune)),
-        Tile::plain("defaults", of(default), of_what(tune)),
-        Tile::plain("gained", gained, "as a multiple of the defaults"),
-        Tile::plain("compression", compression, ""),
-        Tile::plain(source, maybe_throughput(rate(TunePart::Source)), "read"),
-        Tile::plain("CPU alone", maybe_throughput(rate(TunePart::Cpu)), cpu),
-        Tile::plain("tried", count(tried), format!("of {} settings", count(tune.settings))),
-        Tile::plain("time", duration(tune.elapsed_ns as f64), ""),
-    ]
 }
 
 fn section(tune: &BackupTuneOutcome) -> Section {
@@ -148,7 +119,7 @@ fn series(tune: &BackupTuneOutcome) -> Series<'_> {
 
 #[cfg(test)]
 mod tests {
-    use iostall_model::{TunedRestore, TunedServer};
+    use iostall_model::{TuneAnswer, TunedRestore, TunedServer};
 
     use super::*;
 

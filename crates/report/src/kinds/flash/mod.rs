@@ -6,13 +6,13 @@ mod notes;
 mod rows;
 mod words;
 
-use iostall_model::kinds::{FlashLife, FlashTenth};
+use iostall_model::kinds::FlashTenth;
 use iostall_model::{FlashOutcome, Run};
 
-use self::words::{DAYS_PER_YEAR, interval, ratio};
+use self::words::{interval, ratio};
 use crate::format::{NONE, percent};
 use crate::report::Report;
-use crate::section::{Layout, Section, Tile};
+use crate::section::{Layout, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
 /// The report of a simulated flash device.
@@ -25,7 +25,6 @@ pub(super) fn report<'a>(run: &'a Run, flash: &'a FlashOutcome) -> Report<'a> {
         line: Box::new(|| line(flash)),
         answer: Box::new(|| answer(flash)),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(flash)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| vec![section(flash)]),
@@ -54,28 +53,6 @@ fn answer(flash: &FlashOutcome) -> String {
         ratio(found.mean),
         speed.unwrap_or_default()
     )
-}
-
-fn card(flash: &FlashOutcome) -> Vec<Tile> {
-    let maybe = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), ratio);
-    let mut tiles = vec![
-        Tile::plain(
-            "write amplification",
-            maybe(flash.write_amplification.map(|found| found.mean)),
-            flash.write_amplification.as_ref().map(interval).unwrap_or_default(),
-        ),
-        Tile::plain(
-            "spare area",
-            percent(flash.settings.spare()),
-            format!("alpha {:.4}", flash.settings.alpha),
-        ),
-        Tile::plain("random writes", flash.iops_ratio.map_or_else(|| NONE.to_owned(), percent), "of unworn"),
-        Tile::plain("most worn block", maybe(flash.wear.spread()), "times the mean"),
-    ];
-    if let Some(days) = flash.life.as_ref().and_then(FlashLife::days) {
-        tiles.push(Tile::plain("life", format!("{:.1} years", days / DAYS_PER_YEAR), ""));
-    }
-    tiles
 }
 
 fn section(flash: &FlashOutcome) -> Section {

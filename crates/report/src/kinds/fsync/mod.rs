@@ -6,17 +6,15 @@ mod notes;
 mod rows;
 mod table;
 
-use iostall_measure::Percentile;
 use iostall_model::{FsyncOutcome, Run, WarningCode};
 
 use self::judged::judged;
-use crate::card::{latency_tiles, p99_tile};
 use crate::fact::Fact;
-use crate::format::{bytes, count, duration, maybe_duration, maybe_number, number, shown};
+use crate::format::{bytes, count, duration, number, shown};
 use crate::judgement::of_latency;
 use crate::percentiles::percentile_table;
 use crate::report::Report;
-use crate::section::{Layout, Section, Tile};
+use crate::section::{Layout, Section};
 
 /// The report of commits by sync method.
 pub(super) fn report<'a>(run: &'a Run, fsync: &'a FsyncOutcome) -> Report<'a> {
@@ -28,7 +26,6 @@ pub(super) fn report<'a>(run: &'a Run, fsync: &'a FsyncOutcome) -> Report<'a> {
         line: Box::new(|| line(fsync)),
         answer: Box::new(|| answer(run, fsync)),
         judgement: Box::new(move || judged(run, fsync, fsync.fastest(Some(1))?)),
-        card: Box::new(move || card(run, fsync)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(move || vec![section(run, fsync)]),
@@ -71,19 +68,6 @@ fn alone(fsync: &FsyncOutcome) -> Option<String> {
 fn at_most(fsync: &FsyncOutcome, committers: u32) -> Option<String> {
     let best = fsync.fastest(Some(committers))?;
     Some(format!("{}: up to {} commits/s", best.label(), number(best.commits_per_s()?)))
-}
-
-/// One committer with the fastest method.
-fn card(run: &Run, fsync: &FsyncOutcome) -> Vec<Tile> {
-    let Some(best) = fsync.fastest(Some(1)).or_else(|| fsync.fastest(None)) else { return Vec::new() };
-    let mut tiles = vec![Tile::plain("commits/s", maybe_number(best.commits_per_s()), best.label())];
-    tiles.extend(p99_tile("commit p99", &best.commit_ns, judged(run, fsync, best)));
-    tiles.extend(latency_tiles("commit ", &best.commit_ns));
-    let flush_ns = best.flush_ns.value_at(Percentile::P50).map(|ns| ns as f64);
-    tiles.push(Tile::plain("flush p50", maybe_duration(flush_ns), ""));
-    let most = fsync.fastest(None).unwrap_or(best);
-    tiles.push(Tile::plain("most commits/s", maybe_number(most.commits_per_s()), most.label()));
-    tiles
 }
 
 fn section(run: &Run, fsync: &FsyncOutcome) -> Section {

@@ -12,7 +12,7 @@ use crate::fact::Fact;
 use crate::format::{bytes, duration, number, percent, throughput};
 use crate::point::setting_of;
 use crate::report::Report;
-use crate::section::{Note, Section, Tile};
+use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::zone::timestamp;
 
@@ -26,7 +26,6 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a GuardOutcome) -> Report<'a> 
         line: Box::new(|| answer(outcome)),
         answer: Box::new(|| answer(outcome)),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(outcome)),
         asked: None,
         opens_one_way: true,
         sections: Box::new(|| vec![section(run, outcome)]),
@@ -112,18 +111,6 @@ fn sentence(outcome: &GuardOutcome, one: &Judged) -> String {
             shown(outcome, one.block_bytes, promised)
         ),
     }
-}
-
-fn card(outcome: &GuardOutcome) -> Vec<Tile> {
-    let all = judged(outcome);
-    let tile = |one: &Judged| {
-        let of = match one.against {
-            Against::Baseline(_) => "of the baseline",
-            Against::PaidFor(_) => "of what is paid for",
-        };
-        Tile::plain(bytes(one.block_bytes.into()), percent(one.look.ratio), of)
-    };
-    all.iter().map(tile).collect()
 }
 
 fn section(run: &Run, outcome: &GuardOutcome) -> Section {

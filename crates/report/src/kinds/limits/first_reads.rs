@@ -6,7 +6,7 @@ use iostall_session::analysis::first_reads::{Filling, SlowReads, filling};
 
 use crate::fact::Fact;
 use crate::format::{bytes, count, duration, maybe_throughput, number, percent};
-use crate::section::{Note, Tile};
+use crate::section::Note;
 
 fn found(outcome: &LimitsOutcome) -> Option<Filling> {
     outcome.first_reads.as_ref().map(filling)
@@ -58,18 +58,6 @@ fn of_all(read: &ReadAll) -> String {
         let share = read.to_bytes as f64 / read.whole_bytes.max(1) as f64;
         format!("{} of {} are read ({})", bytes(read.to_bytes), bytes(read.whole_bytes), percent(share))
     }
-}
-
-pub(super) fn tiles(outcome: &LimitsOutcome) -> Vec<Tile> {
-    let mut tiles = Vec::new();
-    if let Some(Filling::Yes(slow) | Filling::Unclear(slow)) = found(outcome) {
-        tiles.push(Tile::plain("first reads", format!("{} ×", number(slow.times())), "of second ones"));
-    }
-    if let Some(read) = &outcome.read_all {
-        tiles.push(Tile::plain("read", bytes(read.to_bytes), format!("of {}", bytes(read.whole_bytes))));
-        tiles.push(Tile::plain("bandwidth", maybe_throughput(read.bytes_per_s()), "of this run"));
-    }
-    tiles
 }
 
 pub(super) fn facts(outcome: &LimitsOutcome) -> Vec<Fact> {

@@ -8,14 +8,14 @@ mod words;
 
 use iostall_model::limits::{LimitsProbe, LimitsTask, ProbeStep};
 use iostall_model::{LimitsOutcome, Run};
-use iostall_session::analysis::limits::{Found, found};
+use iostall_session::analysis::limits::found;
 
 use crate::fact::Fact;
 use crate::facts;
 use crate::format::{bytes, count, duration, number, percent, throughput};
 use crate::point::setting_of;
 use crate::report::Report;
-use crate::section::{Section, Tile};
+use crate::section::Section;
 use crate::table::{Column, Table, TableCell};
 
 /// The report of a run that looked for limits.
@@ -28,7 +28,6 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a LimitsOutcome) -> Report<'a>
         line: Box::new(|| words::answer(outcome, &found(outcome))),
         answer: Box::new(|| words::answer(outcome, &found(outcome))),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(outcome, &found(outcome))),
         asked: None,
         opens_one_way: true,
         sections: Box::new(|| vec![section(run, outcome)]),
@@ -73,18 +72,6 @@ fn headline(outcome: &LimitsOutcome) -> String {
         duration(seconds * 1e9),
         bytes(outcome.moved_bytes())
     )
-}
-
-fn card(outcome: &LimitsOutcome, found: &Found) -> Vec<Tile> {
-    let mut tiles = first_reads::tiles(outcome);
-    tiles.extend(volume_log::tiles(outcome));
-    if outcome.plan.is_search() {
-        tiles.push(Tile::plain("credits", words::credit_short(found), ""));
-    }
-    tiles.extend(found.iops.map(|ceiling| Tile::plain("IOPS", number(ceiling.per_s), "that last")));
-    tiles
-        .extend(found.bytes.map(|ceiling| Tile::plain("bandwidth", throughput(ceiling.per_s), "that lasts")));
-    tiles
 }
 
 fn section(run: &Run, outcome: &LimitsOutcome) -> Section {

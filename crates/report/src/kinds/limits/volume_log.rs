@@ -4,7 +4,7 @@ use iostall_model::LimitsOutcome;
 use iostall_model::volume_log::{LatencyBin, VolumeLog};
 
 use crate::format::{bytes, count, duration, maybe_duration, percent};
-use crate::section::{Note, Tile};
+use crate::section::Note;
 use crate::table::{Column, Table};
 
 fn counted(outcome: &LimitsOutcome) -> Option<VolumeLog> {
@@ -34,12 +34,6 @@ pub(super) fn answer(outcome: &LimitsOutcome) -> Option<String> {
         Some((what, us)) => format!("its own log: more was asked for than {what} for {}", time(*us)),
         None => "its own log: never more was asked for than it allows".to_owned(),
     })
-}
-
-pub(super) fn tiles(outcome: &LimitsOutcome) -> Option<Tile> {
-    let log = counted(outcome)?;
-    let over = exceeded(&log).first().map_or_else(|| "never".to_owned(), |(_, us)| time(*us));
-    Some(Tile::plain("over a limit", over, "as its own log says"))
 }
 
 pub(super) fn notes(outcome: &LimitsOutcome) -> Vec<Note> {

@@ -66,15 +66,6 @@ fn of_search(found: &Found) -> Vec<String> {
     parts
 }
 
-/// A word for a card.
-pub(super) fn credit_short(found: &Found) -> String {
-    match &found.credit {
-        Credit::Bucket(bucket) | Credit::Unconfirmed(bucket) => amount(bucket.counted, bucket.size),
-        Credit::Fall { .. } | Credit::None { .. } => "no bucket".to_owned(),
-        Credit::NotMeasured => "unknown".to_owned(),
-    }
-}
-
 /// Why there are no more probes.
 pub(super) fn ended(end: LimitsEnd) -> &'static str {
     match end {

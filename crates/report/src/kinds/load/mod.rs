@@ -1,7 +1,6 @@
 //! The report of a load: a section per span, with rates and latencies of each role.
 
 mod answer;
-mod card;
 mod charts;
 mod document;
 mod judged;
@@ -28,7 +27,6 @@ pub(super) fn report<'a>(run: &'a Run, load: &'a LoadOutcome) -> Report<'a> {
         line: Box::new(|| line::line(load)),
         answer: Box::new(move || answer::answer(run, load)),
         judgement: Box::new(move || judged::worst(run, load)),
-        card: Box::new(move || card::tiles(run, load)),
         asked: Some(asked(load)),
         opens_one_way: true,
         sections: Box::new(move || {

@@ -16,7 +16,7 @@ use super::points::{self, Origin, PointsSummary};
 use crate::format::{NONE, duration, maybe_number, percent};
 use crate::percentiles::percentile_cell;
 use crate::report::Report;
-use crate::section::{Section, Tile};
+use crate::section::Section;
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::zone::timestamp;
 
@@ -30,7 +30,6 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a MatrixOutcome) -> Report<'a>
         line: Box::new(|| points::headline(&outcome.points)),
         answer: Box::new(|| notes::answer(&Grid::of(run, outcome))),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(outcome)),
         asked: None,
         opens_one_way: true,
         sections: Box::new(|| vec![section(run, outcome)]),
@@ -41,33 +40,6 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a MatrixOutcome) -> Report<'a>
             Box::new(PointsSummary::from(run, &outcome.points, |index| origin(run, outcome, index)))
         }),
     }
-}
-
-/// The most IOPS and MiB/s of each pattern.
-fn card(outcome: &MatrixOutcome) -> Vec<Tile> {
-    let mut patterns: Vec<Pattern> = Vec::new();
-    for Point { access, write_pct, .. } in &outcome.points {
-        let pattern = Pattern { access: *access, write_pct: *write_pct };
-        if !patterns.contains(&pattern) {
-            patterns.push(pattern);
-        }
-    }
-    let most = |pattern: Pattern, value: fn(&Point) -> Option<f64>| {
-        let is_it = |point: &&Point| point.access == pattern.access && point.write_pct == pattern.write_pct;
-        let all = outcome.points.iter().filter(is_it);
-        let best = all.max_by(|a, b| value(a).unwrap_or(0.0).total_cmp(&value(b).unwrap_or(0.0)));
-        let under = best.map(|point| format!("{}, {}", point.block_size.in_words(), point.setting()));
-        (maybe_number(best.and_then(value)), under.unwrap_or_default())
-    };
-    let tiles = patterns.into_iter().flat_map(|pattern| {
-        let ((iops, at_iops), (mib, at_mib)) = (most(pattern, Point::iops), most(pattern, Point::mib_per_s));
-        let name = pattern.name();
-        [
-            Tile::plain(format!("{name} IOPS"), iops, at_iops),
-            Tile::plain(format!("{name} MiB/s"), mib, at_mib),
-        ]
-    });
-    tiles.collect()
 }
 
 /// Who measured point `index`.

@@ -12,7 +12,7 @@ use crate::facts;
 use crate::format::{NONE, count, duration, maybe_number, number, percent};
 use crate::percentiles::{percentile_cell, single_percentile_table};
 use crate::report::Report;
-use crate::section::{Note, Section, Tile};
+use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
 /// The report of a search for the highest rate.
@@ -25,7 +25,6 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a MaxRateOutcome) -> Report<'a
         line: Box::new(|| points::headline(&outcome.points)),
         answer: Box::new(|| answer(outcome)),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(outcome)),
         asked: None,
         opens_one_way: true,
         sections: Box::new(|| vec![section(run, outcome)]),
@@ -54,18 +53,6 @@ fn section(run: &Run, outcome: &MaxRateOutcome) -> Section {
         details: details.into_iter().collect(),
         ..Section::titled("The highest rate")
     }
-}
-
-/// The highest rate that was answered in time.
-fn card(outcome: &MaxRateOutcome) -> Vec<Tile> {
-    let target = duration(outcome.latency_ns_p99_target as f64);
-    let mut tiles = match found(outcome) {
-        Found::Confirmed { point, .. } | Found::NotConfirmed(point) => points::tiles(point),
-        Found::None => Vec::new(),
-    };
-    tiles.push(Tile::plain("p99 target", target, "of the response time"));
-    tiles.push(Tile::plain("rates", outcome.points.len().to_string(), "tried"));
-    tiles
 }
 
 fn answer(outcome: &MaxRateOutcome) -> String {

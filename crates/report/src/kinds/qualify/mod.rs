@@ -11,12 +11,12 @@ mod words;
 
 use iostall_model::qualify::QualifyTest;
 use iostall_model::{QualifyOutcome, Run};
-use iostall_session::analysis::qualify::{cliff, shown_window, shown_window_of, stages, steady_window_of};
+use iostall_session::analysis::qualify::{shown_window, shown_window_of, stages, steady_window_of};
 
 use self::words::{cell_name, figure_name, headline, is_quick};
-use crate::format::{NONE, number};
+use crate::format::number;
 use crate::report::Report;
-use crate::section::{Layout, Section, Tile};
+use crate::section::{Layout, Section};
 
 /// The report of a run that is a qualification.
 pub(super) fn report<'a>(run: &'a Run, outcome: &'a QualifyOutcome) -> Report<'a> {
@@ -28,7 +28,6 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a QualifyOutcome) -> Report<'a
         line: Box::new(|| answer(outcome)),
         answer: Box::new(|| answer(outcome)),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(outcome)),
         asked: None,
         opens_one_way: true,
         sections: Box::new(|| vec![section(run, outcome), tables::basis(run, outcome)]),
@@ -73,28 +72,6 @@ fn steady_figures(outcome: &QualifyOutcome) -> Vec<(String, String, &'static str
         }
     }
     figures
-}
-
-fn card(outcome: &QualifyOutcome) -> Vec<Tile> {
-    let state = if outcome.steady.is_some() { "steady" } else { "not steady" };
-    let mut tiles = match results::answer(outcome) {
-        Some(found) => vec![Tile::plain("result", found, headline(outcome))],
-        None => vec![Tile::plain("state", state, headline(outcome))],
-    };
-    if outcome.steady.is_some() {
-        let figures = steady_figures(outcome);
-        tiles.extend(
-            figures.into_iter().map(|(name, value, unit)| Tile::plain(format!("{name} {unit}"), value, "")),
-        );
-    }
-    if let Some(found) = cliff(outcome).filter(|_| outcome.plan.test.is_saturation()) {
-        let under = format!("{} to {} IOPS", number(found.iops_before), number(found.iops_after));
-        tiles.push(Tile::plain("cliff", format!("{:.2} fills", found.fills), under));
-    }
-    let written = outcome.fills(outcome.written_bytes());
-    let value = if written.is_finite() { format!("{written:.1} ×") } else { NONE.to_owned() };
-    tiles.push(Tile::plain("written", value, "the active range"));
-    tiles
 }
 
 fn section(run: &Run, outcome: &QualifyOutcome) -> Section {

@@ -15,7 +15,7 @@ use self::summary::summary;
 use super::points;
 use crate::percentiles::single_percentile_table;
 use crate::report::Report;
-use crate::section::{Section, Tile};
+use crate::section::Section;
 
 pub(super) fn report<'a>(run: &'a Run, outcome: &'a SweepOutcome) -> Report<'a> {
     Report {
@@ -26,7 +26,6 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a SweepOutcome) -> Report<'a> 
         line: Box::new(|| points::headline(&outcome.points)),
         answer: Box::new(|| notes::answer(outcome)),
         judgement: Box::new(|| None),
-        card: Box::new(|| card(outcome)),
         asked: None,
         opens_one_way: true,
         sections: Box::new(|| vec![section(run, outcome)]),
@@ -35,15 +34,6 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a SweepOutcome) -> Report<'a> 
         series: Box::new(|| points::series(run, &outcome.points)),
         summary: Box::new(|| Box::new(summary(run, outcome))),
     }
-}
-
-/// The recommended setting.
-fn card(outcome: &SweepOutcome) -> Vec<Tile> {
-    let found = SweepAnalysis::of(outcome);
-    let Some(choice) = found.knees.choice else { return Vec::new() };
-    let mut tiles = points::tiles(found.points[choice.index()]);
-    tiles.push(Tile::plain("settings", outcome.points.len().to_string(), "measured"));
-    tiles
 }
 
 /// The recommended setting, and the reasons for it.
