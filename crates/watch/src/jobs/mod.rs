@@ -7,6 +7,7 @@
 //! 5. A failure notifies the job's channels, and so does the first success after it.
 
 mod calendar;
+mod cron;
 mod job;
 mod process;
 mod units;
