@@ -1,7 +1,6 @@
 //! Confidence interval of a mean of a few repeats.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
+use crate::distribution::student_above;
 use crate::summary::mean;
 
 /// The confidence level of every interval that is shown.
@@ -31,7 +30,7 @@ pub fn estimate(values: &[f64], level: f64) -> Option<Estimate> {
     }
     let mean = mean(values)?;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    let t = StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf(f64::midpoint(1.0, level));
+    let t = student_above((1.0 - level) / 2.0, count - 1.0);
     Some(Estimate { mean, half_width: t * (variance / count).sqrt() })
 }
 

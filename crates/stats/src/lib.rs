@@ -7,6 +7,7 @@ pub mod burst;
 pub mod change;
 pub mod compare;
 pub mod confidence;
+mod distribution;
 pub mod governor;
 pub mod guard;
 pub mod halving;

@@ -8,8 +8,7 @@
 //! (1998) if neighbouring points are correlated: yesterday's load says much about today's, so such points
 //! carry less information.
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
+use crate::distribution::normal_above;
 use crate::summary::median;
 
 /// Fewest points of one phase for a trend.
@@ -121,7 +120,7 @@ pub fn trend(points: &[TimedValue], rhythm: Option<Rhythm>, level: f64) -> Optio
     slopes.sort_by(f64::total_cmp);
     let slope_per_day = median(&slopes)?;
     let dependence = dependence(points, slope_per_day, rhythm);
-    let z = Normal::standard().inverse_cdf(f64::midpoint(1.0, level));
+    let z = normal_above((1.0 - level) / 2.0);
     let spread = z * (variance * dependence).sqrt();
     let pairs = slopes.len() as f64;
     let heights: Vec<f64> = points.iter().map(|point| point.value - slope_per_day * point.day).collect();
