@@ -2,7 +2,7 @@
 
 use iostall_report::exposition::{CONTENT_TYPE, exposition};
 use iostall_watch::{MachineClock, Metrics};
-use iostall_web::{MetricsPage, MetricsServer, WebError};
+use iostall_web::{MetricsPage, MetricsServer, ServeError};
 
 use crate::failure::hinted;
 use crate::printer::Printer;
@@ -15,14 +15,14 @@ pub(crate) fn serve(
 ) -> anyhow::Result<MetricsServer> {
     let render = move || exposition(&metrics.now(), env!("CARGO_PKG_VERSION"));
     let page = MetricsPage { content_type: CONTENT_TYPE, render: Box::new(render) };
-    let server = MetricsServer::start(address, page).map_err(|error| with_hint(address, error))?;
+    let server = MetricsServer::start(address, page).map_err(with_hint)?;
     printer.note(&format!("metrics at http://{}/metrics", server.address()));
     Ok(server)
 }
 
-fn with_hint(address: &str, error: WebError) -> anyhow::Error {
+fn with_hint(error: ServeError) -> anyhow::Error {
     match error.hint() {
         Some(hint) => hinted(error, hint),
-        None => anyhow::Error::new(error).context(format!("cannot serve metrics on {address}")),
+        None => error.into(),
     }
 }

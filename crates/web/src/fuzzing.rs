@@ -1,6 +1,6 @@
 //! What servers read of those whom they do not know, for the fuzzer.
 
-use crate::tls_server::Head;
+use crate::server::Head;
 
 /// Reads the head of a request.
 pub fn request(bytes: &[u8]) {

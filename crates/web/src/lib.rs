@@ -5,9 +5,8 @@
 pub mod centre;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
-mod listen;
 mod metrics;
-mod tls_server;
+mod server;
 
-pub use metrics::{MetricsPage, MetricsServer, WebError};
-pub use tls_server::{ServeError, Stopper, TlsError};
+pub use metrics::{MetricsPage, MetricsServer};
+pub use server::{ServeError, Stopper, TlsError};

@@ -1,40 +1,18 @@
 //! The page that Prometheus scrapes.
 
-use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use axum::Router;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::Html;
-use axum::routing::get;
-use thiserror::Error;
-use tokio::runtime::Builder;
-use tokio::sync::oneshot;
+use crate::server::{Answer, FIRST_NS, Head, Limits, Method, Serve, ServeError, Server, Stopper};
 
-use crate::listen::listen_hint;
+/// Scrapers keep their connection, and come once a minute or more often.
+const LIMITS: Limits = Limits { connections_max: 256, first_ns: FIRST_NS, next_ns: 120_000_000_000 };
+/// Of a request that has a body, so much is read.
+const SKIPPED_BYTES_MAX: u64 = 64 << 10;
 
 /// Shown to a person who opens the address in a browser.
 const INDEX: &str = include_str!("index.html");
-
-/// Why the server could not start.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum WebError {
-    #[error("cannot listen on {address}: {source}")]
-    Listen { address: String, source: io::Error },
-    #[error("cannot start the web server: {0}")]
-    Start(io::Error),
-}
-
-impl WebError {
-    /// What to do; `None` if the message says it.
-    pub fn hint(&self) -> Option<&'static str> {
-        let Self::Listen { source, .. } = self else { return None };
-        Some(listen_hint(source))
-    }
-}
 
 /// The page at `/metrics`.
 pub struct MetricsPage {
@@ -47,35 +25,27 @@ pub struct MetricsPage {
 /// Serves until it is dropped.
 pub struct MetricsServer {
     address: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
+    stopper: Stopper,
     thread: Option<JoinHandle<()>>,
 }
 
 impl MetricsServer {
     /// Listens on `address`, `HOST:PORT`; port 0 picks a free one. When this returns, the server answers.
-    pub fn start(address: &str, page: MetricsPage) -> Result<Self, WebError> {
-        let failed = |source| WebError::Listen { address: address.to_owned(), source };
-        let listener = TcpListener::bind(address).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        let bound = listener.local_addr().map_err(failed)?;
-        let runtime =
-            Builder::new_current_thread().enable_io().enable_time().build().map_err(WebError::Start)?;
-        let listener = {
-            let _inside = runtime.enter();
-            tokio::net::TcpListener::from_std(listener).map_err(failed)?
-        };
-        let (stop, stopped) = oneshot::channel();
-        let router = router(page);
-        let serve = move || {
-            runtime.spawn(async move { axum::serve(listener, router).await });
-            // The server was stopped or its handle dropped. The runtime closes open connections.
-            let _ = runtime.block_on(stopped);
-        };
+    pub fn start(address: &str, page: MetricsPage) -> Result<Self, ServeError> {
+        let server = Server::open(address, None, LIMITS)?;
+        let (address, stopper) = (server.address(), server.stopper());
+        let serve: Serve = Arc::new(move |connection, _| {
+            connection.answer_each(|_, next| {
+                let answer =
+                    next.map_or_else(|refusal| Answer::empty(refusal.status), |head| page.answer(&head));
+                Ok((answer, SKIPPED_BYTES_MAX))
+            })
+        });
         let thread = std::thread::Builder::new()
-            .name("iostall-metrics".into())
-            .spawn(serve)
-            .map_err(WebError::Start)?;
-        Ok(Self { address: bound, stop: Some(stop), thread: Some(thread) })
+            .name("metrics".into())
+            .spawn(move || server.run("metrics", &serve))
+            .map_err(ServeError::Start)?;
+        Ok(Self { address, stopper, thread: Some(thread) })
     }
 
     /// Where it listens.
@@ -86,7 +56,7 @@ impl MetricsServer {
 
 impl Drop for MetricsServer {
     fn drop(&mut self) {
-        drop(self.stop.take());
+        self.stopper.stop();
         if let Some(thread) = self.thread.take() {
             // If the server panicked, there is nothing left to stop.
             let _ = thread.join();
@@ -94,13 +64,23 @@ impl Drop for MetricsServer {
     }
 }
 
-fn router(page: MetricsPage) -> Router {
-    let page = Arc::new(page);
-    let metrics = move || {
-        let page = Arc::clone(&page);
-        async move { ([(CONTENT_TYPE, page.content_type)], (page.render)()) }
-    };
-    Router::new().route("/metrics", get(metrics)).route("/", get(async || Html(INDEX)))
+impl MetricsPage {
+    fn answer(&self, head: &Head) -> Answer {
+        let is_index = head.path.is_empty();
+        if !is_index && head.path != "metrics" {
+            return Answer::empty(404);
+        }
+        if !matches!(head.method, Method::Get | Method::Head) {
+            return Answer::empty(405).header("allow", "GET, HEAD".to_owned());
+        }
+        let (content_type, text) = if is_index {
+            ("text/html; charset=utf-8", INDEX.to_owned())
+        } else {
+            (self.content_type, (self.render)())
+        };
+        let answer = Answer::empty(200).header("content-type", content_type.to_owned());
+        Answer { body: text.into_bytes(), ..answer }
+    }
 }
 
 #[cfg(test)]
@@ -137,16 +117,12 @@ mod tests {
 
     #[test]
     fn an_address_in_use_is_refused_at_once_and_free_again_after_the_server() {
-        // Bound without listening and shared, so that nobody else gets the port between the two servers.
-        let kept = tokio::net::TcpSocket::new_v4().unwrap();
-        kept.set_reuseaddr(true).unwrap();
-        kept.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let address = kept.local_addr().unwrap().to_string();
         let page = || MetricsPage { content_type: "text/plain", render: Box::new(String::new) };
-        let first = MetricsServer::start(&address, page()).unwrap();
+        let first = MetricsServer::start("127.0.0.1:0", page()).unwrap();
+        let address = first.address().to_string();
         let refused = MetricsServer::start(&address, page()).err().unwrap();
         assert!(refused.to_string().contains(&address), "{refused}");
-        // A silent client does not keep the server from ending.
+        // A silent client does not keep the server from ending, and keeps the port from others.
         let _silent = TcpStream::connect(first.address()).unwrap();
         drop(first);
         assert!(MetricsServer::start(&address, page()).is_ok());
@@ -155,6 +131,6 @@ mod tests {
     #[test]
     fn an_address_that_is_none_is_refused() {
         let page = MetricsPage { content_type: "text/plain", render: Box::new(String::new) };
-        assert!(matches!(MetricsServer::start("9497", page), Err(WebError::Listen { .. })));
+        assert!(matches!(MetricsServer::start("9497", page), Err(ServeError::Listen { .. })));
     }
 }

@@ -10,7 +10,7 @@ use iostall_watch::intake;
 use super::checks::{PLACEMENT_BYTES_MAX, Turn, json_of, json_of_at_most};
 use super::refusals;
 use super::requests::{Failed, Shared};
-use crate::tls_server::{Answer, Connection, Head, Refusal};
+use crate::server::{Answer, Connection, Head, Refusal};
 
 impl Shared {
     pub(super) fn known(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {

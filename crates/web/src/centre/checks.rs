@@ -8,7 +8,7 @@ use iostall_store::StoreId;
 use serde::de::DeserializeOwned;
 
 use super::refusals;
-use crate::tls_server::{Connection, Refusal};
+use crate::server::{Connection, Refusal};
 
 /// Requests but batches are short.
 pub(super) const REQUEST_BYTES_MAX: usize = 64 << 10;

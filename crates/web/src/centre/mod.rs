@@ -28,12 +28,10 @@ use jiff::SignedDuration;
 pub use requests::{CentreEvent, OnCentreEvent};
 
 use self::requests::Shared;
-use crate::tls_server::{Connection, Serve, ServeError, ServeRequest, Stopper, TlsServer};
+use crate::server::{Connection, FIRST_NS, Limits, Serve, ServeError, Server, Stopper, tls_config};
 
-const CONNECTIONS_MAX: usize = 512;
-/// Until the next request of a server is there, nanoseconds, and less where many are connected: it has what it sends, and others wait for
-/// their turn.
-const NEXT_NS: u64 = 5_000_000_000;
+/// A server that has sent what it has waits no longer than this with more, and others have their turn.
+const LIMITS: Limits = Limits { connections_max: 512, first_ns: FIRST_NS, next_ns: 5_000_000_000 };
 /// It is looked so often for servers that say nothing any more, nanoseconds.
 const FINISH_NS: u64 = 60_000_000_000;
 /// Who was silent for so long since its hour ended says nothing any more. The next sample of the others writes the roll-ups of theirs.
@@ -61,7 +59,8 @@ pub struct CentreRequest {
 
 /// Listens, and serves in [`Centre::run`].
 pub struct Centre {
-    server: TlsServer,
+    server: Server,
+    fingerprint: Fingerprint,
     shared: Arc<Shared>,
     kept: Kept,
 }
@@ -79,18 +78,13 @@ impl Centre {
     /// # Errors
     /// If something that was named cannot be used.
     pub fn open(request: CentreRequest, on_event: OnCentreEvent) -> Result<Self, ServeError> {
-        let server = TlsServer::open(&ServeRequest {
-            listen: &request.listen,
-            certificate: &request.certificate,
-            key: &request.key,
-            connections_max: CONNECTIONS_MAX,
-            next_ns: NEXT_NS,
-        })?;
+        let (tls, fingerprint) = tls_config(&request.certificate, &request.key)?;
+        let server = Server::open(&request.listen, Some(tls), LIMITS)?;
         let (members, writers) = request.repositories;
         let all = Retention { raw: SignedDuration::MAX, hours: SignedDuration::MAX, days: None };
         let history = request.keep_raw.map_or(all, |raw| Retention { raw, ..Retention::default() });
         let kept = Kept { history, runs: request.keep_runs };
-        Ok(Self { server, shared: Arc::new(Shared::new(members, writers, on_event)), kept })
+        Ok(Self { server, fingerprint, shared: Arc::new(Shared::new(members, writers, on_event)), kept })
     }
 
     /// Where it listens.
@@ -100,7 +94,7 @@ impl Centre {
 
     /// What servers name to mean this one.
     pub fn fingerprint(&self) -> Fingerprint {
-        self.server.fingerprint()
+        self.fingerprint
     }
 
     /// What ends it.

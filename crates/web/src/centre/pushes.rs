@@ -9,7 +9,7 @@ use iostall_watch::rollout;
 use super::checks::{check_texts, json_of, json_of_at_most};
 use super::refusals;
 use super::requests::{Failed, Shared};
-use crate::tls_server::{Answer, Connection, Refusal};
+use crate::server::{Answer, Connection, Refusal};
 
 /// Thousands of objects.
 const STATE_BYTES_MAX: usize = 1 << 20;

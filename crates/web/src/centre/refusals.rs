@@ -6,7 +6,7 @@ use iostall_watch::centre_protocol::{VERSION, code};
 use iostall_watch::intake;
 use serde::Serialize;
 
-use crate::tls_server::{Answer, Refusal};
+use crate::server::{Answer, Refusal};
 
 /// An answer in JSON.
 pub(super) fn json(answer: &impl Serialize) -> Answer {

@@ -23,7 +23,7 @@ use super::checks::{REQUEST_BYTES_MAX, check_texts, json_of, lock};
 use super::limits::{Limit, Limits};
 use super::refusals;
 use super::seen::Seen;
-use crate::tls_server::{Answer, Connection, Head, Method, Refusal};
+use crate::server::{Answer, Connection, Head, Method, Refusal};
 
 /// Of one server: a batch has an hour of samples, so that a month is sent within two minutes.
 const OF_SERVER: Limit = Limit { per_s: 20, burst: 100 };

@@ -1,10 +1,11 @@
 //! A socket on which nothing takes longer than it may.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use iostall_measure::{Clock as _, MonotonicClock};
+use rustls::{ServerConnection, StreamOwned};
 
 /// A client that is silent for so long is cut, nanoseconds.
 const SILENT_NS: u64 = 30_000_000_000;
@@ -68,6 +69,35 @@ impl Write for TimedSocket {
 
     fn flush(&mut self) -> io::Result<()> {
         self.socket.flush()
+    }
+}
+
+/// What requests are read from and answers written to, encrypted or not.
+pub(super) trait Stream: Read + Write + Send {
+    fn socket(&mut self) -> &mut TimedSocket;
+
+    /// Tells the client that nothing more follows.
+    fn end(&mut self) -> io::Result<()>;
+}
+
+impl Stream for TimedSocket {
+    fn socket(&mut self) -> &mut TimedSocket {
+        self
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.socket.shutdown(Shutdown::Write)
+    }
+}
+
+impl Stream for StreamOwned<ServerConnection, TimedSocket> {
+    fn socket(&mut self) -> &mut TimedSocket {
+        &mut self.sock
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.conn.send_close_notify();
+        self.flush()
     }
 }
 

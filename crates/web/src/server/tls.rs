@@ -25,7 +25,7 @@ pub enum TlsError {
 }
 
 /// The configuration of a server with the certificates and the key in these files, and which certificate clients see.
-pub(super) fn config(certificates: &Path, key: &Path) -> Result<(Arc<ServerConfig>, Fingerprint), TlsError> {
+pub(crate) fn config(certificates: &Path, key: &Path) -> Result<(Arc<ServerConfig>, Fingerprint), TlsError> {
     let wrong = |path: &Path, reason: &str| TlsError::Content {
         path: path.display().to_string(),
         reason: reason.to_owned(),
@@ -44,4 +44,33 @@ pub(super) fn config(certificates: &Path, key: &Path) -> Result<(Arc<ServerConfi
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))
         .map_err(|error| wrong(key, &error.to_string()))?;
     Ok((Arc::new(config), fingerprint))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use rcgen::{CertificateParams, KeyPair};
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_certificate_and_what_is_no_key_is_said_with_its_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let (certificate, key) = (directory.path().join("cert.pem"), directory.path().join("key.pem"));
+        let pair = KeyPair::generate().unwrap();
+        let made = CertificateParams::new(vec!["central".to_owned()]).unwrap().self_signed(&pair).unwrap();
+        let of = |first: &str, second: &str| {
+            fs::write(&certificate, first).unwrap();
+            fs::write(&key, second).unwrap();
+            fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+            config(&certificate, &key).map(|(_, fingerprint)| fingerprint).map_err(|error| error.to_string())
+        };
+        assert_eq!(of(&made.pem(), &pair.serialize_pem()), Ok(Fingerprint::of(made.der())));
+        let said = of("nothing", &pair.serialize_pem()).unwrap_err();
+        assert!(said.contains("cert.pem: there is no certificate in PEM form"), "{said}");
+        let said = of(&made.pem(), "nothing").unwrap_err();
+        assert!(said.contains("key.pem: there is no private key in PEM form"), "{said}");
+    }
 }

@@ -3,18 +3,14 @@
 use std::io::{self, Read as _, Write as _};
 
 use percent_encoding::percent_decode_str;
-use rustls::{ServerConnection, StreamOwned};
 
 use super::answer::{Answer, Refusal, phrase};
 use super::patience::Patience;
-use super::socket::TimedSocket;
+use super::socket::Stream;
 
 /// A request without its body is longer only by mistake, or on purpose.
 const HEAD_BYTES_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 48;
-/// Until the first request is there, from the moment the client connects, nanoseconds. Clients wait a little longer than this for their
-/// turn.
-const FIRST_NS: u64 = 10_000_000_000;
 /// For what has a length: this, and the time that it takes at the slowest rate, bytes a second.
 const BASE_NS: u64 = 30_000_000_000;
 const RATE_MIN: u64 = 32 << 10;
@@ -117,13 +113,14 @@ fn target(text: &str) -> Option<(String, Vec<(String, String)>)> {
 
 /// See the module.
 pub(crate) struct Connection {
-    stream: StreamOwned<ServerConnection, TimedSocket>,
+    stream: Box<dyn Stream>,
     /// What was read and not used yet.
     read: Vec<u8>,
     /// Of the body of the request that is being answered.
     left: u64,
     owes_go_ahead: bool,
-    is_first: bool,
+    /// How long the first request may take, nanoseconds; `None` once it is there.
+    first_ns: Option<u64>,
     is_last: bool,
     /// The request asks for no more than the head of its answer.
     wants_head: bool,
@@ -132,15 +129,14 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(tls: ServerConnection, socket: TimedSocket, patience: Patience) -> Self {
-        let stream = StreamOwned::new(tls, socket);
+    pub(super) fn new(stream: Box<dyn Stream>, first_ns: u64, patience: Patience) -> Self {
         let read = Vec::with_capacity(HEAD_BYTES_MAX);
         Self {
             stream,
             read,
             left: 0,
             owes_go_ahead: false,
-            is_first: true,
+            first_ns: Some(first_ns),
             is_last: false,
             wants_head: false,
             patience,
@@ -157,7 +153,8 @@ impl Connection {
             self.skip_body(skipped)?;
             self.answer(&answered)?;
         }
-        self.close();
+        // The client may be gone.
+        let _ = self.stream.end();
         Ok(())
     }
 
@@ -166,11 +163,9 @@ impl Connection {
         if self.is_last {
             return Ok(None);
         }
-        if self.is_first {
-            self.stream.sock.allow(FIRST_NS);
-            self.is_first = false;
-        } else {
-            self.stream.sock.allow_silence(self.patience.ns());
+        match self.first_ns.take() {
+            Some(first_ns) => self.stream.socket().allow(first_ns),
+            None => self.stream.socket().allow_silence(self.patience.ns()),
         }
         self.wants_head = false;
         loop {
@@ -181,7 +176,7 @@ impl Connection {
                     self.owes_go_ahead = head.expects_go_ahead;
                     self.is_last = head.is_last;
                     self.wants_head = head.method == Method::Head;
-                    self.stream.sock.allow(time_ns(head.body_bytes));
+                    self.stream.socket().allow(time_ns(head.body_bytes));
                     return Ok(Some(Ok(head)));
                 }
                 Ok(None) => {}
@@ -253,7 +248,7 @@ impl Connection {
     /// Sends an answer.
     fn answer(&mut self, answer: &Answer) -> io::Result<()> {
         let bytes = answer.body.len() as u64;
-        self.stream.sock.allow(time_ns(bytes));
+        self.stream.socket().allow(time_ns(bytes));
         let mut head = format!("HTTP/1.1 {} {}\r\n", answer.status, phrase(answer.status));
         for (name, value) in &answer.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
@@ -267,13 +262,6 @@ impl Connection {
             self.stream.write_all(&answer.body)?;
         }
         self.stream.flush()
-    }
-
-    /// Tells the client that nothing more follows.
-    fn close(&mut self) {
-        self.stream.conn.send_close_notify();
-        // The client may be gone.
-        let _ = self.stream.flush();
     }
 }
 
