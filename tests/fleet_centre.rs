@@ -201,3 +201,10 @@ fn a_code_is_for_one_server_and_one_hour_and_a_key_until_it_is_revoked() {
     let without = ["fleet", "join", &centre.address(), "--code-file", file.to_str().unwrap()];
     assert_refused(Workspace::new().run(&without), &["no authority that this machine trusts"]);
 }
+
+#[test]
+fn a_file_with_a_code_that_is_not_there_is_said_with_what_to_do() {
+    let join = ["fleet", "join", "https://127.0.0.1:1", "--code-file", "code"];
+    let ran = Workspace::new().run(&join);
+    assert_refused(ran, &["cannot read the file of the code", "iostall fleet code", "mode 600"]);
+}

@@ -51,8 +51,6 @@ mod fleet_program;
 mod fleet_pull;
 mod fleet_push;
 mod fleet_push_many;
-mod fleet_receive;
-mod fleet_relay;
 mod fleet_release;
 mod fleet_runs;
 mod fleet_sql;

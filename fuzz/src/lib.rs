@@ -22,7 +22,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 25] = [
         Self { name: "alerts", check: readers::toml::alerts, seeds: &["docs/alerts.toml"] },
         Self {
             name: "backup-content",
@@ -51,16 +51,6 @@ impl Reader {
             name: "fleet-batch",
             check: iostall_store::fuzzing::batch,
             seeds: &["fuzz/corpus/fleet-batch"],
-        },
-        Self {
-            name: "fleet-confirmation",
-            check: iostall_watch::relay::fuzzing::confirmation,
-            seeds: &["fuzz/corpus/fleet-confirmation"],
-        },
-        Self {
-            name: "fleet-packet",
-            check: iostall_watch::relay::fuzzing::packet,
-            seeds: &["fuzz/corpus/fleet-packet"],
         },
         Self {
             name: "fleet-run",

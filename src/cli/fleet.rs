@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 
 use super::collect::length;
 
-pub(crate) use members::{FleetCodeArgs, FleetJoinArgs, FleetReceiveArgs, FleetRevokeArgs, FleetServersArgs};
+pub(crate) use members::{FleetCodeArgs, FleetJoinArgs, FleetRevokeArgs, FleetServersArgs};
 pub(crate) use pull::FleetPullArgs;
 pub(crate) use push::{
     FleetAgentArgs, FleetPushArgs, FleetPushCommand, PushApplyArgs, PushEndArgs, PushOperatorArgs,
@@ -62,8 +62,6 @@ pub(crate) enum FleetCommand {
     Code(FleetCodeArgs),
     /// Join a centre: from then on this store's history can be sent there
     Join(FleetJoinArgs),
-    /// Take what servers have put into a directory or a bucket between them and this centre, and confirm it there
-    Receive(FleetReceiveArgs),
     /// List the servers of a repository: which send, since when, how far
     Servers(FleetServersArgs),
     /// Take the right to send from a server. Its history stays
@@ -105,8 +103,8 @@ pub(crate) struct FleetInitArgs {
     iostall fleet send https://central:7444            what is new, once\n  \
     iostall fleet send --follow https://central:7444   and what comes, until it is stopped")]
 pub(crate) struct FleetSendArgs {
-    /// https://HOST:PORT of a centre or dir:/DIRECTORY or s3://BUCKET/PREFIX of a relay that this store has joined, or
-    /// postgres://USER@HOST/DATABASE of a repository. Nothing is removed from this store
+    /// https://HOST:PORT of a centre that this store has joined, or postgres://USER@HOST/DATABASE of a repository. Nothing is
+    /// removed from this store
     #[arg(value_name = "URL")]
     pub(crate) url: String,
     /// Stay, and send samples as they come; after a failure it is tried again

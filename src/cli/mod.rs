@@ -57,11 +57,11 @@ pub(crate) use drive::{
 };
 pub(crate) use fleet::{
     FleetAdviseArgs, FleetAgentArgs, FleetArgs, FleetCodeArgs, FleetCommand, FleetInitArgs, FleetJoinArgs,
-    FleetNotesArgs, FleetPullArgs, FleetPushArgs, FleetPushCommand, FleetReceiveArgs, FleetReleaseArgs,
-    FleetReleaseCommand, FleetReportArgs, FleetRevokeArgs, FleetRunArgs, FleetRunsArgs, FleetRunsCommand,
-    FleetSendArgs, FleetServeArgs, FleetServerChoice, FleetServersArgs, FleetSettingsArgs, FleetTagArgs,
-    PushApplyArgs, PushEndArgs, PushOperatorArgs, PushPlanArgs, PushReadArgs, PushRollbackArgs,
-    PushStatusArgs, ReleaseApplyArgs, ReleaseKeygenArgs, ReleaseMakeArgs, ReleaseShowArgs, ReleaseUndoArgs,
+    FleetNotesArgs, FleetPullArgs, FleetPushArgs, FleetPushCommand, FleetReleaseArgs, FleetReleaseCommand,
+    FleetReportArgs, FleetRevokeArgs, FleetRunArgs, FleetRunsArgs, FleetRunsCommand, FleetSendArgs,
+    FleetServeArgs, FleetServerChoice, FleetServersArgs, FleetSettingsArgs, FleetTagArgs, PushApplyArgs,
+    PushEndArgs, PushOperatorArgs, PushPlanArgs, PushReadArgs, PushRollbackArgs, PushStatusArgs,
+    ReleaseApplyArgs, ReleaseKeygenArgs, ReleaseMakeArgs, ReleaseShowArgs, ReleaseUndoArgs,
     ReleaseVerifyArgs,
 };
 pub(crate) use fsync::FsyncArgs;

@@ -4,7 +4,6 @@ mod agent;
 mod members;
 mod pull;
 mod push;
-mod relay;
 mod release;
 mod report;
 mod runs;
@@ -29,7 +28,6 @@ pub(crate) fn run(args: &FleetArgs, global: &GlobalArgs, printer: &Printer) -> a
         FleetCommand::Pull(args) => pull::run(args, global, printer),
         FleetCommand::Code(args) => members::code(args, printer),
         FleetCommand::Join(args) => members::join(args, global, printer),
-        FleetCommand::Receive(args) => relay::receive(args, printer),
         FleetCommand::Servers(args) => members::servers(args, printer),
         FleetCommand::Revoke(args) => members::revoke(args, printer),
         FleetCommand::Report(args) => report::run(args, global, printer),

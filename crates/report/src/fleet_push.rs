@@ -29,8 +29,7 @@ pub fn unreached_text(servers: &[Unreached]) -> String {
         let listed = names[..names.len().min(NAMES_MAX)].join(", ");
         if names.is_empty() { String::new() } else { format!("no push reaches {listed}{more}: {words}\n") }
     };
-    of("relay", "they send through a relay; `iostall fleet release apply` takes a release there")
-        + &of("no-agent", "no `iostall fleet agent` has asked there")
+    of("no-agent", "no `iostall fleet agent` has asked there")
 }
 
 /// How far pushes are.

@@ -23,7 +23,6 @@ pub mod facts;
 pub mod fleet;
 pub mod fleet_pull;
 pub mod fleet_push;
-pub mod fleet_received;
 pub mod fleet_release;
 pub mod fleet_sent;
 pub mod fleet_servers;

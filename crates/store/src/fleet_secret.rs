@@ -83,15 +83,6 @@ impl SecretHash {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Its bytes.
-    pub fn bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        bytes.try_into().ok().map(Self)
-    }
-
     /// From 64 hexadecimal digits.
     pub fn parse(text: &str) -> Option<Self> {
         let secret = FleetSecret::parse(text).filter(|secret| !secret.is_code())?;

@@ -52,9 +52,7 @@ pub use lake_day::{
     LakeSwitch, LakeTable,
 };
 pub use location::{default_path, default_path_in};
-pub use member::{
-    Contact, Joined, Joining, KnownServer, Member, MemberAppended, MemberState, Membership, RelayMember,
-};
+pub use member::{Contact, Joined, Joining, KnownServer, Member, MemberAppended, MemberState, Membership};
 pub use postgres::{
     CloneNoticed, FleetServer, FleetSizes, FleetUse, Holder, Holding, Initialised, InitialisedRepository,
     PostgresHistory, PulledAppend, SharedDevice, StallDay,

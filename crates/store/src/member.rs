@@ -55,18 +55,6 @@ pub enum MemberAppended {
     MayNot(MemberState),
 }
 
-/// A server that has joined through a relay.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RelayMember {
-    pub member: Member,
-    /// What it signs its files with: the public half.
-    pub public_key: Vec<u8>,
-    /// What authenticates confirmations for it.
-    pub confirm_key: Vec<u8>,
-    /// The number of the last of its files that was taken.
-    pub received: u64,
-}
-
 /// What a server says when it joins.
 #[derive(Clone, Copy, Debug)]
 pub struct Joining<'a> {

@@ -99,8 +99,6 @@ pub struct PushCounts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreachedServer {
     pub name: String,
-    /// It sends through a relay; otherwise no agent of it has asked.
-    pub is_relayed: bool,
 }
 
 /// A server of a push.

@@ -41,11 +41,6 @@ impl SheetKind {
             Self::Settings => "settings",
         }
     }
-
-    /// The kind of that name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        [Self::Notes, Self::Settings].into_iter().find(|kind| kind.name() == name)
-    }
 }
 
 /// By what it is known whether a sheet is as it was.

@@ -31,15 +31,6 @@ pub struct Unconfirmed {
 }
 
 impl Confirmed {
-    /// The same with other numbers, by source.
-    pub(crate) fn limited(self, number: &dyn Fn(&str) -> u64) -> Self {
-        let limited = |source: String| {
-            let number = number(&source);
-            (source, number)
-        };
-        Self(self.0.into_keys().map(limited).collect())
-    }
-
     pub(crate) fn add(&mut self, source: SourceId, number: u64) {
         self.0.insert(source.to_string(), number);
     }

@@ -8,7 +8,6 @@ use iostall_store::{
 };
 use jiff::Timestamp;
 
-use crate::confirmed::Confirmed;
 use crate::error::WatchError;
 
 /// How much of a source a destination has.
@@ -29,11 +28,6 @@ pub trait Destination {
 
     /// What it is called where the store remembers what it has confirmed; `None` if the store remembers nothing of it.
     fn remembered_as(&self) -> Option<&str> {
-        None
-    }
-
-    /// Why nothing more of `source` is to be sent now; `None` if it is.
-    fn refuses(&self, _source: SourceId) -> Option<String> {
         None
     }
 
@@ -65,11 +59,6 @@ pub trait Destination {
 
     /// Has it write what it holds back.
     fn finish(&mut self) -> Result<(), WatchError>;
-
-    /// What of `sent` is there for certain: where it is on its way, that is less.
-    fn confirmed(&self, sent: Confirmed) -> Confirmed {
-        sent
-    }
 }
 
 impl Destination for PostgresHistory {

@@ -12,7 +12,6 @@ use thiserror::Error;
 
 use crate::centre_error::CentreError;
 use crate::ratings_error::RatingsError;
-use crate::relay_error::RelayError;
 use crate::release_error::ReleaseError;
 use crate::rollout_error::RolloutError;
 use crate::setup_error::SetupError;
@@ -75,8 +74,6 @@ pub enum WatchError {
     #[error(transparent)]
     Centre(#[from] CentreError),
     #[error(transparent)]
-    Relay(#[from] RelayError),
-    #[error(transparent)]
     Release(#[from] ReleaseError),
     #[error(transparent)]
     Rollout(#[from] RolloutError),
@@ -109,7 +106,6 @@ impl WatchError {
         match self {
             Self::Store(error) => error.may_pass(),
             Self::Centre(error) => error.may_pass(),
-            Self::Relay(error) => error.may_pass(),
             Self::NotNext { .. } | Self::Release(ReleaseError::Pending { .. }) => true,
             _ => false,
         }
@@ -123,7 +119,6 @@ impl WatchError {
             Self::Address(error) => return Some(error.hint()),
             Self::Drive(error) => return error.hint(),
             Self::Centre(error) => return error.hint(),
-            Self::Relay(error) => return error.hint(),
             Self::Release(error) => return error.hint(),
             Self::Rollout(error) => return error.hint(),
             Self::NoDrives => {

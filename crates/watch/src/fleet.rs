@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use iostall_collect::Address;
 use iostall_host::System;
 use iostall_measure::clock::utc_now;
-use iostall_measure::foreign::shown;
 use iostall_model::device::Greeting;
 use iostall_store::{
     Appended, CloneNoticed, CollectorState, History, InitialisedRepository, PostgresHistory, RunsToSend,
@@ -103,11 +102,6 @@ pub(crate) fn send_with(
         let source = watched.source;
         // A source of another store comes from there: two numberings of its batches would mix.
         if source.store == from.id() {
-            if let Some(reason) = to.refuses(source.id) {
-                observer(SendEvent::Note(format!("{} is not sent: {reason}", shown(&source.name))));
-                confirmed.add(source.id, to.known(source.id)?.appended);
-                continue;
-            }
             let (samples, number) = send_source(from, to, &source, stop)?;
             if number > 0 {
                 heard.placed.send(from, to, &source)?;
@@ -131,7 +125,7 @@ pub(crate) fn send_with(
         observer(SendEvent::Sheets(sheets.count));
     }
     to.finish()?;
-    Ok(to.confirmed(confirmed))
+    Ok(confirmed)
 }
 
 fn send_source(

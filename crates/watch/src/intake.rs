@@ -1,4 +1,4 @@
-//! What a centre takes of the history of its servers, whichever way it comes, and what it refuses.
+//! What a centre takes of the history of its servers, and what it refuses.
 
 use iostall_measure::clock::utc_now;
 use iostall_model::RunId;
@@ -106,13 +106,6 @@ pub fn append(
     }
 }
 
-/// When a batch that is refused because of its times can be taken: never, if a sample in it is too old.
-pub(crate) fn refused_until(body: &[u8]) -> Timestamp {
-    let newest = Batch::from_wire(body).ok().and_then(|batch| batch.samples.taken_utc.into_iter().max());
-    let until = newest.and_then(|newest| newest.checked_sub(AHEAD_MAX).ok());
-    until.filter(|until| *until > utc_now()).unwrap_or(Timestamp::MAX)
-}
-
 /// Notes what the volumes of a source of `member` lie on.
 ///
 /// # Errors
@@ -147,34 +140,19 @@ pub fn lacking_runs(
 /// # Errors
 /// If it is none, or cannot be stored, or is from a wrong time.
 pub fn put_run(to: &PostgresHistory, member: &Member, body: &[u8]) -> Result<bool, IntakeError> {
-    put_sent_run(to, member, &sent_run(body)?)
-}
-
-fn sent_run(body: &[u8]) -> Result<SentRun, IntakeError> {
-    SentRun::from_wire(body).map_err(|error| match error {
-        SentRunError::TooLong { .. } => IntakeError::too_long(),
-        error => IntakeError::refused(code::RUN, error.to_string()),
-    })
-}
-
-fn put_sent_run(to: &PostgresHistory, member: &Member, run: &SentRun) -> Result<bool, IntakeError> {
     let unfit = |reason: String| IntakeError::refused(code::RUN, reason);
-    check_run_clock(run)?;
+    let run = SentRun::from_wire(body).map_err(|error| match error {
+        SentRunError::TooLong { .. } => IntakeError::too_long(),
+        error => unfit(error.to_string()),
+    })?;
+    check_run_clock(&run)?;
     if !to.takes_runs_of(member)? {
         return Err(unfit("this server has too many runs at the centre".to_owned()));
     }
-    match to.put_run(member.store, run)? {
+    match to.put_run(member.store, &run)? {
         RunPut::Unfit { reason } => Err(unfit(reason)),
         put => Ok(put == RunPut::Added),
     }
-}
-
-/// Stores what listings show of the run of `member` in `body`, where its document cannot be stored.
-///
-/// # Errors
-/// If it is none, or cannot be stored, or is from a wrong time.
-pub fn put_run_entry(to: &PostgresHistory, member: &Member, body: &[u8]) -> Result<bool, IntakeError> {
-    put_sent_run(to, member, &SentRun { document: None, ..sent_run(body)? })
 }
 
 /// Which of these sheets of `member` are not there as they are now.

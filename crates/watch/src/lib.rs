@@ -35,8 +35,6 @@ pub mod pull;
 mod push;
 mod push_follow;
 mod ratings_error;
-pub mod relay;
-mod relay_error;
 pub mod release;
 mod release_error;
 mod reported_volumes;

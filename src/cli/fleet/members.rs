@@ -30,8 +30,7 @@ pub(crate) struct FleetCodeArgs {
     iostall fleet join https://central:7444 --code-file code --certificate sha256:…\n\n\
     The key of this server is kept beside the store, in a file that only its owner can read.")]
 pub(crate) struct FleetJoinArgs {
-    /// https://HOST:PORT, where `iostall fleet serve` listens; or dir:/DIRECTORY or s3://BUCKET/PREFIX, from where `iostall fleet receive`
-    /// takes
+    /// https://HOST:PORT, where `iostall fleet serve` listens
     #[arg(value_name = "URL")]
     pub(crate) url: String,
     /// Read the code of `iostall fleet code` from this file, which only its owner can read
@@ -40,31 +39,6 @@ pub(crate) struct FleetJoinArgs {
     /// The centre has the certificate with this fingerprint, which `iostall fleet serve` shows [default: one of an authority]
     #[arg(long, value_name = "FINGERPRINT")]
     pub(crate) certificate: Option<String>,
-}
-
-/// From where.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    iostall fleet receive 'postgres://iostall@localhost/iostall' dir:/mnt/fleet\n  \
-    iostall fleet receive 'postgres://iostall@localhost/iostall' s3://exchange/fleet\n  \
-    iostall fleet receive --follow 'postgres://iostall@localhost/iostall' dir:/mnt/fleet   and what comes, until it is stopped\n\n\
-    Servers join with `iostall fleet join dir:/mnt/fleet`, and put there what they have with `iostall fleet send dir:/mnt/fleet`.")]
-pub(crate) struct FleetReceiveArgs {
-    /// postgres://USER@HOST/DATABASE of the repository
-    #[arg(value_name = "URL")]
-    pub(crate) url: String,
-    /// dir:/DIRECTORY, s3://BUCKET/PREFIX, az://CONTAINER/PREFIX or gs://BUCKET/PREFIX
-    #[arg(value_name = "FROM")]
-    pub(crate) from: String,
-    /// Stay, and take files as they come; after a failure it is tried again
-    #[arg(long)]
-    pub(crate) follow: bool,
-    /// With --follow, look for files this often
-    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = length, requires = "follow")]
-    pub(crate) every: Duration,
-    /// Print what was taken as JSON
-    #[arg(long, conflicts_with = "follow")]
-    pub(crate) json: bool,
 }
 
 /// Of which repository.

@@ -7,7 +7,6 @@ use iostall_report::fleet_servers::{ServerEntry, fleet_servers};
 use iostall_store::{FleetSecret, History as _, KnownServer, MemberState};
 use iostall_watch::centre::{JoinCentre, join_centre};
 use iostall_watch::open_repository;
-use iostall_watch::relay::RelayPlace;
 
 use crate::cli::{FleetCodeArgs, FleetJoinArgs, FleetRevokeArgs, FleetServersArgs, GlobalArgs};
 use crate::failure::{Status, hinted};
@@ -27,9 +26,6 @@ pub(super) fn code(args: &FleetCodeArgs, printer: &Printer) -> anyhow::Result<St
 
 pub(super) fn join(args: &FleetJoinArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let mut store = open_watch(global)?;
-    if RelayPlace::is_meant(&args.url) {
-        return super::relay::join(args, global, &mut store, printer);
-    }
     let request = JoinCentre {
         store: &path(global)?,
         id: store.id(),

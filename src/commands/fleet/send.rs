@@ -9,7 +9,6 @@ use iostall_measure::number::counted;
 use iostall_remote::centre::SCHEME;
 use iostall_report::fleet_sent::{FleetSent, SentSource};
 use iostall_watch::centre::Centre;
-use iostall_watch::relay::{Relay, RelayPlace};
 use iostall_watch::{
     Destination, FollowEvent, SendEvent, WatchError, follow_history, introduce, open_repository,
     put_confirmed, send_history,
@@ -26,9 +25,6 @@ pub(super) fn run(args: &FleetSendArgs, global: &GlobalArgs, printer: &Printer) 
     if args.url.starts_with(SCHEME) {
         let mut centre = Centre::open(&path(global)?, &args.url).map_err(WatchError::from)?;
         return send_to(&mut centre, args, global, printer);
-    }
-    if RelayPlace::is_meant(&args.url) {
-        return send_to(&mut Relay::open(&path(global)?, &args.url)?, args, global, printer);
     }
     let mut repository = open_repository(&args.url, &Printer::ask_password)?;
     if let Some(clone) = introduce(&open_watch(global)?, &mut repository, env!("CARGO_PKG_VERSION"))? {

@@ -1,8 +1,7 @@
 /* iostall:list_unreached */
 -- Servers whose samples come in, and that no push reaches.
-SELECT m.name, k.server IS NOT NULL
+SELECT m.name
 FROM iostall.member AS m
 LEFT JOIN iostall.push_agent AS a ON a.server = m.server
-LEFT JOIN iostall.relay_key AS k ON k.server = m.server
 WHERE m.state = 'joined' AND a.server IS NULL
 ORDER BY m.name, m.server;

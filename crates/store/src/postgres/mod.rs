@@ -17,7 +17,6 @@ mod placements;
 mod pulled;
 mod pushes;
 mod reader;
-mod relays;
 mod retention;
 mod rollups;
 mod runs;

@@ -293,9 +293,7 @@ impl PostgresHistory {
     /// Servers that have joined and that no push reaches, by name.
     pub fn unreached_servers(&self) -> Result<Vec<UnreachedServer>, RepositoryError> {
         let database = &self.database;
-        let server = |row: &Row| {
-            Ok(UnreachedServer { name: database.column(row, 0)?, is_relayed: database.column(row, 1)? })
-        };
+        let server = |row: &Row| Ok(UnreachedServer { name: database.column(row, 0)? });
         database.session.rows(statements::LIST_UNREACHED, &[])?.iter().map(server).collect()
     }
 

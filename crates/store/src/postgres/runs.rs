@@ -67,13 +67,6 @@ impl PostgresHistory {
         self.database.session.execute(statements::FORGET_RUNS, &[&utc_ns(limit)])
     }
 
-    /// Runs that ended before this were deleted; `None` if none were.
-    pub fn runs_forgotten_before(&self) -> Result<Option<Timestamp>, RepositoryError> {
-        let row = self.database.session.row(statements::FIND_RUNS_FORGOTTEN, &[])?;
-        let limit: i64 = self.database.column(&row, 0)?;
-        Ok((limit > i64::MIN).then(|| from_utc_ns(limit)))
-    }
-
     /// The runs that match `filter`, the newest first.
     pub fn fleet_runs(&self, filter: &FleetRunFilter) -> Result<Vec<FleetRun>, RepositoryError> {
         let (since, limit) = (filter.since.map(UtcMicros::of), i64::from(filter.limit));

@@ -11,7 +11,7 @@ use crate::identity::StoreId;
 use crate::repository_error::RepositoryError;
 
 /// All migrations in order.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("../../migrations/postgres/0001_create_repository.sql"),
     include_str!("../../migrations/postgres/0002_place_volumes.sql"),
     include_str!("../../migrations/postgres/0003_enrol_servers.sql"),
@@ -21,6 +21,7 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("../../migrations/postgres/0007_move_to_lake.sql"),
     include_str!("../../migrations/postgres/0008_keep_notes_and_settings.sql"),
     include_str!("../../migrations/postgres/0009_skip_servers.sql"),
+    include_str!("../../migrations/postgres/0010_drop_relays.sql"),
 ];
 
 /// The newest version that this program knows: the number of migrations.

@@ -15,9 +15,8 @@ use crate::collector_state::SettingsRead;
 use crate::error::StoreError;
 use crate::fleet_note::{FleetNote, FleetNoteFilter, ServerNames};
 use crate::history::{Source, StoreId, from_utc_ns, utc_ns};
-use crate::member::Member;
 use crate::repository_error::RepositoryError;
-use crate::sheet::{SentSheet, SheetContent, SheetKind, SheetMark, SheetNote, SheetPut, SheetSetting};
+use crate::sheet::{SentSheet, SheetContent, SheetMark, SheetNote, SheetPut, SheetSetting};
 
 /// Notes of one server, and versions of settings of one source. Nobody has so many; without a limit, one server could fill the tables.
 const NOTES_MAX: i64 = 100_000;
@@ -79,18 +78,6 @@ impl PostgresHistory {
     ) -> Result<(), RepositoryError> {
         let server = self.database.put_server(&store.to_string())?;
         self.database.mark_sheet(server, mark, Some(reason)).map(drop)
-    }
-
-    /// The sheets of a server, as they are there.
-    pub fn sheet_marks(&self, member: &Member) -> Result<Vec<SheetMark>, RepositoryError> {
-        let database = &self.database;
-        let rows = database.session.rows(statements::SHEET_MARKS, &[&member.number])?;
-        let mark = |row| {
-            let kind: &str = database.column(row, 0)?;
-            let kind = SheetKind::named(kind).ok_or_else(|| database.session.damaged("a kind of sheets"))?;
-            Ok(SheetMark { kind, name: database.column(row, 1)?, state: database.column(row, 2)? })
-        };
-        rows.iter().map(mark).collect()
     }
 
     /// The notes of all servers that match `filter`, in order of time.

@@ -17,7 +17,7 @@ use crate::confirmed::begin_confirming;
 use crate::error::WatchError;
 
 /// A file with a one-time code.
-pub(crate) const CODE_FILE: Input = Input { what: CODE_FILE_NAME, limit: ByteCount(1 << 10) };
+const CODE_FILE: Input = Input { what: CODE_FILE_NAME, limit: ByteCount(1 << 10) };
 
 /// What a store needs to join.
 #[derive(Debug)]
@@ -78,13 +78,7 @@ fn candidate(file: &MembershipFile, address: &str) -> Result<(Membership, FleetS
     {
         return Ok((known.clone(), secret));
     }
-    let none = Membership {
-        address: address.to_owned(),
-        certificate: None,
-        name: None,
-        keys: Vec::new(),
-        confirm_key: None,
-    };
+    let none = Membership { address: address.to_owned(), certificate: None, name: None, keys: Vec::new() };
     let mut membership = Membership { name: None, ..known.unwrap_or(none) };
     let secret = FleetSecret::new_key().map_err(CentreError::Random)?;
     membership.add_key(Key::new(&secret, utc_now()));

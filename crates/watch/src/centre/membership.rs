@@ -39,9 +39,6 @@ pub(crate) struct Membership {
     pub(crate) name: Option<String>,
     /// The newest first.
     pub(crate) keys: Vec<Key>,
-    /// What authenticates the confirmations in a relay, hexadecimal; of a centre there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) confirm_key: Option<String>,
 }
 
 /// A key of this server.
@@ -148,13 +145,7 @@ mod tests {
     use super::*;
 
     fn membership(address: &str) -> Membership {
-        Membership {
-            address: address.into(),
-            certificate: None,
-            name: None,
-            keys: Vec::new(),
-            confirm_key: None,
-        }
+        Membership { address: address.into(), certificate: None, name: None, keys: Vec::new() }
     }
 
     #[test]

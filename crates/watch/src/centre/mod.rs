@@ -1,12 +1,11 @@
 //! The centre of a fleet, which servers send their history to: how they join it, what they say to it, and what they keep of it.
 
 mod client;
-pub(crate) mod instance;
+mod instance;
 mod join;
-pub(crate) mod membership;
+mod membership;
 
 pub use client::{Centre, Greeting};
-pub(crate) use join::CODE_FILE;
 pub use join::{JoinCentre, join_centre};
 
 pub use crate::centre_error::CentreError;

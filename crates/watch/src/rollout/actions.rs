@@ -37,7 +37,7 @@ pub struct PushPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unreached {
     pub server: String,
-    /// `relay` or `no-agent`.
+    /// `no-agent`.
     pub reason: &'static str,
 }
 
@@ -129,15 +129,12 @@ pub fn plan(repository: &PostgresHistory, request: &PushRequest<'_>) -> Result<P
     Ok(PushPlan { version: info.version, release: info.id, servers, unreached })
 }
 
-/// Servers that have joined and that no push reaches: those who send through a relay cannot be asked, and of others no agent has asked.
+/// Servers that have joined and that no push reaches: no agent of theirs has asked.
 ///
 /// # Errors
 /// If the repository cannot be used.
 pub fn unreached(repository: &PostgresHistory) -> Result<Vec<Unreached>, RolloutError> {
-    let server = |UnreachedServer { name, is_relayed }| Unreached {
-        server: name,
-        reason: if is_relayed { "relay" } else { "no-agent" },
-    };
+    let server = |UnreachedServer { name }| Unreached { server: name, reason: "no-agent" };
     Ok(repository.unreached_servers()?.into_iter().map(server).collect())
 }
 

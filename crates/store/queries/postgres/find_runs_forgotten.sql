@@ -1,2 +1,0 @@
-/* iostall:find_runs_forgotten */
-SELECT runs_forgotten_utc_ns FROM iostall.repository;
