@@ -1,5 +1,7 @@
 //! The central repository of a fleet, on a real PostgreSQL.
 
+use crate::fleet_centre::{Centre, assert_refused};
+use crate::fleet_kills::assert_same;
 use crate::postgres::Postgres;
 use crate::support::{Workspace, skip, until};
 
@@ -53,62 +55,74 @@ fn what_is_not_a_repository_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn what_a_server_has_sampled_is_sent_once_and_stays_there() {
+fn a_database_without_a_repository_is_told_what_makes_one() {
     let here = Workspace::new();
     let Some((server, word)) = server(&here) else { return };
-    let url = server.url("postgres", &word);
-    here.run(&["collect", "once", "linux:", &url]).expect_status(0);
-    let ran = here.run(&["fleet", "send", &url]).expect_status(2);
+    let ran = here.run(&["fleet", "servers", &server.url("postgres", &word)]).expect_status(2);
     assert!(ran.stderr.contains("has no repository") && ran.stderr.contains("fleet init"), "{}", ran.stderr);
-    here.run(&["fleet", "init", &url]).expect_status(0);
-    here.run(&["collect", "once", "linux:", &url]).expect_status(0);
-    let ran = here.run(&["fleet", "send", &url]).expect_status(0);
+}
+
+/// Each server once logged in to the repository itself, with write access to the history of all others.
+#[test]
+fn history_is_sent_to_a_centre_and_nowhere_else() {
+    let here = Workspace::new();
+    here.run(&["collect", "once", "linux:"]).expect_status(0);
+    for url in ["postgres://mon:right@127.0.0.1/x", "postgresql://mon@127.0.0.1/x"] {
+        let ran = here.run(&["fleet", "send", url]);
+        assert!(!ran.stderr.contains("mon"), "{}", ran.stderr);
+        assert_refused(ran, &["send to a centre", "fleet serve", "fleet join", "fleet pull"]);
+    }
+    for url in ["dir:/mnt/fleet", "s3://bucket/fleet", "http://central"] {
+        assert_refused(here.run(&["fleet", "send", url]), &["is no address of a centre"]);
+    }
+}
+
+#[test]
+fn what_a_server_has_sampled_is_sent_once_and_stays_there() {
+    let Some(centre) = Centre::start() else { return };
+    let server = centre.member("db1");
+    server.run(&["collect", "once", "linux:", &centre.url]).expect_status(0);
+    let ran = centre.send(&server).expect_status(0);
     assert!(ran.stdout.contains("linux:: 2 samples\n"), "{}", ran.stdout);
-    let counts = || server.value(include_str!("sql/count_samples.sql"));
-    let sent = counts();
-    assert!(sent.starts_with("1|2|4|"), "servers, sources, samples, rows: {sent}");
-    let ran = here.run(&["fleet", "send", &url]).expect_status(0);
+    let sent = centre.counts();
+    assert!(sent.starts_with("1|2|3|"), "servers, sources, samples, rows: {sent}");
+    let ran = centre.send(&server).expect_status(0);
     assert!(ran.stdout.contains("linux:: 0 samples\n"), "{}", ran.stdout);
-    assert_eq!(counts(), sent);
-    let kept = here.run(&["store", "sources"]).expect_status(0).stdout;
+    assert_eq!(centre.counts(), sent);
+    let kept = server.run(&["store", "sources"]).expect_status(0).stdout;
     assert!(kept.contains("linux:"), "{kept}");
 }
 
 /// Two that sent at once read the same samples twice; what one had sent in between was there twice.
 #[test]
-fn of_two_that_send_one_store_at_once_one_is_refused_and_nothing_is_there_twice() {
-    let here = Workspace::new();
-    let Some((server, word)) = server(&here) else { return };
-    let url = server.url("postgres", &word);
-    here.run(&["fleet", "init", &url]).expect_status(0);
-    here.run(&["collect", "once", "linux:"]).expect_status(0);
-    let mut sending = here.start(&["fleet", "send", "--follow", "--every", "50ms", &url]);
-    let counts = || server.value(include_str!("sql/count_samples.sql"));
-    until("the sample comes", || counts().starts_with("1|1|1|").then_some(()));
-    let ran = here.run(&["fleet", "send", &url]).expect_status(2);
-    for words in ["another `iostall fleet send` sends what this store has", "hint: nothing was sent twice"] {
-        assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+fn of_two_that_send_one_store_at_once_nothing_is_there_twice() {
+    let Some(centre) = Centre::start() else { return };
+    let server = centre.member("db1");
+    let address = centre.address();
+    let follow = ["fleet", "send", "--follow", "--every", "50ms", &address];
+    let sampling = server.start(&["collect", "run", "--interval", "1s", "linux:"]);
+    let following = [server.start(&follow), server.start(&follow)];
+    let samples = || -> u64 { centre.counts().split('|').nth(2).unwrap().parse().unwrap() };
+    until("samples come", || (samples() >= 4).then_some(()));
+    for mut one in following {
+        one.signal("KILL");
+        one.wait_until_ended();
     }
-    sending.signal("KILL");
-    sending.wait_until_ended();
-    here.run(&["collect", "once", "linux:"]).expect_status(0);
-    let ran = here.run(&["fleet", "send", &url]).expect_status(0);
-    assert_eq!(ran.stdout, "linux:: 1 sample\n");
-    assert!(counts().starts_with("1|1|2|"), "{}", counts());
+    sampling.signal("INT");
+    sampling.ended().expect_status(0);
+    centre.send(&server).expect_status(0);
+    assert_same(&centre, &server, 1);
 }
 
 #[test]
 fn a_fleet_report_tells_of_all_servers_and_a_tag_makes_neighbours() {
-    let here = Workspace::new();
-    let Some((server, word)) = server(&here) else { return };
-    let url = server.url("postgres", &word);
-    here.run(&["fleet", "init", &url]).expect_status(0);
+    let Some(centre) = Centre::start() else { return };
+    let Centre { here, server, url, .. } = &centre;
     server.sql(include_str!("sql/fill_fleet.sql"));
-    here.run(&["collect", "once", "linux:"]).expect_status(0);
-    here.run(&["fleet", "send", &url]).expect_status(0);
+    centre.send(&centre.member("db9")).expect_status(0);
     let report = |more: &[&str]| {
         let words =
-            [&["fleet", "report", &url, "--since", "2026-02-01", "--until", "2026-03-05"], more].concat();
+            [&["fleet", "report", url, "--since", "2026-02-01", "--until", "2026-03-05"], more].concat();
         here.run(&words).expect_status(0).stdout
     };
     let text = report(&[]);
@@ -116,12 +130,12 @@ fn a_fleet_report_tells_of_all_servers_and_a_tag_makes_neighbours() {
         assert!(text.contains(words), "{words}: {text}");
     }
     for (source, volume) in [("sqlserver://db1", "E:\\"), ("sqlserver://db2", "F:\\")] {
-        here.run(&["fleet", "tag", &url, source, volume, "san 7"]).expect_status(0);
+        here.run(&["fleet", "tag", url, source, volume, "san 7"]).expect_status(0);
     }
-    let ran = here.run(&["fleet", "tag", &url, "sqlserver://db3", "E:\\", "x"]).expect_status(2);
+    let ran = here.run(&["fleet", "tag", url, "sqlserver://db3", "E:\\", "x"]).expect_status(2);
     assert!(ran.stderr.contains("no volume") && ran.stderr.contains("hint: "), "{}", ran.stderr);
     // From now on they are known to be on one device.
-    let found = here.run(&["fleet", "report", &url, "--since", "2026-02-01", "--json", "-"]).expect_status(0);
+    let found = here.run(&["fleet", "report", url, "--since", "2026-02-01", "--json", "-"]).expect_status(0);
     let found: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
     assert_eq!(found["schema"], "iostall-fleet");
     assert_eq!(found["files"][0]["name"], "E:\\data\\slow.mdf");
@@ -137,6 +151,6 @@ fn a_fleet_report_tells_of_all_servers_and_a_tag_makes_neighbours() {
     let page = here.path("fleet.html");
     report(&["--html", page.to_str().unwrap(), "--markdown", "-"]);
     assert!(std::fs::read_to_string(page).unwrap().contains("slow.mdf"));
-    let ran = here.run(&["fleet", "report", &url, "--since", "1h", "--until", "2026-01-01"]).expect_status(2);
+    let ran = here.run(&["fleet", "report", url, "--since", "1h", "--until", "2026-01-01"]).expect_status(2);
     assert!(ran.stderr.contains("ends before it begins"), "{}", ran.stderr);
 }

@@ -14,9 +14,7 @@ use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::RunId;
 use iostall_model::device::Placement;
-use iostall_store::{
-    Appended, Batch, RunMark, RunPut, SentRun, SentSheet, SheetMark, SheetPut, SourceId, StoreId,
-};
+use iostall_store::{Appended, Batch, RunMark, RunPut, SentRun, SentSheet, SheetMark, SheetPut, SourceId};
 use iostall_watch::centre::Centre;
 use iostall_watch::{Destination, FollowEvent, Follower, Known, WatchError};
 use jiff::{SignedDuration, Timestamp};
@@ -215,8 +213,8 @@ impl Watched<'_> {
 }
 
 impl Destination for Watched<'_> {
-    fn begin(&mut self, store: StoreId) -> Result<Option<String>, WatchError> {
-        let done = self.centre.begin(store);
+    fn begin(&mut self) -> Result<Option<String>, WatchError> {
+        let done = self.centre.begin();
         self.counted(done)
     }
 
@@ -261,31 +259,23 @@ impl Destination for Watched<'_> {
         self.counted(done)
     }
 
-    fn lacking_runs(&mut self, store: StoreId, marks: &[RunMark]) -> Result<Option<Vec<RunId>>, WatchError> {
-        let done = self.centre.lacking_runs(store, marks);
+    fn lacking_runs(&mut self, marks: &[RunMark]) -> Result<Option<Vec<RunId>>, WatchError> {
+        let done = self.centre.lacking_runs(marks);
         self.counted(done)
     }
 
-    fn put_run(&mut self, store: StoreId, run: &SentRun) -> Result<RunPut, WatchError> {
-        let done = self.centre.put_run(store, run);
+    fn put_run(&mut self, run: &SentRun) -> Result<RunPut, WatchError> {
+        let done = self.centre.put_run(run);
         self.counted(done)
     }
 
-    fn lacking_sheets(
-        &mut self,
-        store: StoreId,
-        marks: &[SheetMark],
-    ) -> Result<Option<Vec<SheetMark>>, WatchError> {
-        let done = self.centre.lacking_sheets(store, marks);
+    fn lacking_sheets(&mut self, marks: &[SheetMark]) -> Result<Option<Vec<SheetMark>>, WatchError> {
+        let done = self.centre.lacking_sheets(marks);
         self.counted(done)
     }
 
-    fn put_sheet(&mut self, store: StoreId, sheet: &SentSheet) -> Result<SheetPut, WatchError> {
-        let done = self.centre.put_sheet(store, sheet);
+    fn put_sheet(&mut self, sheet: &SentSheet) -> Result<SheetPut, WatchError> {
+        let done = self.centre.put_sheet(sheet);
         self.counted(done)
-    }
-
-    fn finish(&mut self) -> Result<(), WatchError> {
-        self.centre.finish()
     }
 }

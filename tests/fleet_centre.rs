@@ -1,6 +1,7 @@
 //! Servers that join a centre and send their history through it: real PostgreSQL, the real service, and stores on this machine.
 
 use std::fs;
+use std::path::Path;
 
 use rcgen::{CertificateParams, KeyPair};
 
@@ -94,6 +95,27 @@ impl Centre {
     pub(crate) fn counts(&self) -> String {
         self.server.value(include_str!("sql/count_samples.sql"))
     }
+}
+
+/// A repository in a database of its own, which gets all that `store` has at once: what another way has brought is compared with it.
+pub(crate) fn reference(server: &Postgres, word: &Path, store: &Path, database: &str) {
+    server.sql(&format!("CREATE DATABASE {database}"));
+    let here = Workspace::new();
+    let url = server.url(database, word);
+    here.run(&["fleet", "init", &url]).expect_status(0);
+    certificate(&here);
+    let (running, port, fingerprint) = serve(&here, &url, 0, &[]);
+    let code = here.run(&["fleet", "code", &url, "--for", database]).expect_status(0).stdout;
+    let code = here.secret("code", &code);
+    let address = format!("https://127.0.0.1:{port}");
+    let join =
+        ["fleet", "join", &address, "--certificate", &fingerprint, "--code-file", code.to_str().unwrap()];
+    for line in [&join[..], &["fleet", "send", &address]] {
+        let mut command = here.command(line);
+        Ran::from(command.env("IOSTALL_STORE", store).output().unwrap()).expect_status(0);
+    }
+    running.signal("INT");
+    running.ended().expect_status(0);
 }
 
 /// Writes a certificate and its key, both in PEM form.

@@ -1,4 +1,4 @@
-//! What lies on what, through a centre: as it comes to the repository itself.
+//! What lies on what, through a centre.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::json;
 
-use crate::fleet_centre::Centre;
+use crate::fleet_centre::{Centre, reference};
 use crate::fleet_hostile::Client;
 use crate::support::{Workspace, skip};
 
@@ -82,7 +82,7 @@ fn placements(centre: &Centre, database: &str) -> String {
 }
 
 #[test]
-fn devices_come_through_a_centre_as_they_do_without_one() {
+fn devices_come_through_a_centre_also_when_an_older_one_is_upgraded() {
     let Some(mut centre) = Centre::start() else { return };
     let server = centre.member("db1");
     let real = centre.port;
@@ -96,18 +96,15 @@ fn devices_come_through_a_centre_as_they_do_without_one() {
     centre.port = real;
     centre.join(&server, &centre.code(&["--for", "db1"])).expect_status(0);
     centre.send(&server).expect_status(0);
-    centre.server.sql("CREATE DATABASE reference");
-    let url = centre.server.url("reference", &centre.here.path("word"));
-    centre.here.run(&["fleet", "init", &url]).expect_status(0);
-    server.run(&["fleet", "send", &url]).expect_status(0);
-    let direct = placements(&centre, "reference");
-    if direct.is_empty() {
+    reference(&centre.server, &centre.here.path("word"), &server.path("store.db"), "reference");
+    let at_once = placements(&centre, "reference");
+    if at_once.is_empty() {
         skip("devices through a centre", "no device of this machine has an identity");
         return;
     }
-    assert_eq!(placements(&centre, "postgres"), direct);
+    assert_eq!(placements(&centre, "postgres"), at_once);
     centre.send(&server).expect_status(0);
-    assert_eq!(placements(&centre, "postgres"), direct, "nothing is there twice");
+    assert_eq!(placements(&centre, "postgres"), at_once, "nothing is there twice");
 }
 
 #[test]

@@ -2,14 +2,13 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use iostall_measure::{Clock as _, MonotonicClock};
 
 use crate::copy_crash::draw;
-use crate::fleet_centre::Centre;
+use crate::fleet_centre::{Centre, reference};
 use crate::fleet_notes::{note, notes_in};
 use crate::fleet_runs::{measure, runs_in};
 use crate::support::Workspace;
@@ -17,7 +16,7 @@ use crate::support::Workspace;
 /// How many of each are killed; more with `IOSTALL_TEST_KILLS`, as `./check --long` sets it.
 const KILLS: u64 = 6;
 
-pub(crate) fn kills() -> u64 {
+fn kills() -> u64 {
     std::env::var("IOSTALL_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS)
 }
 
@@ -26,28 +25,18 @@ fn content(centre: &Centre, database: &str) -> String {
     centre.server.value_in(database, include_str!("sql/fleet_content.sql"))
 }
 
-/// The repository has what the store has: the same as another repository, which got all of it at once and without a centre.
+/// The repository has what the store has: the same as another repository, which got all of it at once.
 #[track_caller]
-pub(crate) fn assert_same(centre: &Centre, server: &Workspace, word: &Path, number: u64) {
-    let database = assert_same_history(centre, server, word, number);
-    let notes = notes_in(centre, &database);
-    assert!(notes.contains("setting|"), "{notes}");
-    assert_eq!(notes_in(centre, "postgres"), notes);
-}
-
-/// The same without notes and settings. The name of the other repository.
-#[track_caller]
-pub(crate) fn assert_same_history(centre: &Centre, server: &Workspace, word: &Path, number: u64) -> String {
+pub(crate) fn assert_same(centre: &Centre, server: &Workspace, number: u64) {
     let database = format!("reference_{number}");
-    centre.server.sql(&format!("CREATE DATABASE {database}"));
-    let url = centre.server.url(&database, word);
-    centre.here.run(&["fleet", "init", &url]).expect_status(0);
-    server.run(&["fleet", "send", &url]).expect_status(0);
+    reference(&centre.server, &centre.here.path("word"), &server.path("store.db"), &database);
     let (found, wanted) = (content(centre, "postgres"), content(centre, &database));
     assert!(wanted.starts_with(|c: char| ('1'..='9').contains(&c)), "{wanted}");
     assert_eq!(found, wanted);
     assert_eq!(runs_in(centre, "postgres"), runs_in(centre, &database));
-    database
+    let notes = notes_in(centre, &database);
+    assert!(notes.contains("setting|"), "{notes}");
+    assert_eq!(notes_in(centre, "postgres"), notes);
 }
 
 fn pause(ns: u64) {
@@ -59,7 +48,6 @@ fn pause(ns: u64) {
 fn kills_of_servers_and_centres_lose_nothing_and_store_nothing_twice() {
     let Some(mut centre) = Centre::start() else { return };
     let server = centre.member("db1");
-    let word = centre.here.path("word");
     let clock = MonotonicClock::new();
     let begun_ns = clock.now_ns();
     centre.send(&server).expect_status(0);
@@ -87,7 +75,7 @@ fn kills_of_servers_and_centres_lose_nothing_and_store_nothing_twice() {
     sampling.signal("INT");
     sampling.wait_until_ended();
     centre.send(&server).expect_status(0);
-    assert_same(&centre, &server, &word, 1);
+    assert_same(&centre, &server, 1);
 }
 
 /// A proxy that cuts each connection after so many bytes from the client, or from the centre.
@@ -151,7 +139,7 @@ fn a_network_that_is_cut_at_any_byte_loses_nothing_and_stores_nothing_twice() {
     }
     cutter.left.store(u64::MAX, Ordering::SeqCst);
     centre.send(&server).expect_status(0);
-    assert_same(&centre, &server, &centre.here.path("word"), 1);
+    assert_same(&centre, &server, 1);
 }
 
 /// The repository was lost, and a dump of the day before was restored. Servers had gone on, and one had a new key.
@@ -160,7 +148,7 @@ fn a_centre_that_is_restored_from_an_older_backup_gets_again_what_it_lacks() {
     let Some(mut centre) = Centre::start() else { return };
     let server = centre.member("db1");
     centre.send(&server).expect_status(0);
-    let (dump, word) = (centre.server.data().with_file_name("dump"), centre.here.path("word"));
+    let dump = centre.server.data().with_file_name("dump");
     let dump = dump.to_str().unwrap();
     measure(&server, "before the dump");
     centre.send(&server).expect_status(0);
@@ -177,14 +165,14 @@ fn a_centre_that_is_restored_from_an_older_backup_gets_again_what_it_lacks() {
     centre.restart("INT");
     server.run(&["collect", "once", "linux:"]).expect_status(0);
     centre.send(&server).expect_status(0);
-    assert_same(&centre, &server, &word, 1);
+    assert_same(&centre, &server, 1);
     // The same while the service runs: it had written what is no longer there.
     centre.server.sql("DROP SCHEMA iostall CASCADE");
     centre.server.passes("pg_restore", &[dump]);
     server.run(&["collect", "once", "linux:"]).expect_status(0);
     centre.restart("INT");
     centre.send(&server).expect_status(0);
-    assert_same(&centre, &server, &word, 2);
+    assert_same(&centre, &server, 2);
 }
 
 /// Has the next `fleet send` replace the key.

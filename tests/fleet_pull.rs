@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use iostall_measure::{Clock as _, MonotonicClock};
 use serde_json::Value;
 
+use crate::fleet_centre::reference;
 use crate::mariadb::{Mariadb, PASSWORD};
 use crate::postgres::Postgres;
 use crate::running::Running;
@@ -73,11 +74,7 @@ impl Centre {
     /// The repository has the samples of the spools: as another one has which gets all of each as from a server.
     #[track_caller]
     fn assert_same_as(&self, spool: &Path) {
-        self.server.sql("CREATE DATABASE reference");
-        let url = self.server.url("reference", &self.word);
-        self.here.run(&["fleet", "init", &url]).expect_status(0);
-        let mut send = self.here.command(&["fleet", "send", &url]);
-        Ran::from(send.env("IOSTALL_STORE", spool).output().unwrap()).expect_status(0);
+        reference(&self.server, &self.word, spool, "reference");
         let content = include_str!("sql/pulled_content.sql");
         let (found, wanted) = (self.value(content), self.server.value_in("reference", content));
         assert_eq!(found, wanted);

@@ -33,7 +33,6 @@ pub(crate) use settings::{FleetAdviseArgs, FleetNotesArgs, FleetServerChoice, Fl
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     iostall fleet init 'postgres://iostall@central/iostall?password-file=/etc/iostall/central'   create or upgrade it\n  \
-    iostall fleet send 'postgres://iostall@central/iostall?password-file=/etc/iostall/central'   send what it lacks\n  \
     iostall fleet serve 'postgres://iostall@localhost/iostall' --certificate cert.pem --key key.pem   at the centre\n  \
     iostall fleet code 'postgres://iostall@localhost/iostall' --for db1 > code   for a server that joins\n  \
     iostall fleet join https://central:7444 --code-file code --certificate sha256:…   on that server, once\n  \
@@ -52,7 +51,7 @@ pub(crate) struct FleetArgs {
 pub(crate) enum FleetCommand {
     /// Create a repository in a database of PostgreSQL, or upgrade its tables
     Init(FleetInitArgs),
-    /// Send what a repository or a centre lacks of the history and the runs in this store
+    /// Send what a centre lacks of the history and the runs in this store
     Send(FleetSendArgs),
     /// Take the history of servers that have joined, and write it to a repository
     Serve(FleetServeArgs),
@@ -103,8 +102,7 @@ pub(crate) struct FleetInitArgs {
     iostall fleet send https://central:7444            what is new, once\n  \
     iostall fleet send --follow https://central:7444   and what comes, until it is stopped")]
 pub(crate) struct FleetSendArgs {
-    /// https://HOST:PORT of a centre that this store has joined, or postgres://USER@HOST/DATABASE of a repository. Nothing is
-    /// removed from this store
+    /// https://HOST:PORT of a centre that this store has joined. Nothing is removed from this store
     #[arg(value_name = "URL")]
     pub(crate) url: String,
     /// Stay, and send samples as they come; after a failure it is tried again

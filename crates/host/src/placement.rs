@@ -75,17 +75,6 @@ impl System {
             devices.push(device);
         }
     }
-
-    /// A mark of this boot of this machine. Containers of one host share the id of its boot, so the machine's own id and name are in it.
-    pub fn boot_mark(&self) -> String {
-        let parts = [self.boot_id(), self.machine_id(), self.hostname()];
-        parts.map(Option::unwrap_or_default).join(" ")
-    }
-
-    /// The name of this machine.
-    pub fn hostname(&self) -> Option<String> {
-        self.line("/proc/sys/kernel/hostname")
-    }
 }
 
 #[cfg(test)]
@@ -106,8 +95,6 @@ mod tests {
             ("sys/devices/virtual/block/dm-0/dm/uuid", "LVM-1\n"),
             ("sys/devices/virtual/block/dm-0/slaves/sda1/x", ""),
             ("proc/self/mountinfo", "30 1 0:41 / /nfs rw - nfs4 filer:/vol/db rw\n"),
-            ("proc/sys/kernel/random/boot_id", "b\n"),
-            ("proc/sys/kernel/hostname", "db1\n"),
         ]);
         let link = |from: &str, to: &str| {
             let from = root.path().join(from);
@@ -135,6 +122,5 @@ mod tests {
         for none in ["E:\\", "/tmp (tmpfs)", "/var/lib/data", "../sda", "", "sdb1 (/x)"] {
             assert_eq!(system.placement(none), None, "{none}");
         }
-        assert_eq!(system.boot_mark(), "b  db1");
     }
 }

@@ -112,15 +112,13 @@ pub struct Placement {
     pub devices: Vec<PlacedOn>,
 }
 
-/// What a server says of itself when it sends its history.
+/// What is said of a server whose history is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Greeting {
     pub hostname: String,
-    /// A mark of this boot of this machine; a clone has another.
-    pub boot: String,
     /// The version of iostall.
     pub version: String,
-    /// Its clock now.
+    /// The clock of who says so.
     pub now: jiff::Timestamp,
 }
 

@@ -14,7 +14,7 @@ pub struct ServerEntry {
     pub id: String,
     /// As it joined, or that of its host, or what whoever pulls it calls it.
     pub name: Option<String>,
-    /// `joined`, `copied`, `revoked`, `direct` if it logs in to the repository itself, or `pulled`.
+    /// `joined`, `copied`, `revoked`, `pulled`, or `former` if it sent before it had to join.
     pub state: &'static str,
     /// Since when it is in this state.
     pub state_since_utc: Option<Timestamp>,
@@ -99,8 +99,8 @@ mod tests {
             newest_sample_utc: Some(at),
             lag_s: Some(75),
         };
-        let direct = ServerEntry { name: None, state: "direct", version: None, ..server.clone() };
-        let text = fleet_servers(&[server.clone(), ServerEntry { clock_ahead_ms: Some(100), ..direct }]);
+        let former = ServerEntry { name: None, state: "former", version: None, ..server.clone() };
+        let text = fleet_servers(&[server.clone(), ServerEntry { clock_ahead_ms: Some(100), ..former }]);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].contains("joined   0.1.0") && lines[1].ends_with("late"), "{text}");
         assert!(lines[2].starts_with(&server.id) && lines[2].ends_with('2'), "{text}");

@@ -54,8 +54,8 @@ pub use lake_day::{
 pub use location::{default_path, default_path_in};
 pub use member::{Contact, Joined, Joining, KnownServer, Member, MemberAppended, MemberState, Membership};
 pub use postgres::{
-    CloneNoticed, FleetServer, FleetSizes, FleetUse, Holder, Holding, Initialised, InitialisedRepository,
-    PostgresHistory, PulledAppend, SharedDevice, StallDay,
+    FleetServer, FleetSizes, FleetUse, Holder, Holding, Initialised, InitialisedRepository, PostgresHistory,
+    PulledAppend, SharedDevice, StallDay,
 };
 pub use push::{
     AgentReport, NewPush, PushCounts, PushLogEntry, PushServer, PushedServer, StoredOperator, StoredPush,

@@ -99,7 +99,7 @@ pub struct Contact<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownServer {
     pub store: StoreId,
-    /// `None` if it logs in to the repository itself, or is pulled.
+    /// `None` if it is pulled, or sent before it had to join.
     pub membership: Option<Membership>,
     /// What it, or who pulls it, said of it without being a member.
     pub host: Option<String>,

@@ -45,8 +45,6 @@ pub enum RepositoryError {
     NoVolume { name: String, source_name: String, volume: String },
     #[error("the repository in {name} has a volume {volume:?} of {} servers: {}", servers.len(), servers.join(", "))]
     SeveralVolumes { name: String, volume: String, servers: Vec<String> },
-    #[error("another `iostall fleet send` sends what this store has to the repository in {name}")]
-    Sending { name: String },
     #[error("the repository in {name} has no run {selector} of a server {server:?}")]
     NoRun { name: String, server: String, selector: Selector },
     #[error("the repository in {name} has {} runs {selector} of servers called {server:?}:{}", runs.len(), lines(runs))]
@@ -73,7 +71,7 @@ impl RepositoryError {
     /// Whether it may go away by itself.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
-            Self::Lost { .. } | Self::Sending { .. } => true,
+            Self::Lost { .. } => true,
             Self::Connect(error) => matches!(
                 error,
                 SourceError::TimedOut { .. } | SourceError::Connect { .. } | SourceError::Full { .. }
@@ -113,10 +111,6 @@ impl RepositoryError {
                 "write source and volume as `iostall fleet report` shows them; a server sends its volumes with `iostall fleet send`"
             }
             Self::SeveralVolumes { .. } => "name one of them with --server",
-            Self::Sending { .. } => {
-                "nothing was sent twice. Let one of them send: find it with `pgrep -af 'fleet send'` here, and on other machines with a copy \
-                 of this store"
-            }
             Self::NoRun { .. } => "`iostall fleet runs` lists what servers have sent",
             Self::SeveralRuns { .. } => "write the id of the server's store, or more digits of the run's id",
             Self::NoDocument { .. } => "look at it on that server, with `iostall runs show`",

@@ -1,14 +1,11 @@
-//! The central repository of a fleet, by its URL, and what a server sends to it.
+//! The central repository of a fleet, by its URL, and what a server sends to a centre.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_collect::Address;
-use iostall_host::System;
-use iostall_measure::clock::utc_now;
-use iostall_model::device::Greeting;
 use iostall_store::{
-    Appended, CloneNoticed, CollectorState, History, InitialisedRepository, PostgresHistory, RunsToSend,
-    SheetsToSend, Source, StoreError,
+    Appended, CollectorState, History, InitialisedRepository, PostgresHistory, RunsToSend, SheetsToSend,
+    Source, StoreError,
 };
 
 use crate::confirmed::Confirmed;
@@ -94,7 +91,7 @@ pub(crate) fn send_with(
     stop: &AtomicBool,
     observer: &mut dyn FnMut(SendEvent<'_>),
 ) -> Result<Confirmed, WatchError> {
-    if let Some(note) = to.begin(from.id())? {
+    if let Some(note) = to.begin()? {
         observer(SendEvent::Note(note));
     }
     let mut confirmed = Confirmed::default();
@@ -110,21 +107,20 @@ pub(crate) fn send_with(
             observer(SendEvent::Sent { source: &source, samples });
         }
     }
-    let runs = send_runs(from, from.id(), to, stop)?;
+    let runs = send_runs(from, to, stop)?;
     for note in runs.notes {
         observer(SendEvent::Note(note));
     }
     if runs.count > 0 {
         observer(SendEvent::Runs(runs.count));
     }
-    let sheets = heard.sheets.send(from, from.id(), to, stop)?;
+    let sheets = heard.sheets.send(from, to, stop)?;
     for note in sheets.notes {
         observer(SendEvent::Note(note));
     }
     if sheets.count > 0 {
         observer(SendEvent::Sheets(sheets.count));
     }
-    to.finish()?;
     Ok(confirmed)
 }
 
@@ -160,25 +156,6 @@ fn send_source(
         }
     }
     Ok((samples, confirmed))
-}
-
-/// Tells the repository who sends. Returns another machine with the same store, if that has sent since this one did.
-///
-/// # Errors
-/// If the repository cannot be written.
-pub fn introduce(
-    from: &impl History,
-    to: &mut PostgresHistory,
-    version: &str,
-) -> Result<Option<CloneNoticed>, WatchError> {
-    let system = System::here();
-    let greeting = Greeting {
-        hostname: system.hostname().unwrap_or_default(),
-        boot: system.boot_mark(),
-        version: version.to_owned(),
-        now: utc_now(),
-    };
-    Ok(to.greet(from.id(), &greeting)?)
 }
 
 /// An older copy of a store numbers new samples like those that it has lost: they would count as sent.

@@ -71,9 +71,7 @@ pub use endurance::{
 };
 pub use error::WatchError;
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};
-pub use fleet::{
-    SendEvent, initialise_repository, introduce, open_repositories, open_repository, send_history,
-};
+pub use fleet::{SendEvent, initialise_repository, open_repositories, open_repository, send_history};
 pub use fleet_report::{
     DailyTrend, FleetCapacity, FleetDevice, FleetFile, FleetLoad, FleetReport, FleetRequest, ServerFault,
     ServerState, fleet_report,

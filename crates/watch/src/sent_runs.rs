@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_model::{RunId, RunNumber};
-use iostall_store::{RunMark, RunPut, RunsToSend, SentRun, StoreId};
+use iostall_store::{RunMark, RunPut, RunsToSend, SentRun};
 
 use crate::destination::Destination;
 use crate::error::WatchError;
@@ -19,10 +19,9 @@ pub(crate) struct SentRuns {
     pub(crate) notes: Vec<String>,
 }
 
-/// Sends the runs of `store` that `to` lacks, until `stop` is set. One that was not complete when it was sent is sent again.
+/// Sends the runs that `to` lacks, until `stop` is set. One that was not complete when it was sent is sent again.
 pub(crate) fn send_runs(
     from: &impl RunsToSend,
-    store: StoreId,
     to: &mut impl Destination,
     stop: &AtomicBool,
 ) -> Result<SentRuns, WatchError> {
@@ -32,12 +31,12 @@ pub(crate) fn send_runs(
         let Some((last, _)) = page.last() else { return Ok(sent) };
         after = *last;
         let marks: Vec<RunMark> = page.iter().map(|(_, mark)| *mark).collect();
-        let Some(lacking) = to.lacking_runs(store, &marks)? else { return Ok(sent) };
+        let Some(lacking) = to.lacking_runs(&marks)? else { return Ok(sent) };
         for id in lacking {
             if stop.load(Ordering::Relaxed) {
                 return Ok(sent);
             }
-            sent.send(from, store, to, id)?;
+            sent.send(from, to, id)?;
         }
     }
 }
@@ -46,17 +45,16 @@ impl SentRuns {
     fn send(
         &mut self,
         from: &impl RunsToSend,
-        store: StoreId,
         to: &mut impl Destination,
         id: RunId,
     ) -> Result<(), WatchError> {
         // It may have been deleted since, and a destination may ask for what was never there.
         let Some(run) = from.run_to_send(id)? else { return Ok(()) };
-        let put = match to.put_run(store, &run)? {
+        let put = match to.put_run(&run)? {
             RunPut::Unfit { reason } => {
                 let number = run.entry.number;
                 self.notes.push(format!("run {number} is sent without its document: {reason}"));
-                to.put_run(store, &SentRun { document: None, ..run })?
+                to.put_run(&SentRun { document: None, ..run })?
             }
             put => put,
         };
@@ -134,14 +132,14 @@ mod tests {
             Ok(())
         }
 
-        fn lacking_runs(&mut self, _: StoreId, marks: &[RunMark]) -> Result<Option<Vec<RunId>>, WatchError> {
+        fn lacking_runs(&mut self, marks: &[RunMark]) -> Result<Option<Vec<RunId>>, WatchError> {
             let is_there = |wanted: RunId| self.0.iter().any(|(id, _)| *id == wanted);
             // It asks for one that nobody has, too.
             let lacking = marks.iter().map(|mark| mark.id).filter(|id| !is_there(*id));
             Ok(Some(lacking.chain([id(0)]).collect()))
         }
 
-        fn put_run(&mut self, _: StoreId, run: &SentRun) -> Result<RunPut, WatchError> {
+        fn put_run(&mut self, run: &SentRun) -> Result<RunPut, WatchError> {
             if run.document.as_deref() == Some("long") {
                 return Ok(RunPut::Unfit { reason: "it is too long".into() });
             }
@@ -149,33 +147,24 @@ mod tests {
             Ok(RunPut::Added)
         }
 
-        fn lacking_sheets(
-            &mut self,
-            _: StoreId,
-            _: &[SheetMark],
-        ) -> Result<Option<Vec<SheetMark>>, WatchError> {
+        fn lacking_sheets(&mut self, _: &[SheetMark]) -> Result<Option<Vec<SheetMark>>, WatchError> {
             Ok(None)
         }
 
-        fn put_sheet(&mut self, _: StoreId, _: &SentSheet) -> Result<SheetPut, WatchError> {
+        fn put_sheet(&mut self, _: &SentSheet) -> Result<SheetPut, WatchError> {
             Ok(SheetPut::AlreadyThere)
-        }
-
-        fn finish(&mut self) -> Result<(), WatchError> {
-            Ok(())
         }
     }
 
     #[test]
     fn all_that_is_lacking_is_sent_once_and_a_long_one_without_its_document() {
         let (from, mut to, stop) = (Many(1_000), Taken::default(), AtomicBool::new(false));
-        let store: StoreId = "7f0f5a6e-6a3b-4d7e-8e36-0a4a1c6d1f11".parse().unwrap();
-        let sent = send_runs(&from, store, &mut to, &stop).unwrap();
+        let sent = send_runs(&from, &mut to, &stop).unwrap();
         assert_eq!(sent.count, 1_000);
         assert_eq!(sent.notes, ["run #1 is sent without its document: it is too long"]);
         assert_eq!((to.0[0], to.0[999]), ((id(1), false), (id(1_000), true)));
-        assert_eq!(send_runs(&from, store, &mut to, &stop).unwrap().count, 0);
+        assert_eq!(send_runs(&from, &mut to, &stop).unwrap().count, 0);
         stop.store(true, Ordering::Relaxed);
-        assert_eq!(send_runs(&Many(2_000), store, &mut to, &stop).unwrap().count, 0);
+        assert_eq!(send_runs(&Many(2_000), &mut to, &stop).unwrap().count, 0);
     }
 }

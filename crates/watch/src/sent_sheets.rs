@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use iostall_store::{SheetMark, SheetPut, SheetsToSend, StoreId};
+use iostall_store::{SheetMark, SheetPut, SheetsToSend};
 
 use crate::destination::Destination;
 use crate::error::WatchError;
@@ -26,11 +26,10 @@ pub(crate) struct SheetsSent {
 }
 
 impl SentSheets {
-    /// Sends the sheets of `store` that `to` lacks, until `stop` is set. Asks nobody where nothing has changed since all was there.
+    /// Sends the sheets that `to` lacks, until `stop` is set. Asks nobody where nothing has changed since all was there.
     pub(crate) fn send(
         &mut self,
         from: &impl SheetsToSend,
-        store: StoreId,
         to: &mut impl Destination,
         stop: &AtomicBool,
     ) -> Result<SheetsSent, WatchError> {
@@ -39,12 +38,12 @@ impl SentSheets {
             return Ok(sent);
         }
         for page in from.sheet_marks()?.chunks(MARKS) {
-            let Some(lacking) = to.lacking_sheets(store, page)? else { return Ok(sent) };
+            let Some(lacking) = to.lacking_sheets(page)? else { return Ok(sent) };
             for mark in lacking {
                 if stop.load(Ordering::Relaxed) {
                     return Ok(sent);
                 }
-                sent.send(from, store, to, &mark)?;
+                sent.send(from, to, &mark)?;
             }
         }
         self.state = Some(state);
@@ -56,13 +55,12 @@ impl SheetsSent {
     fn send(
         &mut self,
         from: &impl SheetsToSend,
-        store: StoreId,
         to: &mut impl Destination,
         mark: &SheetMark,
     ) -> Result<(), WatchError> {
         // It may be gone since, and a destination may ask for what was never there.
         let Some(sheet) = from.sheet_to_send(mark)? else { return Ok(()) };
-        match to.put_sheet(store, &sheet)? {
+        match to.put_sheet(&sheet)? {
             SheetPut::Unfit { reason } => {
                 let (kind, name) = (mark.kind.name(), &mark.name);
                 self.notes.push(format!("the {kind} of {name} are not sent: {reason}"));

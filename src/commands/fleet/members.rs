@@ -50,7 +50,7 @@ pub(super) fn servers(args: &FleetServersArgs, printer: &Printer) -> anyhow::Res
 
 fn entry(server: &KnownServer) -> ServerEntry {
     let membership = server.membership.as_ref();
-    let other = if server.store.is_of_pulled() { "pulled" } else { "direct" };
+    let other = if server.store.is_of_pulled() { "pulled" } else { "former" };
     ServerEntry {
         id: server.store.to_string(),
         name: membership.map(|membership| membership.name.clone()).or_else(|| server.host.clone()),

@@ -3,15 +3,14 @@
 use std::io;
 use std::sync::atomic::Ordering;
 
+use anyhow::anyhow;
 use iostall_measure::MonotonicClock;
 use iostall_measure::foreign::shown;
 use iostall_measure::number::counted;
-use iostall_remote::centre::SCHEME;
 use iostall_report::fleet_sent::{FleetSent, SentSource};
 use iostall_watch::centre::Centre;
 use iostall_watch::{
-    Destination, FollowEvent, SendEvent, WatchError, follow_history, introduce, open_repository,
-    put_confirmed, send_history,
+    Destination as _, FollowEvent, SendEvent, WatchError, follow_history, put_confirmed, send_history,
 };
 
 use crate::cli::{FleetSendArgs, GlobalArgs};
@@ -20,29 +19,19 @@ use crate::interrupt::stop_flag;
 use crate::printer::Printer;
 use crate::store::{open_watch, path};
 
+/// What the URL of a repository begins with.
+const DATABASE: [&str; 2] = ["postgres:", "postgresql:"];
+
 /// Sends the history of this store.
 pub(super) fn run(args: &FleetSendArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    if args.url.starts_with(SCHEME) {
-        let mut centre = Centre::open(&path(global)?, &args.url).map_err(WatchError::from)?;
-        return send_to(&mut centre, args, global, printer);
-    }
-    let mut repository = open_repository(&args.url, &Printer::ask_password)?;
-    if let Some(clone) = introduce(&open_watch(global)?, &mut repository, env!("CARGO_PKG_VERSION"))? {
-        let (other, at) = (shown(&clone.other), clone.last_seen);
-        printer.warning(&hinted(
-            anyhow::anyhow!("another machine, {other}, has sent as this server at {at:.0}: its store is a copy of this one"),
-            "let only one of them send: on the other, `iostall store remove` its sources, and sample them again",
+    if DATABASE.iter().any(|scheme| args.url.starts_with(scheme)) {
+        return Err(hinted(
+            anyhow!("nothing was sent: servers send to a centre, and not into the database of a repository"),
+            "let `iostall fleet serve` run before the database, join it with `iostall fleet join`, and name its https://HOST:PORT; \
+             or let the centre read this server's databases with `iostall fleet pull`",
         ));
     }
-    send_to(&mut repository, args, global, printer)
-}
-
-fn send_to(
-    to: &mut impl Destination,
-    args: &FleetSendArgs,
-    global: &GlobalArgs,
-    printer: &Printer,
-) -> anyhow::Result<Status> {
+    let mut to = Centre::open(&path(global)?, &args.url).map_err(WatchError::from)?;
     let mut store = open_watch(global)?;
     let stop = stop_flag(Some(printer))?;
     let mut sent = FleetSent::default();
@@ -53,7 +42,7 @@ fn send_to(
     };
     if args.follow {
         let clock = MonotonicClock::new();
-        follow_history(&mut store, to, args.every, &clock, &stop, &mut |event| match event {
+        follow_history(&mut store, &mut to, args.every, &clock, &stop, &mut |event| match event {
             FollowEvent::Send(event) => show(event),
             FollowEvent::Cut(error) => {
                 let text = format!("not sent, and tried again: {error}");
@@ -68,7 +57,7 @@ fn send_to(
         // Interrupting is the normal way to end it.
         return Ok(Status::Done);
     }
-    let confirmed = send_history(&store, to, &stop, &mut show)?;
+    let confirmed = send_history(&store, &mut to, &stop, &mut show)?;
     put_confirmed(&mut store, to.remembered_as(), &confirmed)?;
     outcome?;
     if args.json {

@@ -22,7 +22,6 @@ mod rollups;
 mod runs;
 mod schema;
 mod send;
-mod senders;
 mod session;
 mod sheets;
 mod sources;
@@ -56,7 +55,6 @@ use crate::history::{
 use crate::repository_error::RepositoryError;
 
 pub use fleet::{FleetServer, FleetSizes, FleetUse, SharedDevice, StallDay};
-pub use placements::CloneNoticed;
 pub use pulled::{Holder, Holding, PulledAppend};
 pub use schema::{Initialised, InitialisedRepository};
 
@@ -179,13 +177,9 @@ impl PostgresHistory {
 /// What only a repository has: servers, volumes and devices, and reports on all of them. Everything fails if the repository cannot be
 /// used.
 impl PostgresHistory {
-    /// Notes what the server of `store` says of itself. Returns another machine with the same store, if that has sent since this one
-    /// did.
-    pub fn greet(&mut self, store: StoreId, greeting: &Greeting) -> Result<Option<CloneNoticed>, StoreError> {
-        let transaction = self.database.session.begin()?;
-        let noticed = self.database.greet(store, greeting)?;
-        transaction.commit()?;
-        Ok(noticed)
+    /// Notes what is said of the server of `store`.
+    pub fn greet(&mut self, store: StoreId, greeting: &Greeting) -> Result<(), StoreError> {
+        Ok(self.database.greet(store, greeting)?)
     }
 
     /// Notes which volumes the series of `source` lie on, and the devices under those in `placements`. What is not there any more
@@ -332,7 +326,17 @@ impl History for PostgresHistory {
     }
 
     fn append(&mut self, batch: &Batch) -> Result<Appended, StoreError> {
-        self.append_if(batch, |_| true)
+        let number = batch.number().map_err(|source| StoreError::Batch { source })?;
+        self.in_one_transaction(
+            |database| database.lock_or_add(&batch.source),
+            |database, locked, chain| {
+                if locked.appended >= number {
+                    return Ok(Appended::AlreadyThere);
+                }
+                database.write(chain, batch, None)?;
+                Ok(Appended::Added)
+            },
+        )
     }
 
     fn last_appended(&self, source: SourceId) -> Result<u64, StoreError> {

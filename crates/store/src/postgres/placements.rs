@@ -1,7 +1,6 @@
-//! Servers as they introduce themselves, and what lies on what.
+//! What is said of servers, and what lies on what.
 
 use iostall_model::device::{Greeting, IdentityKind, Placement};
-use jiff::Timestamp;
 
 use super::columns::{UtcMicros, storable};
 use super::database::Database;
@@ -11,43 +10,16 @@ use crate::error::StoreError;
 use crate::history::{SourceId, StoreId};
 use crate::repository_error::RepositoryError;
 
-/// Two machines send as one server: the store of one is a copy of the other's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CloneNoticed {
-    /// The name of the machine that sent before.
-    pub other: String,
-    /// When it last did.
-    pub last_seen: Timestamp,
-}
-
 /// Texts of an array, as they can be stored.
 type Texts = Vec<String>;
 
 impl Database {
-    /// Notes what the server of `store` says of itself. Returns another machine with the same store.
-    pub(super) fn greet(
-        &self,
-        store: StoreId,
-        greeting: &Greeting,
-    ) -> Result<Option<CloneNoticed>, RepositoryError> {
-        let (hostname, boot) = (storable(&greeting.hostname), storable(&greeting.boot));
-        let (id, now) = (store.to_string(), UtcMicros::of(greeting.now));
-        let row = self.session.row(
-            statements::GREET_SERVER,
-            &[&id, &hostname.as_ref(), &storable(&greeting.version).as_ref(), &now],
-        )?;
-        let server: i32 = self.column(&row, 0)?;
-        let boots = self.session.rows(statements::LIST_BOOTS, &[&server])?;
-        let is_known = |row: &tokio_postgres::Row| Ok(self.column::<&str>(row, 0)? == boot);
-        let known: Vec<bool> = boots.iter().map(is_known).collect::<Result<_, RepositoryError>>()?;
-        self.session.execute(statements::PUT_BOOT, &[&server, &boot.as_ref(), &hostname.as_ref()])?;
-        // A boot that is over does not send again: one that comes back after another runs beside it.
-        let (Some(latest), true) = (boots.first(), known.iter().skip(1).any(|known| *known)) else {
-            return Ok(None);
-        };
-        self.session.execute(statements::MARK_CLONE, &[&server])?;
-        let last_seen: UtcMicros = self.column(latest, 2)?;
-        Ok(Some(CloneNoticed { other: self.column(latest, 1)?, last_seen: last_seen.timestamp() }))
+    /// Notes what is said of the server of `store`.
+    pub(super) fn greet(&self, store: StoreId, greeting: &Greeting) -> Result<(), RepositoryError> {
+        let Greeting { hostname, version, now } = greeting;
+        let (id, hostname, version) = (store.to_string(), storable(hostname), storable(version));
+        let values: Values<'_> = &[&id, &hostname.as_ref(), &version.as_ref(), &UtcMicros::of(*now)];
+        self.session.execute(statements::GREET_SERVER, values).map(drop)
     }
 
     /// Notes what the series of `source` lie on.

@@ -21,7 +21,7 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("../../migrations/postgres/0007_move_to_lake.sql"),
     include_str!("../../migrations/postgres/0008_keep_notes_and_settings.sql"),
     include_str!("../../migrations/postgres/0009_skip_servers.sql"),
-    include_str!("../../migrations/postgres/0010_drop_relays.sql"),
+    include_str!("../../migrations/postgres/0010_drop_ways_of_sending.sql"),
 ];
 
 /// The newest version that this program knows: the number of migrations.

@@ -101,7 +101,6 @@ pub(super) const LAKE_UNFINISHED_SOURCES: &str =
     include_str!("../../queries/postgres/lake/unfinished_sources.sql");
 pub(super) const LAST_ACTION: &str = include_str!("../../queries/postgres/last_action.sql");
 pub(super) const LEAVE_SERVERS: &str = include_str!("../../queries/postgres/leave_servers.sql");
-pub(super) const LIST_BOOTS: &str = include_str!("../../queries/postgres/list_boots.sql");
 pub(super) const LIST_EPOCHS: &str = include_str!("../../queries/postgres/list_epochs.sql");
 pub(super) const LIST_GAPS: &str = include_str!("../../queries/postgres/list_gaps.sql");
 pub(super) const LIST_LOG: &str = include_str!("../../queries/postgres/list_log.sql");
@@ -125,19 +124,15 @@ pub(super) const LOCK_CODE: &str = include_str!("../../queries/postgres/lock_cod
 pub(super) const LOCK_INSTANCE: &str = include_str!("../../queries/postgres/lock_instance.sql");
 pub(super) const LOCK_PUSHES: &str = include_str!("../../queries/postgres/lock_pushes.sql");
 pub(super) const LOCK_SCHEMA: &str = include_str!("../../queries/postgres/lock_schema.sql");
-pub(super) const LOCK_SENDER: &str = include_str!("../../queries/postgres/lock_sender.sql");
 pub(super) const LOCK_SOURCE: &str = include_str!("../../queries/postgres/lock_source.sql");
 pub(super) const LOCK_SOURCE_OF_MEMBER: &str =
     include_str!("../../queries/postgres/lock_source_of_member.sql");
-pub(super) const MARK_CLONE: &str = include_str!("../../queries/postgres/mark_clone.sql");
 pub(super) const MARK_FORGOTTEN_IN: &str = include_str!("../../queries/postgres/mark_forgotten_in.sql");
 pub(super) const MARK_HOURS_FORGOTTEN_IN: &str =
     include_str!("../../queries/postgres/mark_hours_forgotten_in.sql");
 pub(super) const MARK_ROLLED_UP: &str = include_str!("../../queries/postgres/mark_rolled_up.sql");
 pub(super) const MARK_VERSION: &str = include_str!("../../queries/postgres/mark_version.sql");
 pub(super) const NEWEST_ROLLUPS: &str = include_str!("../../queries/postgres/newest_rollups.sql");
-pub(super) const NOTICE_END: &str = include_str!("../../queries/postgres/notice_end.sql");
-pub(super) const PUT_BOOT: &str = include_str!("../../queries/postgres/put_boot.sql");
 pub(super) const PUT_CONTACT: &str = include_str!("../../queries/postgres/put_contact.sql");
 pub(super) const PUT_DEVICES: &str = include_str!("../../queries/postgres/put_devices.sql");
 pub(super) const PUT_EPOCH: &str = include_str!("../../queries/postgres/put_epoch.sql");

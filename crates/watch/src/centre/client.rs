@@ -9,7 +9,7 @@ use iostall_model::device::Placement;
 use iostall_remote::centre::{CentreClient, centre_address};
 use iostall_store::{
     Appended, Batch, FleetSecret, RunMark, RunPut, SentRun, SentSheet, SheetMark, SheetPut, SourceId,
-    StoreId, WireError,
+    WireError,
 };
 use jiff::SignedDuration;
 use serde::Serialize;
@@ -229,7 +229,7 @@ fn body_of(
 }
 
 impl Destination for Centre {
-    fn begin(&mut self, _: StoreId) -> Result<Option<String>, WatchError> {
+    fn begin(&mut self) -> Result<Option<String>, WatchError> {
         let now_ns = self.clock.now_ns();
         if self.greeted_ns.is_some_and(|at_ns| now_ns - at_ns < GREETING_NS) {
             return Ok(None);
@@ -282,7 +282,7 @@ impl Destination for Centre {
         }
     }
 
-    fn lacking_runs(&mut self, _: StoreId, marks: &[RunMark]) -> Result<Option<Vec<RunId>>, WatchError> {
+    fn lacking_runs(&mut self, marks: &[RunMark]) -> Result<Option<Vec<RunId>>, WatchError> {
         match self.ask(Verb::Runs, &RunsRequest { runs: marks.to_vec() }) {
             // An older centre has no place for them.
             Err(error) if error.is(code::NOT_UNDERSTOOD) => Ok(None),
@@ -290,7 +290,7 @@ impl Destination for Centre {
         }
     }
 
-    fn put_run(&mut self, _: StoreId, run: &SentRun) -> Result<RunPut, WatchError> {
+    fn put_run(&mut self, run: &SentRun) -> Result<RunPut, WatchError> {
         let unfit = |reason: String| match run.document {
             Some(_) => Ok(RunPut::Unfit { reason }),
             None => Err(CentreError::Run { number: run.entry.number, reason }.into()),
@@ -311,11 +311,7 @@ impl Destination for Centre {
         }
     }
 
-    fn lacking_sheets(
-        &mut self,
-        _: StoreId,
-        marks: &[SheetMark],
-    ) -> Result<Option<Vec<SheetMark>>, WatchError> {
+    fn lacking_sheets(&mut self, marks: &[SheetMark]) -> Result<Option<Vec<SheetMark>>, WatchError> {
         match self.ask(Verb::Sheets, &SheetsRequest { sheets: marks.to_vec() }) {
             // An older centre has no place for them.
             Err(error) if error.is(code::NOT_UNDERSTOOD) => Ok(None),
@@ -323,7 +319,7 @@ impl Destination for Centre {
         }
     }
 
-    fn put_sheet(&mut self, _: StoreId, sheet: &SentSheet) -> Result<SheetPut, WatchError> {
+    fn put_sheet(&mut self, sheet: &SentSheet) -> Result<SheetPut, WatchError> {
         let body = match sheet.to_wire() {
             Err(error) => return Ok(SheetPut::Unfit { reason: error.to_string() }),
             Ok(body) => body,
@@ -338,10 +334,5 @@ impl Destination for Centre {
             }
             Err(error) => Err(error.into()),
         }
-    }
-
-    fn finish(&mut self) -> Result<(), WatchError> {
-        // The centre writes its roll-ups by itself.
-        Ok(())
     }
 }

@@ -331,9 +331,8 @@ impl Forwarder {
             return Ok(());
         }
         let hostname = self.state.servers.get(name).cloned().unwrap_or_default();
-        // No machine has this store: there is none to be copied.
-        let (boot, version) = ("pulled".to_owned(), self.version.clone());
-        repository.greet(store, &Greeting { hostname, boot, version, now: utc_now() })?;
+        let version = self.version.clone();
+        repository.greet(store, &Greeting { hostname, version, now: utc_now() })?;
         self.greeted.insert(store, now_ns);
         Ok(())
     }
