@@ -3,7 +3,7 @@
 
     cargo build --release --package iostall-store --example ingest && benchsuite/ingest.py [--rounds 30]
 
-A private PostgreSQL 15 in memory. Ours is `append` of batches of one agent with 40 files, as an agent or `fleet send` appends them: the
+A private PostgreSQL 15 in memory. Ours is `append` of batches of one agent with 40 files, as a centre appends them: the
 lock of the source, samples and their rows, roll-ups of the hours that a batch closes, and the commit, over one connection. The peer
 is psql, which copies the very same rows of each batch (the same columns, binary, one transaction a batch) into the very same partitioned table,
 over one connection that stays open. Tables are emptied before each run. Before the clock starts, each agent has appended one sample, and

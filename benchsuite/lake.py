@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The lake: bytes a row of samples that the collector took from pgbench, idle rows and others apart.
+"""The lake: bytes a row of samples that were pulled from pgbench, idle rows and others apart.
 
     cargo build --release --package iostall --package iostall-lake && benchsuite/lake.py [--seconds 600]
 
-A private PostgreSQL 15 with the tables of pgbench, in partitions, and as many that nobody uses; `iostall collect` samples it every second
-while pgbench runs at a rate, and `iostall fleet send` brings the rows to a repository, where they are dated back three days. A row is
+A private PostgreSQL 15 with the tables of pgbench, in partitions, and as many that nobody uses; `iostall fleet pull` samples it every
+second into a repository while pgbench runs at a rate, and there the rows are dated back three days. A row is
 idle if no counter differs from the row before of its series. Three copies of the repository, with all rows, the idle ones and the others, are moved
 to a lake each; bytes are those of the files of the table samples, with their footers.
 
@@ -13,6 +13,7 @@ Bounds: at most 4 bytes an idle row, and 16 a row that is not. Writes results/la
 
 import argparse
 import os
+import signal
 import socket
 import subprocess
 import tempfile
@@ -65,12 +66,15 @@ def measured(options, place, port):
         psql("postgres", "-c", "CREATE DATABASE " + database)
     run("pgbench", "-i", "-q", "-s", "10", "--partitions", str(options.tables), "load")
     psql("load", "-v", "tables=%d" % options.tables, "-f", str(HERE / "lake/add_tables.sql"))
-    store = str(place / "store.db")
+    sources = place / "fleet.toml"
+    sources.write_text('interval = "1s"\nsource = [ { url = "%s" } ]\n' % url("load"))
     run(options.iostall, "fleet", "init", url("fleet"))
     bench = subprocess.Popen(["pgbench", "-n", "-c", "4", "-R", "50", "-T", str(options.seconds + 5), "load"], env=environment, **QUIET)
-    run(options.iostall, "--store", store, "collect", "run", "--interval", "1s", "--duration", "%ds" % options.seconds, url("load"))
+    line = [options.iostall, "fleet", "pull", url("fleet"), "--sources", str(sources), "--spool", str(place / "spool.db")]
+    pull = subprocess.Popen(line, env=environment, **QUIET)
     bench.wait()
-    run(options.iostall, "--store", store, "fleet", "send", url("fleet"))
+    pull.send_signal(signal.SIGINT)
+    pull.wait()
     psql("fleet", "-f", str(HERE / "lake/date_back.sql"))
     results = {}
     for name, keep in (("all", "true"), ("idle", "is_idle"), ("not idle", "NOT is_idle")):
