@@ -70,6 +70,7 @@ impl Workspace {
             .args(arguments)
             .current_dir(self.directory.path())
             .env("IOSTALL_STORE", self.path("store.db"))
+            .env("IOSTALL_TEST_WORK", "10")
             .env("LC_ALL", "C.UTF-8")
             .env("TZ", "UTC")
             .stdin(Stdio::null());
@@ -83,6 +84,7 @@ impl Workspace {
             .args(["-c", script])
             .current_dir(self.directory.path())
             .env("IOSTALL_STORE", self.path("store.db"))
+            .env("IOSTALL_TEST_WORK", "10")
             .env("LC_ALL", "C.UTF-8")
             .env("TZ", "UTC")
             .stdin(Stdio::null());

@@ -61,7 +61,10 @@ const ANSWER: &str = "import os, pty, sys\n\
 fn at_terminal(here: &Workspace, answers: &str, line: &[&str]) -> Option<Ran> {
     let mut python = Command::new("python3");
     python.args(["-c", ANSWER, answers]).arg(binary()).args(line).current_dir(here.path(""));
-    python.env("IOSTALL_STORE", here.path("store.db")).env("LC_ALL", "C.UTF-8");
+    python
+        .env("IOSTALL_STORE", here.path("store.db"))
+        .env("LC_ALL", "C.UTF-8")
+        .env("IOSTALL_TEST_WORK", "10");
     Some(python.output().ok()?.into())
 }
 

@@ -1,14 +1,12 @@
 //! Keys of a set: a random file key, wrapped for those who may read the set, and what is derived from it.
 
 use std::fmt;
-use std::io::Write as _;
 
-use age::secrecy::SecretString;
-use age::x25519::Recipient;
 use iostall_model::backup::SetId;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
+use super::age;
 use crate::backup::format::WrappedKeys;
 
 /// What keys are derived for. A new version of the format gets new texts.
@@ -32,8 +30,6 @@ pub enum KeyError {
     Nobody,
     #[error("the passphrase is empty")]
     EmptyPassphrase,
-    #[error("wrapping the key of the set: {0}")]
-    Wrap(String),
     #[error("the set is encrypted, and no key was named")]
     NoKey,
     #[error("{given} does not open this set")]
@@ -152,12 +148,35 @@ impl SetKeys {
     }
 }
 
+/// A passphrase, wiped from memory when it is dropped.
+#[derive(Clone)]
+pub struct Passphrase(Zeroizing<String>);
+
+/// Never shown.
+impl fmt::Debug for Passphrase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Passphrase")
+    }
+}
+
+impl From<String> for Passphrase {
+    fn from(text: String) -> Self {
+        Self(Zeroizing::new(text))
+    }
+}
+
+impl Passphrase {
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
 /// Who can open a set.
 #[derive(Clone, Debug)]
 pub enum Lock {
     /// Public keys of age (`age1…`).
     Recipients(Vec<String>),
-    Passphrase(SecretString),
+    Passphrase(Passphrase),
 }
 
 impl Lock {
@@ -175,28 +194,36 @@ impl Lock {
     }
 }
 
-fn recipients(all: &[String]) -> Result<Vec<Recipient>, KeyError> {
+fn recipients(all: &[String]) -> Result<Vec<[u8; 32]>, KeyError> {
     if all.is_empty() {
         return Err(KeyError::Nobody);
     }
-    let parse = |text: &String| text.parse().map_err(|_| KeyError::Recipient { recipient: text.clone() });
+    let parse =
+        |text: &String| age::recipient(text).ok_or_else(|| KeyError::Recipient { recipient: text.clone() });
     all.iter().map(parse).collect()
+}
+
+/// Base-2 logarithm of the steps that a passphrase takes, as with the age tool: about a second, and 256 MiB.
+const WORK: u8 = 18;
+
+/// Tests make and open many sets. Those of the whole program say `IOSTALL_TEST_WORK=10`, which no release build heeds.
+fn work() -> u8 {
+    let named = || std::env::var("IOSTALL_TEST_WORK").ok()?.parse().ok();
+    if cfg!(test) {
+        10
+    } else if cfg!(debug_assertions) {
+        named().unwrap_or(WORK)
+    } else {
+        WORK
+    }
 }
 
 /// Wraps the key of a set as an age file, which the age tool opens too.
 pub fn wrap(key: &FileKey, set: SetId, lock: &Lock) -> Result<WrappedKeys, KeyError> {
-    let failed = |error: &dyn fmt::Display| KeyError::Wrap(error.to_string());
-    let encryptor = match lock {
-        Lock::Passphrase(passphrase) => age::Encryptor::with_user_passphrase(passphrase.clone()),
-        Lock::Recipients(all) => {
-            let all = recipients(all)?;
-            let all = all.iter().map(|recipient| recipient as &dyn age::Recipient);
-            age::Encryptor::with_recipients(all).map_err(|error| failed(&error))?
-        }
+    let wrapped = match lock {
+        Lock::Passphrase(passphrase) => age::encrypt(&key.0[..], &[], Some((passphrase.reveal(), work()))),
+        Lock::Recipients(all) => age::encrypt(&key.0[..], &recipients(all)?, None),
     };
-    let mut wrapped = Vec::new();
-    let mut writer = encryptor.wrap_output(&mut wrapped).map_err(|error| failed(&error))?;
-    writer.write_all(&key.0[..]).map_err(|error| failed(&error))?;
-    writer.finish().map_err(|error| failed(&error))?;
+    let wrapped = wrapped.map_err(|_| KeyError::Library)?;
     Ok(WrappedKeys { commitment: key.keys_of(set).commitment(), age: wrapped })
 }

@@ -2,12 +2,11 @@
 
 use std::fs;
 
-use age::secrecy::SecretString;
 use iostall_model::backup::{FileKind, SetId};
 
 use super::writer::{BLOCK, Made, OnDisk, entry};
 use super::*;
-use crate::backup::codec::Lock;
+use crate::backup::codec::{Lock, Passphrase};
 use crate::backup::format::CodecKind;
 
 /// A set of a few blocks, so that each of its bytes can be flipped.
@@ -21,7 +20,7 @@ fn small(lock: Option<Lock>) -> Made {
 }
 
 fn locked() -> (Lock, Unlock) {
-    let passphrase = SecretString::from("a passphrase".to_owned());
+    let passphrase = Passphrase::from("a passphrase".to_owned());
     (Lock::Passphrase(passphrase.clone()), Unlock::Passphrase(passphrase))
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use iostall_model::backup::Compression;
 
 use super::*;
-use crate::backup::codec::Lock;
+use crate::backup::codec::{Lock, Passphrase};
 use crate::backup::create::{Base, CreateError, CreateOptions, Made, SourceRequest, create, prepare};
 use crate::backup::rebuild::rebuild;
 
@@ -320,7 +320,7 @@ fn rewritten(manifest: &Path) -> Vec<u8> {
 #[test]
 fn an_encrypted_chain_needs_its_key_and_no_increment_on_it_is_readable() {
     let directory = tempfile::tempdir().unwrap();
-    let passphrase = age::secrecy::SecretString::from("a passphrase".to_owned());
+    let passphrase = Passphrase::from("a passphrase".to_owned());
     let (lock, unlock) = (Lock::Passphrase(passphrase.clone()), Unlock::Passphrase(passphrase));
     let [base, increment] = pair(directory.path(), Some(&lock), Some(&unlock));
     let source = directory.path().join("source");

@@ -3,12 +3,11 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use age::secrecy::SecretString;
 use iostall_model::backup::Compression;
 
 use super::writer::content;
 use super::*;
-use crate::backup::codec::Lock;
+use crate::backup::codec::{Lock, Passphrase};
 use crate::backup::create::{CreateOptions, SourceRequest, create, prepare};
 use crate::backup::rebuild::rebuild;
 use crate::backup::restore::Elsewhere;
@@ -79,7 +78,7 @@ fn assert_same(one: &Path, other: &Path) {
 
 #[test]
 fn a_backup_is_restored_from_its_manifest_from_any_stripe_and_after_its_manifest_was_lost() {
-    let passphrase = SecretString::from("a passphrase".to_owned());
+    let passphrase = Passphrase::from("a passphrase".to_owned());
     let cases = [
         (None, Compression::Zstd(1)),
         (Some(Lock::Passphrase(passphrase.clone())), Compression::Lz4),

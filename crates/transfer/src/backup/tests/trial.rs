@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::writer::Made;
 use super::*;
-use crate::backup::codec::Lock;
+use crate::backup::codec::{Lock, Passphrase};
 use crate::backup::create::TrialLimit;
 use crate::backup::read::ReadChoice;
 use crate::backup::restore::RestoreSample;
@@ -20,7 +20,7 @@ fn names(directory: &Path) -> Vec<String> {
 /// The story: a tuner that left its pieces in the place of the database, and took them for the database the next time.
 #[test]
 fn a_trial_restores_pieces_with_any_choice_and_leaves_nothing() {
-    let passphrase = || age::secrecy::SecretString::from("a passphrase".to_owned());
+    let passphrase = || Passphrase::from("a passphrase".to_owned());
     for lock in [None, Some(Lock::Passphrase(passphrase()))] {
         let directory = tempfile::tempdir().unwrap();
         let on_disk = Made { lock: lock.clone(), ..Made::tree(2) }.write(directory.path());

@@ -3,18 +3,17 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use age::secrecy::SecretString;
 use iostall_engine::guard::WriteConsent;
 use iostall_model::backup::{FileKind, SetId};
 
 use super::writer::{Made, content, entry};
 use super::*;
-use crate::backup::codec::{KeyError, Lock};
+use crate::backup::codec::{KeyError, Lock, PAIRS, Passphrase};
 use crate::backup::format::CodecKind;
 use crate::backup::rebuild::rebuild;
 
 fn locked() -> (Lock, Unlock) {
-    let passphrase = SecretString::from("a passphrase".to_owned());
+    let passphrase = Passphrase::from("a passphrase".to_owned());
     (Lock::Passphrase(passphrase.clone()), Unlock::Passphrase(passphrase))
 }
 
@@ -63,7 +62,7 @@ fn an_encrypted_set_opens_with_its_key_alone_and_a_wrong_one_is_refused() {
         assert_restored(&made, &to);
         fs::remove_dir_all(&to).unwrap();
         assert_eq!(damage(&paths, Some(&unlock), false), Vec::<String>::new());
-        let wrong = Unlock::Passphrase(SecretString::from("another".to_owned()));
+        let wrong = Unlock::Passphrase(Passphrase::from("another".to_owned()));
         for (unlock, is_right) in [
             (None, (|error| matches!(error, KeyError::NoKey)) as fn(&KeyError) -> bool),
             (Some(&wrong), |error| matches!(error, KeyError::Wrong { .. })),
@@ -281,4 +280,25 @@ fn a_cancelled_restore_leaves_nothing() {
     let failed = restore(&set, &to, &RestoreOptions::default(), &Progress::new(cancel)).unwrap_err();
     assert!(failed.error.is_cancelled() && failed.left.is_none(), "{}", failed.error);
     assert_nothing(directory.path(), &on_disk);
+}
+
+/// Made by the commit 3dc44b0b, with the library for age files that was used until then.
+#[test]
+fn a_set_of_an_earlier_version_opens() {
+    let directory = tempfile::tempdir().unwrap();
+    let [manifest, stripe] = ["shop0.iob.manifest", "shop0.iob"].map(|name| directory.path().join(name));
+    fs::write(&manifest, include_bytes!("../../../testdata/age/shop0.iob.manifest")).unwrap();
+    let bytes = zstd::bulk::decompress(include_bytes!("../../../testdata/age/shop0.iob.zst"), 1 << 16);
+    fs::write(&stripe, bytes.unwrap()).unwrap();
+    let key = directory.path().join("key");
+    fs::write(&key, PAIRS[0].1).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    let unlock = Unlock::KeyFiles(vec![key]);
+    let to = directory.path().join("to");
+    for path in [manifest, stripe] {
+        restored(&[path], &to, Some(&unlock)).unwrap();
+        assert_eq!(fs::read(to.join("customers.txt")).unwrap(), b"ada lovelace ".repeat(500));
+        assert_eq!(fs::read(to.join("small.txt")).unwrap(), b"charles babbage");
+        fs::remove_dir_all(&to).unwrap();
+    }
 }

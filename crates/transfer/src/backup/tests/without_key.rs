@@ -2,15 +2,13 @@
 
 use std::fs;
 
-use age::secrecy::SecretString;
-
 use super::writer::{BLOCK, Made, OnDisk};
 use super::*;
-use crate::backup::codec::{KeyError, Lock};
+use crate::backup::codec::{KeyError, Lock, Passphrase};
 use crate::backup::read::open_without_key;
 
 fn made(directory: &Path) -> OnDisk {
-    let lock = Lock::Passphrase(SecretString::from("a passphrase".to_owned()));
+    let lock = Lock::Passphrase(Passphrase::from("a passphrase".to_owned()));
     Made { lock: Some(lock), ..Made::tree(2) }.write(directory)
 }
 

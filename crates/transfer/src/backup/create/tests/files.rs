@@ -6,13 +6,12 @@ use std::os::unix::fs::{FileExt as _, PermissionsExt as _, symlink};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use age::secrecy::ExposeSecret as _;
 use iostall_engine::files::path_from_bytes;
 use iostall_model::backup::{FileMetadata, SourceKind, StoredName};
 
 use super::read_back::ReadBack;
 use super::*;
-use crate::backup::codec::{Lock, Unlock};
+use crate::backup::codec::{Lock, PAIRS, Unlock};
 use crate::backup::format::FrameKind;
 use crate::backup::manifest_file;
 use crate::pipeline::StageFailure;
@@ -291,12 +290,12 @@ fn an_encrypted_set_opens_with_its_key_and_shows_nothing_without() {
     let place = Place::new();
     fs::write(place.data("customers.txt"), b"ada lovelace ".repeat(50_000)).unwrap();
     fs::write(place.data("small.txt"), b"charles babbage").unwrap();
-    let identity = age::x25519::Identity::generate();
+    let [(public, secret), ..] = PAIRS;
     let key_file = place.path("key");
-    fs::write(&key_file, identity.to_string().expose_secret()).unwrap();
+    fs::write(&key_file, secret).unwrap();
     fs::set_permissions(&key_file, fs::Permissions::from_mode(0o600)).unwrap();
     let stripes = place.stripes(2);
-    let lock = Some(Lock::Recipients(vec![identity.to_public().to_string()]));
+    let lock = Some(Lock::Recipients(vec![public.to_owned()]));
     let compression = Compression::None;
     let options = CreateOptions { compression, lock, ..options(&stripes) };
     let made = back_up(&[&place.path("data")], &options).unwrap();
