@@ -33,7 +33,6 @@ pub struct Surroundings<'a> {
     pub clock_seed: u32,
 }
 
-/// A parsed command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parsed {
     /// `-?` and other common ways to ask for help: print [`super::usage::USAGE`] and exit with 0.
@@ -43,7 +42,6 @@ pub enum Parsed {
     ProfileFile(Box<ProfileFile>),
 }
 
-/// A checked profile with its warnings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     pub profile: DiskspdProfile,
@@ -67,7 +65,6 @@ pub struct ProfileFile {
     warnings: Vec<String>,
 }
 
-/// The results of the first pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Globals {
     experiment_flags: Option<u32>,
@@ -83,7 +80,6 @@ struct Globals {
     seed: Option<u32>,
 }
 
-/// Parses `args`, the words after the program's name.
 pub fn parse(args: &[String], surroundings: &Surroundings<'_>) -> Result<Parsed, CommandLineError> {
     if args.is_empty() {
         return Err(CommandLineError::NoArguments);

@@ -7,7 +7,6 @@ use thiserror::Error;
 
 use super::size::{format_size, parse_size};
 
-/// The unit of the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpanKind {
     Percent,
@@ -15,7 +14,6 @@ pub enum SpanKind {
     Absolute,
 }
 
-/// One part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DistributionRange {
     /// Share of the requests, 0 to 100; 0 makes a hole.
@@ -31,7 +29,6 @@ pub struct Distribution {
     pub ranges: Vec<DistributionRange>,
 }
 
-/// Why a distribution is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DistributionError {
     #[error("a distribution starts with pct or abs, such as -rdpct90/10:10/90")]
@@ -119,7 +116,6 @@ impl Distribution {
         self.ranges.iter().fold(0, |sum, range| sum.saturating_add(range.span))
     }
 
-    /// Checks a complete distribution, as in a profile.
     pub fn check(&self, block_bytes: u32) -> Result<(), DistributionError> {
         if self.ranges.iter().any(|range| range.io_pct > 100) {
             return Err(DistributionError::Io);

@@ -6,10 +6,8 @@
 
 use super::profile::{DiskspdProfile, PrecreateFiles};
 
-/// One file or device of a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePlan {
-    /// As the profile names it.
     pub path: String,
     /// The largest requested size (`-c`); `None` if it is never created.
     pub made_bytes: Option<u64>,
@@ -59,7 +57,6 @@ impl FilePlan {
     }
 }
 
-/// The settings of one time span for a path.
 struct Asked {
     used: bool,
     bytes: Option<u64>,

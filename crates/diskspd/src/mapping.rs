@@ -19,7 +19,6 @@ use super::profile::{
 };
 use super::unsupported::Unsupported;
 
-/// A profile for the engine, and the targets of its roles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MappedProfile {
     pub profile: model::Profile,
@@ -29,16 +28,13 @@ pub struct MappedProfile {
     pub notes: Vec<String>,
 }
 
-/// A target with the name that its roles use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MappedTarget {
     /// `target1`, `target2`, ….
     pub name: String,
-    /// File or device, with its sizes.
     pub file: FilePlan,
 }
 
-/// Why a profile cannot be run here.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MappingError {
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]

@@ -20,7 +20,6 @@ pub struct DiskspdProfile {
     pub progress: u32,
     /// Bit mask of `-:`; 0: none.
     pub experiment_flags: u32,
-    /// Which reports are printed.
     pub result_formats: ResultFormats,
     /// `-v`.
     pub verbose: bool,
@@ -54,11 +53,8 @@ pub struct ResultFormats {
 }
 
 impl ResultFormats {
-    /// Text alone, the default.
     pub const TEXT: Self = Self { text: true, xml: false };
-    /// XML alone.
     pub const XML: Self = Self { text: false, xml: true };
-    /// Text and XML reports from one run.
     pub const BOTH: Self = Self { text: true, xml: true };
 
     /// `text`, `xml`, `text,xml` or `xml,text`.
@@ -71,7 +67,6 @@ impl ResultFormats {
         }
     }
 
-    /// The word for it.
     pub fn word(self) -> &'static str {
         match (self.text, self.xml) {
             (true, true) => "text,xml",
@@ -81,7 +76,6 @@ impl ResultFormats {
     }
 }
 
-/// Which files are created before the first time span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrecreateFiles {
     /// Create each file once, with its largest size in any time span.

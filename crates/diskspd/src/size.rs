@@ -4,7 +4,6 @@ use thiserror::Error;
 
 const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
 
-/// Why a text is not a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SizeError {
     #[error("write a whole number with at most one of K, M, G, T (powers of 1024) or b (blocks)")]

@@ -26,11 +26,7 @@ pub enum Unsupported {
     ProcessorGroup { group: u16 },
     /// `#0`, `X:`, `X:\t.dat`, `\\server\share\t.dat`.
     #[error("'{path}' is a Windows {}; here {}", kind.name(), kind.hint())]
-    WindowsPath {
-        path: String,
-        /// What the path refers to on Windows.
-        kind: WindowsPath,
-    },
+    WindowsPath { path: String, kind: WindowsPath },
     #[error(
         "-x: completion routines do not exist on Linux; requests complete through the I/O engine as without -x"
     )]

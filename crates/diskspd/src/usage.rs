@@ -1,6 +1,5 @@
 //! What `-?` prints.
 
-/// The options, with their meaning here.
 pub const USAGE: &str = "\
 Usage: diskspd [options] target1 [target2 ...]
 

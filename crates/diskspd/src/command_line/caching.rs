@@ -5,7 +5,6 @@ use super::linux_port;
 use super::scan::Switch;
 use crate::profile::{CacheMode, DiskspdTarget};
 
-/// What has been set so far.
 #[derive(Debug, Default)]
 pub(super) struct Caching {
     mode: Option<(CacheMode, char)>,

@@ -11,7 +11,6 @@ pub const WORD_BYTES_MAX: usize = 4096;
 /// Most targets: with their settings they still fit into an XML profile.
 pub const TARGETS_MAX: usize = 512;
 
-/// Why a command line or a profile is rejected with exit status [`crate::EXIT_REJECTED`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CommandLineError {
     #[error("no options and no targets; -? lists the options")]

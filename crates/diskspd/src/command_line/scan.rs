@@ -11,7 +11,6 @@ use crate::distribution::Distribution;
 use crate::profile::ResultFormats;
 use crate::size::parse_size;
 
-/// One option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Switch {
     pub(super) word: String,
@@ -28,7 +27,6 @@ impl Switch {
         CommandLineError::Conflict { option: self.word.clone(), reason: reason.into() }
     }
 
-    /// Whether this is `-?` or another common help option.
     pub(super) fn asks_for_help(&self) -> bool {
         self.letter == '?' || matches!(self.word.as_str(), "-help" | "--help")
     }
@@ -38,7 +36,6 @@ impl Switch {
     }
 }
 
-/// A command line split into its parts.
 #[derive(Debug, Default)]
 pub(super) struct Scanned {
     pub(super) switches: Vec<Switch>,
@@ -121,7 +118,6 @@ fn as_switch(word: &str, exists: &dyn Fn(&str) -> bool) -> Result<Option<Switch>
     Ok(is_switch.then_some(switch))
 }
 
-/// Whether all of `value` is a valid value for `letter`.
 fn well_formed(letter: char, value: &str) -> bool {
     let size = |text: &str| parse_size(text, 1).is_ok();
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -66,7 +66,6 @@ impl Settings {
         }
     }
 
-    /// Takes one option.
     pub(super) fn take(
         &mut self,
         switch: &Switch,

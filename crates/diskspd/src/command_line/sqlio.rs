@@ -45,7 +45,6 @@ pub fn in_diskspds_words(words: &[String]) -> Option<String> {
     Some(line.join(" "))
 }
 
-/// Letter and value of an option.
 fn option(word: &str) -> Option<(&str, &str)> {
     word.strip_prefix('-')?.split_at_checked(1)
 }

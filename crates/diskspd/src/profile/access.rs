@@ -2,7 +2,6 @@
 
 use crate::distribution::Distribution;
 
-/// Random or sequential.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Access {
     /// `-r`, `-rs`, `-rd`.
@@ -32,17 +31,14 @@ impl Access {
         }
     }
 
-    /// Whether any request is random.
     pub fn is_random(&self) -> bool {
         matches!(self, Self::Random { .. })
     }
 
-    /// Whether threads share one sequence.
     pub fn is_interlocked(&self) -> bool {
         matches!(self, Self::Sequential { interlocked: true, .. })
     }
 
-    /// The distribution, if there is one.
     pub fn distribution(&self) -> Option<&Distribution> {
         match self {
             Self::Random { distribution, .. } => distribution.as_ref(),

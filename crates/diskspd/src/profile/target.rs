@@ -6,7 +6,6 @@ use crate::distribution::EffectiveRange;
 /// DiskSpd's default block size: 64 KiB.
 pub const DEFAULT_BLOCK_BYTES: u32 = 64 * 1024;
 
-/// One target with its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskspdTarget {
     /// File or device; `*1`, `*2`, … in a template.
@@ -112,7 +111,6 @@ impl DiskspdTarget {
     }
 }
 
-/// Which operating system caches may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CacheMode {
     /// The page cache: the default, and `-Sb`.
@@ -143,7 +141,6 @@ impl FlushKind {
     ];
 }
 
-/// What is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WriteBuffer {
     /// Bytes 0 to 255 repeated: the default.
@@ -191,7 +188,6 @@ impl IoPriority {
         }
     }
 
-    /// Its number.
     pub fn number(self) -> u32 {
         match self {
             Self::VeryLow => 1,
@@ -201,7 +197,6 @@ impl IoPriority {
     }
 }
 
-/// A pool thread assigned to a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadTarget {
     /// Thread of the pool, from 0.

@@ -57,7 +57,6 @@ impl Default for DiskspdTimeSpan {
 }
 
 impl DiskspdTimeSpan {
-    /// Number of threads of the time span over all targets.
     pub fn total_threads(&self) -> u64 {
         if self.thread_count > 0 {
             return u64::from(self.thread_count);
@@ -65,7 +64,6 @@ impl DiskspdTimeSpan {
         self.targets.iter().map(|target| u64::from(target.threads_per_file)).sum()
     }
 
-    /// Number of threads that use `target`.
     pub fn threads_on(&self, target: &DiskspdTarget) -> u32 {
         match (self.thread_count, target.thread_targets.len()) {
             (0, _) => target.threads_per_file,
@@ -75,11 +73,9 @@ impl DiskspdTimeSpan {
     }
 }
 
-/// A processor within its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuAssignment {
     /// Processor group. Linux has one, 0.
     pub group: u16,
-    /// Processor in the group.
     pub processor: u8,
 }

@@ -12,7 +12,6 @@ use crate::{DiskspdProfile, EffectiveRange};
 pub(super) const NOT_BEGUN: &str =
     "The test was interrupted before the measurements began. No results are displayed.";
 
-/// A whole report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskspdReport {
     /// The words typed, starting with the program's name, joined by blanks.
@@ -45,7 +44,6 @@ impl DiskspdReport {
     }
 }
 
-/// Counts, and the location of each processor if known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuTopology {
     pub cpu_count: u32,
@@ -59,18 +57,15 @@ pub struct CpuTopology {
 }
 
 impl CpuTopology {
-    /// Whether the cores are of more than one kind.
     pub fn is_heterogeneous(&self) -> bool {
         self.processors.windows(2).any(|pair| pair[0].efficiency_class != pair[1].efficiency_class)
     }
 
-    /// The location of processor `id`.
     pub fn processor(&self, id: u32) -> Option<&Processor> {
         self.processors.iter().find(|processor| processor.id == id)
     }
 }
 
-/// One logical processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Processor {
     /// Its number, as in [`CpuTicks`].
@@ -83,7 +78,6 @@ pub struct Processor {
     pub efficiency_class: u32,
 }
 
-/// A name and Windows' identifier.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PowerScheme {
     /// Such as `performance`.
@@ -102,7 +96,6 @@ impl PowerScheme {
     }
 }
 
-/// One time span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeSpanResult {
     /// Actual length of the measured part; 0 if it was not reached.
@@ -129,16 +122,13 @@ impl TimeSpanResult {
     }
 }
 
-/// One thread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadResult {
     /// Its number over all targets.
     pub id: u32,
-    /// The targets it used.
     pub targets: Vec<TargetResult>,
 }
 
-/// One thread on one target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TargetResult {
     pub path: String,
@@ -149,7 +139,6 @@ pub struct TargetResult {
     pub distribution: Vec<EffectiveRange>,
 }
 
-/// Requests of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpResult {
     /// Completed in the measured part.
@@ -173,12 +162,10 @@ impl OpResult {
         };
     }
 
-    /// Empty, as a start for merging.
     pub fn none() -> Self {
         Self { buckets: Some(Vec::new()), ..Self::default() }
     }
 
-    /// The sum of several.
     pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
         parts.into_iter().fold(Self::none(), |mut sum, part| {
             sum.merge(part);

@@ -2,7 +2,6 @@
 
 use iostall_measure::Moments;
 
-/// Requests completed in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IntervalBucket {
     pub count: u64,

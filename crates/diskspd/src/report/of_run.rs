@@ -9,19 +9,16 @@ use super::xml::write_xml;
 use crate::xml::{ProfileError, read_profile, write_profile};
 use crate::{DiskspdProfile, ResultFormats};
 
-/// Why DiskSpd's report of a run cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AskedError {
     /// The run has no DiskSpd profile.
     #[error("the run has no report of DiskSpd's: it was not asked for in DiskSpd's words")]
     OtherWords,
-    /// The stored profile is invalid.
     #[error("the profile that is kept with the run cannot be read: {0}")]
     Profile(#[from] ProfileError),
 }
 
 impl AskedError {
-    /// What the user can do.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::OtherWords => {
@@ -38,7 +35,6 @@ pub fn asked(profile: &DiskspdProfile) -> AskedProfile {
     AskedProfile { format: AskedFormat::DiskspdXml, document: write_profile(profile) }
 }
 
-/// The DiskSpd profile stored with `run`.
 pub fn profile_of(run: &Run) -> Result<DiskspdProfile, AskedError> {
     let asked = run.body.as_kind::<LoadOutcome>().and_then(|outcome| outcome.asked.as_ref());
     match asked {

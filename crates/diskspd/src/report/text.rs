@@ -16,7 +16,6 @@ use self::lines::{line, per_second};
 use super::input::{DiskspdReport, NOT_BEGUN, OpResult, TimeSpanResult};
 use crate::DiskspdTimeSpan;
 
-/// The whole report.
 pub fn write_text(report: &DiskspdReport) -> String {
     let mut out = String::new();
     parameters::write(&mut out, report);
@@ -73,7 +72,6 @@ fn write_span(
     }
 }
 
-/// The sums over several time spans.
 fn write_totals(out: &mut String, results: &[TimeSpanResult]) {
     let seconds: f64 = results.iter().map(TimeSpanResult::seconds).sum();
     let reads = OpResult::sum(results.iter().flat_map(TimeSpanResult::targets).map(|target| &target.read));

@@ -6,10 +6,8 @@ use thiserror::Error;
 pub const PROFILE_BYTES_MAX: usize = 4 << 20;
 /// Deepest nesting; DiskSpd's own profiles have 8 levels.
 pub const DEPTH_MAX: usize = 16;
-/// Most elements.
 pub const ELEMENTS_MAX: usize = 200_000;
 
-/// Why an XML profile cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProfileError {
     #[error("it has {bytes} bytes; a profile has at most {PROFILE_BYTES_MAX}")]

@@ -287,7 +287,6 @@ fn read_thread_target(element: &Element) -> Result<ThreadTarget, ProfileError> {
     })
 }
 
-/// The values of an element's children.
 struct Fields<'a>(&'a Element);
 
 impl<'a> Fields<'a> {

@@ -6,7 +6,6 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::error::{DEPTH_MAX, ELEMENTS_MAX, PROFILE_BYTES_MAX, ProfileError};
 
-/// An element: attributes, then children or text.
 #[derive(Debug, Default)]
 pub(super) struct Element {
     pub(super) name: String,
@@ -16,7 +15,6 @@ pub(super) struct Element {
 }
 
 impl Element {
-    /// Parses a document and returns its root.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, ProfileError> {
         if bytes.len() > PROFILE_BYTES_MAX {
             return Err(ProfileError::TooLarge { bytes: bytes.len() });

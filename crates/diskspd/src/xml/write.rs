@@ -16,7 +16,6 @@ pub fn write_profile(profile: &DiskspdProfile) -> String {
     xml.finish()
 }
 
-/// The profile as an element of a document being written.
 pub(crate) fn write_profile_into(xml: &mut XmlWriter, profile: &DiskspdProfile) {
     xml.open("Profile", &[]);
     xml.leaf("Progress", profile.progress);
@@ -168,7 +167,6 @@ fn write_access(xml: &mut XmlWriter, access: &Access) {
     }
 }
 
-/// A distribution: the share of requests and the length of each range.
 pub(crate) fn write_distribution<Share: Display>(
     xml: &mut XmlWriter,
     kind: SpanKind,

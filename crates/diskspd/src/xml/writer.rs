@@ -10,7 +10,6 @@ pub struct XmlWriter {
 }
 
 impl XmlWriter {
-    /// An empty document.
     pub fn new() -> Self {
         Self::default()
     }
@@ -44,7 +43,6 @@ impl XmlWriter {
         self.open.push(name);
     }
 
-    /// Closes the last opened element.
     pub fn close(&mut self) {
         if let Some(name) = self.open.pop() {
             self.begin_line();
@@ -52,26 +50,22 @@ impl XmlWriter {
         }
     }
 
-    /// Adds an element with a value.
     pub fn leaf(&mut self, name: &str, value: impl Display) {
         self.leaf_with(name, &[], value);
     }
 
-    /// Adds several, in order.
     pub fn leaves(&mut self, values: &[(&str, &dyn Display)]) {
         for (name, value) in values {
             self.leaf(name, value);
         }
     }
 
-    /// Adds an element with attributes and a value.
     pub fn leaf_with(&mut self, name: &str, attributes: &[(&str, &dyn Display)], value: impl Display) {
         self.begin_line();
         self.tag(name, attributes);
         self.push([">", &escape(&value.to_string()), "</", name, ">"]);
     }
 
-    /// Adds an element without content.
     pub fn empty(&mut self, name: &str, attributes: &[(&str, &dyn Display)]) {
         self.begin_line();
         self.tag(name, attributes);

@@ -24,7 +24,6 @@ impl CpuShares {
         self.user + self.kernel
     }
 
-    /// The mean over processors.
     pub(in crate::report) fn average(cpus: &[CpuTicks]) -> Self {
         let count = cpus.len().max(1) as f64;
         let mean = |pick: fn(&Self) -> f64| cpus.iter().map(|cpu| pick(&Self::of(cpu))).sum::<f64>() / count;

@@ -6,7 +6,6 @@ use crate::report::input::{IntervalBucket, OpResult, TargetResult, TimeSpanResul
 use crate::report::iops;
 use crate::size::show_size;
 
-/// Which requests a table covers.
 #[derive(Clone, Copy)]
 enum Kind {
     Total,
