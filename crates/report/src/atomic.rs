@@ -17,12 +17,10 @@ use crate::markdown::write_sections_markdown;
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// What the report is about, in a few words.
 pub fn title(report: &AtomicReport) -> String {
     format!("drive atomic: {}", shown(&report.target))
 }
 
-/// The promise, the databases, and what cuts showed.
 pub fn sections(report: &AtomicReport) -> Vec<Section> {
     let mut notes = vec![promise(report)];
     if report.is_by_file_system() {
@@ -47,10 +45,6 @@ pub fn sections(report: &AtomicReport) -> Vec<Section> {
     }]
 }
 
-/// Writes the report as Markdown, as a page, or as a document.
-///
-/// # Errors
-/// If `out` fails.
 pub fn write_atomic(report: &AtomicReport, form: Form, out: &mut dyn Write) -> io::Result<()> {
     let (title, sections) = (title(report), sections(report));
     match form {

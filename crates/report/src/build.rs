@@ -16,7 +16,6 @@ use crate::markdown::write_sections_markdown;
 use crate::section::{Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// What the report is about, in a few words.
 pub fn title(report: &PlanReport) -> String {
     match (&report.plan, &report.stack) {
         (Some(plan), _) => format!("drive plan: {} drives", count(plan.drives)),
@@ -25,7 +24,6 @@ pub fn title(report: &PlanReport) -> String {
     }
 }
 
-/// The build, then a section for the figures of each volume, then the checks.
 pub fn sections(report: &PlanReport) -> Vec<Section> {
     let mut all = Vec::new();
     if let Some(plan) = &report.plan {
@@ -36,10 +34,6 @@ pub fn sections(report: &PlanReport) -> Vec<Section> {
     all
 }
 
-/// Writes the report as Markdown, as a page, or as a document.
-///
-/// # Errors
-/// If `out` fails.
 pub fn write_plan(report: &PlanReport, form: Form, out: &mut dyn Write) -> io::Result<()> {
     let (title, sections) = (title(report), sections(report));
     match form {

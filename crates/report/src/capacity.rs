@@ -23,12 +23,10 @@ pub fn table<'a>(records: impl Iterator<Item = (RunNumber, &'a CapacityRecord)>)
     text
 }
 
-/// The same for scripts.
 pub fn to_json<'a>(records: impl Iterator<Item = (RunNumber, &'a CapacityRecord)>) -> Value {
     records.map(|(number, record)| json!({"number": number.0, "record": record})).collect()
 }
 
-/// Device, shape, lower bound, and origin.
 fn cells(run: RunNumber, record: &CapacityRecord) -> [String; 4] {
     let CapacityRecord { device, model, measured_utc, shape, warnings, .. } = record;
     let named =

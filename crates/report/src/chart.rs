@@ -7,13 +7,11 @@ use serde_json::{Value, json};
 
 use crate::format::shown;
 
-/// One chart.
 pub struct Chart {
     /// Unique in its span.
     pub(crate) id: Cow<'static, str>,
     pub(crate) title: Cow<'static, str>,
     pub(crate) caption: &'static str,
-    /// Traces and layout.
     pub(crate) figure: Value,
 }
 
@@ -64,7 +62,6 @@ pub(crate) fn seconds(ns: f64) -> f64 {
     rounded(ns / 1e9)
 }
 
-/// The charts that draw anything.
 pub(crate) fn drawn(charts: impl IntoIterator<Item = Chart>) -> Vec<Chart> {
     let has_data = |chart: &Chart| chart.figure["data"].as_array().is_some_and(|data| !data.is_empty());
     charts.into_iter().filter(has_data).collect()

@@ -4,7 +4,6 @@ use std::io;
 
 use thiserror::Error;
 
-/// Why a table was not written or read.
 #[derive(Debug, Error)]
 pub enum CsvError {
     #[error("cannot write the series: {0}")]

@@ -1,6 +1,5 @@
 //! A label and a value, for the facts in a report.
 
-/// A label with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
     pub label: String,
@@ -9,7 +8,6 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// `value` is unescaped.
     pub(crate) fn new(label: impl Into<String>, value: impl Into<String>) -> Self {
         Self { label: label.into(), value: value.into() }
     }

@@ -13,7 +13,6 @@ use crate::fact::Fact;
 use crate::format::{bytes, count, number, shown};
 use crate::report::Report;
 
-/// How much is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// The essentials for a DBA.
@@ -37,7 +36,6 @@ pub fn command_line(run: &Run) -> String {
     run.command_line.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The machine, the targets and the engines.
 pub fn ran_on(report: &Report<'_>, detail: Detail) -> Vec<Fact> {
     let run = report.run;
     let mut facts = vec![Fact::new("host", host(&run.host, detail))];

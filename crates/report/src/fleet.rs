@@ -11,7 +11,6 @@ use serde::Serialize;
 pub use self::forms::write_fleet;
 pub use self::page::{sections, title};
 
-/// What the initialisation of a repository did.
 #[derive(Clone, Debug, Serialize)]
 pub struct RepositoryEntry {
     /// Its URL without login, password and transport.
@@ -22,14 +21,12 @@ pub struct RepositoryEntry {
     /// The version of its tables before.
     pub schema_version_before: Option<i32>,
     pub schema_version: i32,
-    /// The major version of its server.
     pub postgres_version: u32,
     /// The version of the TimescaleDB that keeps the samples; null where PostgreSQL's own partitions do.
     pub timescaledb_version: Option<String>,
 }
 
 impl RepositoryEntry {
-    /// One line.
     pub fn line(&self) -> String {
         let (name, version) = (shown(&self.repository), self.schema_version);
         let extension = match &self.timescaledb_version {

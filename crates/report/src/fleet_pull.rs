@@ -6,7 +6,6 @@ use iostall_watch::pull::{PullProgress, PulledOutcome, PulledState};
 /// Names of many sources that are shown at most.
 const NAMES_MAX: usize = 3;
 
-/// What became of a source, as a line.
 pub fn outcome_line(one: &PulledOutcome) -> String {
     let what = match one.state {
         PulledState::Sent => "sent".to_owned(),

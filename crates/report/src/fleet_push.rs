@@ -3,10 +3,8 @@
 use iostall_measure::foreign::shown;
 use iostall_watch::rollout::{Drift, DriftState, LogEntry, PushEntry, PushPlan, ServerOutcome, Unreached};
 
-/// Names in a line.
 const NAMES_MAX: usize = 20;
 
-/// What a push would do.
 pub fn plan_text(plan: &PushPlan) -> String {
     let mut text = format!("release {} would go to {} servers\n", plan.version, plan.servers.len());
     for server in &plan.servers {
@@ -17,7 +15,6 @@ pub fn plan_text(plan: &PushPlan) -> String {
     text + &unreached_text(&plan.unreached)
 }
 
-/// Servers that no push reaches, and why.
 pub fn unreached_text(servers: &[Unreached]) -> String {
     let of = |reason: &str, words: &str| {
         let names: Vec<String> =
@@ -32,7 +29,6 @@ pub fn unreached_text(servers: &[Unreached]) -> String {
     of("no-agent", "no `iostall fleet agent` has asked there")
 }
 
-/// How far pushes are.
 pub fn status_text(pushes: &[PushEntry]) -> String {
     let mut text = String::new();
     for push in pushes {
@@ -48,7 +44,6 @@ pub fn status_text(pushes: &[PushEntry]) -> String {
     text
 }
 
-/// What is not as it should be.
 pub fn drift_text(found: &[Drift]) -> String {
     let mut text = String::new();
     let short = |hash: &Option<String>| {
@@ -67,7 +62,6 @@ pub fn drift_text(found: &[Drift]) -> String {
     text
 }
 
-/// Who did what.
 pub fn log_text(log: &[LogEntry]) -> String {
     let line = |entry: &LogEntry| {
         let LogEntry { number, at_utc, operator, what } = entry;

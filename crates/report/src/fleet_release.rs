@@ -5,7 +5,6 @@ use iostall_measure::foreign::shown;
 use iostall_watch::deploy::{Applied, ChangeKind, Recovered};
 use iostall_watch::release::ReleaseInfo;
 
-/// A release or a permit as text.
 pub fn release_text(info: &ReleaseInfo) -> String {
     let ReleaseInfo { kind, id, key, version, made, expires, note, objects } = info;
     let mut text = match *kind {
@@ -25,7 +24,6 @@ pub fn release_text(info: &ReleaseInfo) -> String {
     text
 }
 
-/// What became of what another process had begun.
 pub fn recovered_text(recovered: &Recovered) -> String {
     match recovered {
         Recovered::Finished => "what was begun and interrupted before is finished".to_owned(),
@@ -36,7 +34,6 @@ pub fn recovered_text(recovered: &Recovered) -> String {
     }
 }
 
-/// What was changed, or would be.
 pub fn applied_text(applied: &Applied, is_plan: bool) -> String {
     let Applied { version, is_undo, changes } = applied;
     let what = match (is_plan, is_undo) {

@@ -7,23 +7,19 @@ use serde::Serialize;
 pub struct FleetSent {
     /// Every source that the store samples, also where there was nothing to send.
     pub sources: Vec<SentSource>,
-    /// Runs that were sent.
     pub runs: usize,
     /// Sheets of notes and settings that were sent: the notes of a month, or the settings of a source.
     pub sheets: usize,
 }
 
-/// Of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SentSource {
     pub id: String,
     pub name: String,
-    /// Samples that were sent.
     pub samples: usize,
 }
 
 impl SentSource {
-    /// Of the source with this id and name.
     pub fn new(id: String, name: &str, samples: usize) -> Self {
         Self { id, name: name.to_owned(), samples }
     }

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::zone::{column, heading};
 
-/// A server in a listing.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerEntry {
     /// The id of its store.
@@ -19,10 +18,8 @@ pub struct ServerEntry {
     /// Since when it is in this state.
     pub state_since_utc: Option<Timestamp>,
     pub joined_utc: Option<Timestamp>,
-    /// When its key was made.
     pub key_made_utc: Option<Timestamp>,
     pub host: Option<String>,
-    /// Of its iostall.
     pub version: Option<String>,
     pub last_contact_utc: Option<Timestamp>,
     /// How far its clock was ahead at that time, milliseconds.

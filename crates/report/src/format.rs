@@ -75,17 +75,14 @@ fn number_of_whole(value: f64) -> String {
     if value < 1000.0 { format!("{value:.0}") } else { number(value) }
 }
 
-/// [`duration`] of an optional value.
 pub fn maybe_duration(ns: Option<f64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), duration)
 }
 
-/// [`number`] of an optional value.
 pub fn maybe_number(value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), number)
 }
 
-/// [`throughput`] of an optional value.
 pub fn maybe_throughput(bytes_per_second: Option<f64>) -> String {
     bytes_per_second.map_or_else(|| NONE.to_owned(), throughput)
 }

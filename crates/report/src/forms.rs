@@ -32,7 +32,6 @@ pub fn write_run(run: &Run, form: Form, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// A run as text.
 pub fn run_text(run: &Run, options: &TextOptions) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -80,7 +79,6 @@ pub fn write_window(
     }
 }
 
-/// Writes the comparison of two windows.
 pub fn write_windows(both: &WatchComparison, form: Form, out: &mut dyn Write) -> io::Result<()> {
     match form {
         Form::Csv => comparison::write_comparison_csv(both, out),

@@ -10,7 +10,6 @@ use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 use crate::answer::answer;
 use crate::report::Report;
 
-/// Layout of the document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JsonLayout {
     /// One field per line, lists of numbers on one line.

@@ -21,7 +21,6 @@ pub(crate) enum Judgement {
 }
 
 impl Judgement {
-    /// Its colour.
     pub(crate) fn severity(self) -> Severity {
         match self {
             Self::Good => Severity::Good,

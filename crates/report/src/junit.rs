@@ -13,7 +13,6 @@ use crate::format::shown;
 use crate::verdicts::{found, sentence};
 use crate::warnings;
 
-/// One test case.
 struct Case {
     name: String,
     outcome: CaseOutcome,
@@ -35,11 +34,9 @@ pub(crate) struct Suite<'a> {
     pub(crate) started: Option<Timestamp>,
     pub(crate) hostname: Option<&'a str>,
     pub(crate) seconds: f64,
-    /// Names and values.
     pub(crate) properties: Vec<(String, String)>,
 }
 
-/// Writes a run.
 pub fn write_junit(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let mut properties = vec![
         ("run".to_owned(), run.id.to_string()),

@@ -20,13 +20,11 @@ use crate::format::{bytes, duration, maybe_duration, maybe_number, percent, thro
 use crate::point::in_words;
 use crate::zone::local;
 
-/// How much of a file is made.
 pub fn making(path: &Path, done: ByteCount, size: ByteCount) -> (f64, String) {
     let share = done.bytes() as f64 / (size.bytes() as f64).max(1.0);
     (share, format!("{:.0} % of {}  making {}", share * 100.0, as_typed(size.bytes() as f64), path.display()))
 }
 
-/// Where a computation is.
 pub fn simulation(doing: &str, done: f64, whole: &RunProgress) -> (f64, String) {
     let left = whole.left_ns.filter(|_| done < 1.0).map(|ns| format!("  {} left", hours(ns)));
     (done, format!("{:.0} %  {doing}{}", done * 100.0, left.unwrap_or_default()))
@@ -88,7 +86,6 @@ pub fn qualify_begins(cost: &QualifyCost) -> String {
     format!("active range {active}: {passes}{rounds}{write}{}", worn.unwrap_or_default())
 }
 
-/// What is read, before it is.
 pub fn read_all_begins(from_bytes: u64, whole_bytes: u64, bytes_per_s: Option<f64>) -> String {
     let left = whole_bytes.saturating_sub(from_bytes);
     let from = match from_bytes {
@@ -120,12 +117,10 @@ fn speed(cost: &QualifyCost) -> String {
     throughput(cost.bytes_per_s.unwrap_or_default())
 }
 
-/// A stage of a qualification begins.
 pub fn stage_begins(number: usize, of: usize, name: &str) -> String {
     format!("stage {number} of {of}: {name}")
 }
 
-/// A round of a qualification is over.
 pub fn round_ended(number: usize, of: u32, fills: f64, round: &QualifyRound) -> String {
     let writes = round.points.iter().filter(|point| point.write_pct.percent() >= 100.0);
     let smallest = writes.min_by_key(|point| point.block_size.largest());
@@ -136,7 +131,6 @@ pub fn round_ended(number: usize, of: u32, fills: f64, round: &QualifyRound) -> 
     )
 }
 
-/// What a search for the settings of backups is about to do.
 pub fn tune_begun(plan: &TunePlan) -> String {
     let settings = match plan.settings {
         1 => "every setting is given, so only that one".to_owned(),

@@ -15,7 +15,6 @@ use crate::table::{Severity, Table, TableCell, TableLine};
 use crate::warnings;
 use crate::zone::timestamp;
 
-/// Writes a report. Fails only if `out` does.
 pub fn write_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
     head(report, out)?;
     warnings(report.run, out)?;
@@ -33,7 +32,6 @@ pub fn write_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result 
     writeln!(out, "\n**{}**", escaped(&answer(report, None)))
 }
 
-/// Writes sections that belong to no single run. Fails only if `out` does.
 pub fn write_sections_markdown(title: &str, sections: &[Section], out: &mut impl Write) -> fmt::Result {
     writeln!(out, "{MARKDOWN_HEADING}{}", escaped(&shown(title)))?;
     sections.iter().try_for_each(|one| section(one, out))

@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::zone::{column, heading, timestamp};
 
-/// A note in a listing.
 #[derive(Clone, Debug, Serialize)]
 pub struct NoteEntry {
     /// By which it is removed; `None` in a repository, where that is done on its server.
@@ -21,7 +20,6 @@ pub struct NoteEntry {
     pub note: Note,
 }
 
-/// A line a note, under a heading.
 pub fn note_list(notes: &[NoteEntry]) -> String {
     if notes.is_empty() {
         return "nothing was noted in this time\n".to_owned();
@@ -48,7 +46,6 @@ pub fn note_list(notes: &[NoteEntry]) -> String {
     text
 }
 
-/// A note in a sentence.
 pub(crate) fn note_sentence(note: &Note) -> String {
     let kind = match note.kind {
         NoteKind::Other => String::new(),

@@ -17,7 +17,6 @@ pub struct PercentLines {
     last: Mutex<Last>,
 }
 
-/// The last line, and the percentage of the next one.
 #[derive(Debug, Default)]
 struct Last {
     next: u64,
@@ -40,7 +39,6 @@ impl PercentLines {
         matches!(event, Event::TransferProgress { .. } | Event::StatementProgress { .. })
     }
 
-    /// The line that is due after `event`.
     pub fn after(&self, event: &Event<'_>) -> Option<String> {
         match event {
             Event::TransferProgress { now, whole, .. } if now.bytes_total > 0 => {

@@ -16,12 +16,10 @@ use crate::markdown::write_sections_markdown;
 use crate::section::{Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// What the report is about, in a few words.
 pub fn title(report: &PowerfailReport) -> String {
     format!("powerfail: {}", shown(&report.cut.run.target))
 }
 
-/// The cut, and what all cuts say.
 pub fn sections(report: &PowerfailReport) -> Vec<Section> {
     let cut = &report.cut;
     let tables = if cut.lost.is_empty() { Vec::new() } else { vec![lost(cut)] };
@@ -36,10 +34,6 @@ pub fn sections(report: &PowerfailReport) -> Vec<Section> {
     vec![of_cut, all]
 }
 
-/// Writes the report as Markdown, or as a document.
-///
-/// # Errors
-/// If `out` fails.
 pub fn write_powerfail(report: &PowerfailReport, form: Form, out: &mut dyn Write) -> io::Result<()> {
     if form == Form::Markdown {
         return write_page(out, |text| write_sections_markdown(&title(report), &sections(report), text));

@@ -15,9 +15,7 @@ use crate::verdicts;
 /// Computed only when needed, because it is large or expensive and not in every output.
 pub type Lazy<'a, T> = Box<dyn Fn() -> T + 'a>;
 
-/// The report of one run.
 pub struct Report<'a> {
-    /// The run, for its head, machine and warnings.
     pub run: &'a Run,
     /// The user's description; may be empty.
     pub description: String,
@@ -25,7 +23,6 @@ pub struct Report<'a> {
     pub shape: String,
     /// How much was done: `20.0 s measured`.
     pub headline: String,
-    /// The result on one line.
     pub line: Lazy<'a, String>,
     /// What the result means: the main clause of the sentence that a report begins and ends with.
     pub answer: Lazy<'a, String>,
@@ -40,7 +37,6 @@ pub struct Report<'a> {
     pub when_empty: &'static str,
     /// The charts of each section, in order.
     pub charts: Lazy<'a, Vec<Vec<Chart>>>,
-    /// The table for spreadsheets.
     pub series: Lazy<'a, Series<'a>>,
     /// Derived figures for scripts: the `summary` next to the stored run.
     pub summary: Lazy<'a, Box<dyn erased_serde::Serialize + 'a>>,
@@ -53,7 +49,6 @@ impl Report<'_> {
     }
 }
 
-/// The settings in detail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// Next to the heading.
@@ -69,7 +64,6 @@ pub struct Series<'a> {
     pub rows: Box<dyn Iterator<Item = Vec<Field<'a>>> + 'a>,
 }
 
-/// One value of a series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Field<'a> {

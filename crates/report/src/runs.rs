@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::format::rates;
 use crate::zone::{column, heading};
 
-/// A line a run, under a heading.
 pub fn table(entries: &[Entry]) -> String {
     let names: Vec<String> = entries.iter().map(|entry| shown(&entry.name)).collect();
     let name_width = names.iter().map(|name| name.chars().count()).max().unwrap_or(4).max(4);
@@ -39,10 +38,8 @@ pub fn table(entries: &[Entry]) -> String {
     text
 }
 
-/// A run of a server of a fleet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerRun {
-    /// What the server is called.
     pub server: String,
     /// The id of its store.
     pub server_id: String,
@@ -50,7 +47,6 @@ pub struct ServerRun {
     pub entry: Entry,
 }
 
-/// The same of several servers.
 pub fn fleet_table(runs: &[ServerRun]) -> String {
     let entries: Vec<Entry> = runs.iter().map(|run| run.entry.clone()).collect();
     let servers: Vec<String> = runs.iter().map(|run| shown(&run.server)).collect();
@@ -64,7 +60,6 @@ pub fn fleet_table(runs: &[ServerRun]) -> String {
     text
 }
 
-/// The same for scripts.
 pub fn fleet_to_json(runs: &[ServerRun]) -> Value {
     let of_server = |run: &ServerRun| {
         let mut row = row(&run.entry);
@@ -90,7 +85,6 @@ fn result(entry: &Entry) -> String {
     }
 }
 
-/// The same for scripts.
 pub fn to_json(entries: &[Entry]) -> Value {
     entries.iter().map(row).collect()
 }

@@ -13,22 +13,18 @@ pub struct Note {
 }
 
 impl Note {
-    /// An ordinary sentence.
     pub fn plain(text: impl Into<String>) -> Self {
         Self { severity: Severity::Plain, text: text.into() }
     }
 
-    /// The main result.
     pub fn strong(text: impl Into<String>) -> Self {
         Self { severity: Severity::Strong, text: text.into() }
     }
 
-    /// A reason for doubt.
     pub fn caution(text: impl Into<String>) -> Self {
         Self { severity: Severity::Caution, text: text.into() }
     }
 
-    /// Something that went wrong.
     pub fn bad(text: impl Into<String>) -> Self {
         Self { severity: Severity::Bad, text: text.into() }
     }
@@ -46,7 +42,6 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// A number without emphasis.
     pub(crate) fn plain(
         label: impl Into<String>,
         value: impl Into<String>,
@@ -75,7 +70,6 @@ pub struct LatencyBars {
     pub(crate) limits: Option<Limits>,
 }
 
-/// The order of a section's parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
     /// Sentences first, then the evidence.
@@ -124,11 +118,9 @@ impl Layout {
     }
 }
 
-/// A section of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
     pub title: String,
-    /// Beside the title.
     pub subtitle: String,
     /// Its heading in text; `None` for a single section that needs none.
     pub heading: Option<String>,
@@ -154,7 +146,6 @@ pub struct Section {
 }
 
 impl Section {
-    /// An empty section with the title `title`.
     pub fn titled(title: impl Into<String>) -> Self {
         let title = title.into();
         Self { heading: Some(title.clone()), title, ..Self::default() }

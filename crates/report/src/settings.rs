@@ -44,7 +44,6 @@ fn value(version: &SettingVersion) -> String {
     }
 }
 
-/// What changed of each source.
 pub fn changes_list(all: &[SourceChanges]) -> String {
     let mut text = String::new();
     for of in all {

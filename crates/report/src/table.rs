@@ -2,7 +2,6 @@
 
 use crate::format::{NONE, TimeUnit, duration};
 
-/// How a cell is emphasised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Severity {
     #[default]
@@ -17,7 +16,6 @@ pub enum Severity {
     Good,
 }
 
-/// One cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableCell {
     /// Unescaped.
@@ -46,7 +44,6 @@ impl TableCell {
         Self { time_ns: ns.is_finite().then_some(ns.round() as u64), ..duration(ns).into() }
     }
 
-    /// A time, if there is one.
     pub(crate) fn maybe_time(ns: Option<f64>) -> Self {
         ns.map_or_else(|| NONE.into(), Self::time)
     }
@@ -61,14 +58,12 @@ impl TableCell {
         &self.text[self.text.trim_end_matches(['?', '!']).len()..]
     }
 
-    /// Sets the severity.
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
         self
     }
 }
 
-/// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Its heading, with the unit if cells have none.
@@ -80,12 +75,10 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column of words.
     pub fn words(name: &str) -> Self {
         Self { name: name.to_owned(), right: false, drop_rank: None }
     }
 
-    /// A column of numbers.
     pub fn numbers(name: &str) -> Self {
         Self { name: name.to_owned(), right: true, drop_rank: None }
     }
@@ -109,7 +102,6 @@ pub enum TableLine {
     Cells(Vec<TableCell>),
 }
 
-/// A table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     pub caption: String,
@@ -120,17 +112,14 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table.
     pub fn new(caption: &str, columns: Vec<Column>) -> Self {
         Self { caption: caption.to_owned(), columns, lines: Vec::new(), notes: Vec::new() }
     }
 
-    /// Adds a heading.
     pub fn group(&mut self, title: impl Into<String>, note: impl Into<String>) {
         self.lines.push(TableLine::Group { title: title.into(), note: note.into() });
     }
 
-    /// Adds a line of cells.
     pub fn row(&mut self, cells: Vec<TableCell>) {
         debug_assert_eq!(cells.len(), self.columns.len(), "one cell a column");
         self.lines.push(TableLine::Cells(cells));
@@ -153,7 +142,6 @@ impl Table {
         table
     }
 
-    /// The cells of a column.
     pub(crate) fn cells(&self, column: usize) -> impl Iterator<Item = &TableCell> + Clone {
         self.lines.iter().filter_map(move |line| match line {
             TableLine::Cells(cells) => Some(&cells[column]),

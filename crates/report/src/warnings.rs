@@ -35,7 +35,6 @@ pub(crate) fn in_brief(warnings: &[Warning]) -> Option<String> {
     (!counted.is_empty()).then(|| counted.join(" · "))
 }
 
-/// The heading over all of them.
 pub(crate) fn heading<'a>(warnings: impl IntoIterator<Item = &'a Warning>) -> String {
     counts(warnings, &[Rank::Invalidates, Rank::Caution, Rank::Note]).join(", ")
 }

@@ -7,7 +7,6 @@ use crate::format::{NONE, shown};
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// The section of the jobs.
 pub(crate) fn section(judged: &[JudgedJob<'_>]) -> Section {
     let columns = vec![
         Column::words("job"),
@@ -118,7 +117,6 @@ pub(crate) fn rows(jobs: &[JudgedJob<'_>]) -> Vec<Vec<String>> {
     std::iter::once(heads.map(str::to_owned).to_vec()).chain(jobs.iter().map(row)).collect()
 }
 
-/// The jobs for scripts.
 pub(crate) fn to_json(jobs: &[JudgedJob<'_>]) -> serde_json::Value {
     let rows: Vec<_> = jobs
         .iter()

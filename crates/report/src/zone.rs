@@ -42,7 +42,6 @@ pub fn heading(what: &str) -> String {
     format!("{what} ({name})")
 }
 
-/// In a form of its own.
 pub(crate) fn local(at: Timestamp, form: &str) -> String {
     in_zone(at, zone(), form)
 }

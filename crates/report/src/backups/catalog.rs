@@ -16,7 +16,6 @@ use crate::zone::{column, heading, timestamp};
 /// Digits of a set's id in a table; those of `--json` are all of them.
 const SET_DIGITS: usize = 8;
 
-/// The backups as a table.
 pub fn list_sections(entries: &[BackupEntry]) -> Vec<Section> {
     let is_locked = |entry: &BackupEntry| entry.object_lock.is_some() || entry.legal_hold;
     let any_locked = entries.iter().any(is_locked);
@@ -109,7 +108,6 @@ fn lock(entry: &BackupEntry) -> String {
     }
 }
 
-/// The beginning of a set's id.
 pub(super) fn id(set: &str) -> String {
     set.chars().take(SET_DIGITS).collect()
 }
@@ -131,12 +129,10 @@ fn severity(state: BackupState) -> Severity {
     }
 }
 
-/// The backups for scripts.
 pub fn list_json(entries: &[BackupEntry]) -> Value {
     json!(entries)
 }
 
-/// What is kept and what is deleted, with the reasons.
 pub fn prune_sections(
     pruned: &[Pruned],
     wal: Option<&WalPruned>,
@@ -220,7 +216,6 @@ fn reason(reason: &Reason) -> String {
     }
 }
 
-/// What is kept and deleted for scripts.
 pub fn prune_json(pruned: &[Pruned], wal: Option<&WalPruned>, rules: &Rules, is_dry_run: bool) -> Value {
     let mut value = json!({"dry_run": is_dry_run, "rules": rules, "backups": pruned});
     if let Some(wal) = wal {

@@ -11,13 +11,11 @@ use crate::section::{Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::zone::timestamp;
 
-/// What is planned, in a few words.
 pub fn plan_title(plan: &BackupPlan) -> String {
     let input = &plan.input;
     format!("backup plan: {} every {}", bytes(input.size_bytes), time(input.every_s as f64))
 }
 
-/// The plan as a section, with what it assumes.
 pub fn plan_sections(plan: &BackupPlan, kept: Option<&KeptFigures>) -> Vec<Section> {
     let mut facts = facts(&plan.input);
     facts.extend(kept.map(taken_from));
@@ -31,7 +29,6 @@ pub fn plan_sections(plan: &BackupPlan, kept: Option<&KeptFigures>) -> Vec<Secti
     }]
 }
 
-/// The plan for scripts.
 pub fn plan_json(plan: &BackupPlan, kept: Option<&KeptFigures>) -> Value {
     let mut value = json!(plan);
     if let (Some(kept), Some(object)) = (kept, value.as_object_mut()) {

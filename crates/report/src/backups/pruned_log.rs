@@ -5,7 +5,6 @@ use iostall_model::wal_archive::WalPruned;
 use crate::format::{bytes, count, shown};
 use crate::section::Note;
 
-/// What of the log no backup needs.
 pub(super) fn pruned_log(pruned: &WalPruned, is_dry_run: bool) -> Note {
     let directory = shown(&pruned.directory);
     if let Some(because) = &pruned.because {

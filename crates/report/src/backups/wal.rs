@@ -11,7 +11,6 @@ use crate::section::{Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::zone::{column, heading};
 
-/// The archive as tables.
 pub fn wal_sections(listing: &WalListing) -> Vec<Section> {
     let mut sections = vec![Section {
         facts: facts(listing),
@@ -31,7 +30,6 @@ pub fn wal_sections(listing: &WalListing) -> Vec<Section> {
     sections
 }
 
-/// The archive for scripts.
 pub fn wal_json(listing: &WalListing) -> Value {
     let mut value = json!(listing);
     value["is_good"] = json!(listing.is_good());
@@ -88,7 +86,6 @@ fn ranges(listing: &WalListing) -> Table {
     table
 }
 
-/// What is missing or damaged.
 fn broken(listing: &WalListing) -> Option<Table> {
     if listing.gaps.is_empty() && listing.damaged.is_empty() {
         return None;

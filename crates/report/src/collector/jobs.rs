@@ -39,7 +39,6 @@ fn ended_by_itself(run: &JobRun) -> bool {
     matches!(run.outcome, JobOutcome::Succeeded | JobOutcome::Failed | JobOutcome::TimedOut)
 }
 
-/// The last lines of a failed run's output, indented.
 fn last_output(run: &JobRun) -> String {
     let mut text = String::new();
     for line in run.output.lines().filter(|_| run.outcome.is_failure()) {

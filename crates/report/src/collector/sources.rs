@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::zone::{column, heading};
 
-/// A watched source in a listing.
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceEntry {
     pub id: String,
@@ -18,7 +17,6 @@ pub struct SourceEntry {
     pub last_utc: Option<Timestamp>,
 }
 
-/// A line a source, under a heading.
 pub fn watched_sources(sources: &[SourceEntry]) -> String {
     if sources.is_empty() {
         return "no source has been watched; `iostall collect --help` has examples\n".to_owned();

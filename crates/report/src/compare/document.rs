@@ -19,7 +19,6 @@ use crate::markdown::write_sections_markdown;
 use crate::section::Section;
 use crate::{verdicts, work};
 
-/// See the module.
 pub struct ComparisonDocument {
     pub title: String,
     /// With what was required last.
@@ -32,14 +31,12 @@ pub struct ComparisonDocument {
 }
 
 impl ComparisonDocument {
-    /// Of runs.
     pub fn of_runs(title: String, comparison: &Comparison, verdicts: Vec<Verdict>) -> Self {
         let (sections, json) = (sections(comparison), to_json(comparison));
         let charts = comparison.others.iter().map(|other| charts(comparison, other)).collect();
         Self::new((title, sections, json), charts, rows(comparison), verdicts)
     }
 
-    /// Of jobs and their times.
     pub fn of_work(jobs: &[JudgedJob<'_>], verdicts: Vec<Verdict>) -> Self {
         let title = "Before and after".to_owned();
         let (sections, json) = (vec![work::section(jobs)], work::to_json(jobs));

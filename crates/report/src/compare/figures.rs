@@ -2,7 +2,6 @@
 
 use iostall_session::analysis::comparison::{ComparedSide, Comparison, MetricVerdict, Samples};
 
-/// The columns of the table for spreadsheets.
 const HEADER: [&str; 14] = [
     "first",
     "second",
@@ -57,7 +56,6 @@ pub(super) fn rows(comparison: &Comparison) -> Vec<Vec<String>> {
     rows
 }
 
-/// The comparison for scripts.
 pub(super) fn to_json(comparison: &Comparison) -> serde_json::Value {
     let others: Vec<_> = comparison.others.iter().map(side_json).collect();
     serde_json::json!({

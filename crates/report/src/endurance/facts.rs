@@ -6,7 +6,6 @@ use super::units::{bytes, rate};
 use crate::fact::Fact;
 use crate::format::{count, shown};
 
-/// Of a drive, its writes and its rating.
 pub(super) fn of(one: &Endurance) -> Vec<Fact> {
     let (drive, wear) = (&one.drive, &one.wear);
     let mut facts = Vec::new();
@@ -43,7 +42,6 @@ pub(super) fn of(one: &Endurance) -> Vec<Fact> {
     facts
 }
 
-/// One rating in its spellings.
 pub(super) fn spellings(converted: &Converted) -> Vec<Fact> {
     let years = format!("over {} years of 365 days", converted.years);
     let mut facts = vec![

@@ -16,7 +16,6 @@ const INTERVALS_SHOWN: usize = 12;
 /// Routes further apart than this share no answer.
 const SPREAD_LARGE: f64 = 2.0;
 
-/// What the report is about, in a few words.
 pub fn title(report: &EnduranceReport) -> String {
     match report.drives.as_slice() {
         [] => "drive endurance: a rating".to_owned(),
@@ -30,7 +29,6 @@ fn name(one: &Endurance) -> String {
     shown(&both.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
 }
 
-/// A section for each drive.
 pub fn sections(report: &EnduranceReport) -> Vec<Section> {
     let mut sections: Vec<Section> = report.drives.iter().map(section).collect();
     if let (true, Some(converted)) = (sections.is_empty(), &report.converted) {

@@ -41,7 +41,6 @@ pub(super) fn escaped(labels: &Labels) -> String {
     text
 }
 
-/// A family's header and its lines.
 #[derive(Debug)]
 struct Family {
     help: String,
@@ -54,19 +53,16 @@ struct Family {
 pub(super) struct Families(BTreeMap<String, Family>);
 
 impl Families {
-    /// Adds a level.
     pub(super) fn gauge(&mut self, name: &str, help: &str, labels: &str, value: &str) {
         let metric = Metric { name: name.into(), help: help.into(), is_counter: false, is_time: false };
         self.add(&metric, labels, value);
     }
 
-    /// Adds a counter.
     pub(super) fn counter(&mut self, name: &str, help: &str, labels: &str, value: &str) {
         let metric = Metric { name: name.into(), help: help.into(), is_counter: true, is_time: false };
         self.add(&metric, labels, value);
     }
 
-    /// Adds a line to the family of `metric`.
     pub(super) fn add(&mut self, metric: &Metric, labels: &str, value: &str) {
         if !self.0.contains_key(&metric.name) {
             let Metric { name, help, is_counter, .. } = metric.clone();
@@ -78,7 +74,6 @@ impl Families {
         }
     }
 
-    /// The whole document.
     pub(super) fn into_text(self) -> String {
         let mut text = String::new();
         for (name, family) in self.0 {

@@ -16,7 +16,6 @@ use family::{Families, escaped, seconds, value};
 
 pub use iostall_model::metric::{METRIC_NAMES_OF_SOURCES, metric_names};
 
-/// The `Content-Type` header.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The current values of `sources`, and the version of the program that read them.
@@ -34,7 +33,6 @@ pub fn exposition(sources: &[SourceNow], version: &str) -> String {
     families.into_text()
 }
 
-/// What the collector itself knows about `source`.
 fn add_source(families: &mut Families, source: &SourceNow) {
     let of_source = Labels::of_source(&source.name);
     let labels = escaped(&of_source);
@@ -60,7 +58,6 @@ fn add_source(families: &mut Families, source: &SourceNow) {
     }
 }
 
-/// Adds every counter of the rows.
 fn add_rows(families: &mut Families, source: &str, rows: &[Row]) {
     // Names and descriptions are the same for thousands of rows.
     let mut metrics: HashMap<(Kind, Counter), Option<Metric>> = HashMap::new();

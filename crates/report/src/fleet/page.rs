@@ -9,7 +9,6 @@ use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::zone;
 
-/// What the report is about, in a few words.
 pub fn title(report: &FleetReport) -> String {
     let servers = count(report.servers.len() as u64);
     let (from, to) = (zone::timestamp(report.from), zone::timestamp(report.to));
@@ -77,7 +76,6 @@ fn word(fault: ServerFault) -> &'static str {
     }
 }
 
-/// Columns of a load after its names.
 fn load_columns() -> Vec<Column> {
     vec![
         Column::numbers("stall ms/s"),

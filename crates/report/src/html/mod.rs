@@ -19,12 +19,10 @@ use crate::chart::Chart;
 use crate::report::Report;
 use crate::section::Section;
 
-/// Writes the page of a report. Fails only if `out` does.
 pub fn write_html(report: &Report<'_>, out: &mut impl fmt::Write) -> fmt::Result {
     out.write_str(&page::page(report).into_string())
 }
 
-/// Writes the page of a window of watched sources, with `series` as its charts. Fails only if `out` does.
 pub fn write_watch_html(
     report: &WatchReport,
     series: &WatchSeries,
@@ -33,12 +31,10 @@ pub fn write_watch_html(
     out.write_str(&watch::page(report, series).into_string())
 }
 
-/// Writes the page of two compared windows. Fails only if `out` does.
 pub fn write_comparison_html(comparison: &WatchComparison, out: &mut impl fmt::Write) -> fmt::Result {
     out.write_str(&watch::comparison_page(comparison).into_string())
 }
 
-/// Writes the page of compared runs, each section with its charts. Fails only if `out` does.
 pub fn write_compare_html(
     title: &str,
     sections: &[Section],

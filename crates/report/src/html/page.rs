@@ -11,7 +11,6 @@ use crate::format::shown;
 use crate::report::{Asked, Report};
 use crate::zone::timestamp;
 
-/// The whole page.
 pub(super) fn page(report: &Report<'_>) -> Markup {
     let run = report.run;
     let drawn = (report.charts)();

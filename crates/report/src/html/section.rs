@@ -7,7 +7,6 @@ use crate::chart::Chart;
 use crate::section::{Layout, Part, Section, Tile};
 use crate::table::Severity;
 
-/// Section `number` of a page, with its charts.
 pub(super) fn section_markup(number: usize, section: &Section, drawn: &[Chart]) -> Markup {
     let anchor = match section.layout {
         Layout::Notes => format!("chapter-{number}"),

@@ -18,7 +18,6 @@ const SCRIPT: &str = include_str!("report.js");
 const POLICY: &str =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
-/// A page with the title `title`: `body`, and its charts by section.
 pub(super) fn document(title: &str, body: &Markup, drawn: &[Vec<Chart>]) -> Markup {
     html! {
         (DOCTYPE)

@@ -14,7 +14,6 @@ use crate::report::Report;
 use crate::section::{Layout, Note, Section};
 use crate::zone::timestamp;
 
-/// How many wrong pages a report lists.
 const PAGES_LISTED: usize = 100;
 
 /// What the target is called where it sets the pace.

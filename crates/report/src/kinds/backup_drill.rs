@@ -35,7 +35,6 @@ fn time(ns: u64) -> String {
     duration(ns as f64)
 }
 
-/// What was started, in words.
 fn engines(drill: &DrillOutcome) -> String {
     if drill.engines.is_empty() { "no engine".to_owned() } else { drill.engines.join(", ") }
 }
@@ -57,7 +56,6 @@ fn line(drill: &DrillOutcome) -> String {
     format!("time to recover {} ({restored}, {started}){checked}", time(recover_ns))
 }
 
-/// Whether somebody may rely on the backup, and what was proved.
 fn answer(run: &Run, drill: &DrillOutcome) -> String {
     let failed: Vec<&DrillCheck> = drill.failed().collect();
     let state = match (drill.damage.len() as u64, failed.as_slice()) {
@@ -117,7 +115,6 @@ fn facts(drill: &DrillOutcome) -> Vec<Fact> {
     facts
 }
 
-/// Where the log brought it.
 fn recovered_to(recovery: &RecoveryRecord) -> String {
     let (until, archive) = (shown(&recovery.until), shown(&recovery.archive));
     format!("{until} on timeline {}, with the log in {archive}", recovery.timeline)

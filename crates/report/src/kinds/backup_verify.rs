@@ -50,7 +50,6 @@ fn line(verify: &BackupVerifyOutcome) -> String {
     )
 }
 
-/// Whether somebody may rely on it, and on what.
 fn answer(run: &Run, verify: &BackupVerifyOutcome) -> String {
     let damaged = verify.damage.len() as u64;
     let state = match damaged {

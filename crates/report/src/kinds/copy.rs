@@ -12,7 +12,6 @@ use crate::format::{bytes, count, duration, maybe_throughput, percent, shown};
 use crate::report::{Field, Report, Series};
 use crate::section::{Layout, Note, Section};
 
-/// How many files that were not copied a report names.
 const NOT_COPIED_LISTED: usize = 20;
 
 /// In the order of a row's fields.
@@ -93,7 +92,6 @@ fn headline(copy: &CopyOutcome) -> String {
     )
 }
 
-/// What was copied, whether it is whole, and what set the pace.
 fn answer(copy: &CopyOutcome) -> String {
     let limit = match copy.used.buffer_time.limit() {
         None | Some(LimitSide::Both) => None,

@@ -31,7 +31,6 @@ pub use self::write::growing;
 use crate::report::Report;
 
 impl<'a> Report<'a> {
-    /// The report of `run`.
     pub fn of(run: &'a Run) -> Self {
         match &run.body {
             RunBody::Load(outcome) => load::report(run, outcome),

@@ -12,7 +12,6 @@ use crate::chart::{COLOURS, Chart, drawn, figure, rate_axis, rounded, seconds};
 use crate::format::shown;
 use crate::section::Note;
 
-/// The summary of a run without spans, for scripts.
 #[derive(Serialize)]
 pub(super) struct NoSpans {
     spans: [(); 0],

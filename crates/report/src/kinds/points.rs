@@ -41,7 +41,6 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// The run itself.
     pub(super) fn of(run: &Run) -> Self {
         Self { run: run.id, started_utc: run.started_utc }
     }

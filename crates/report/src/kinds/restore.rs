@@ -125,7 +125,6 @@ fn facts(restore: &RestoreOutcome) -> Vec<Fact> {
     facts
 }
 
-/// What a server does that is started on the files.
 fn recovers(recovery: &RecoveryRecord) -> String {
     let (until, archive) = (shown(&recovery.until), shown(&recovery.archive));
     let then = if recovery.then_pauses {

@@ -21,7 +21,6 @@ pub(super) fn buffers(trace: &BackupTrace) -> Option<Fact> {
     number.map(|_| Fact::new("buffers", parts.into_iter().flatten().collect::<String>()))
 }
 
-/// Its settings and its steps.
 pub(super) fn tables(trace: &BackupTrace) -> Vec<Table> {
     let mut all = Vec::new();
     if !trace.settings.is_empty() {

@@ -42,7 +42,6 @@ pub(super) fn report<'a>(run: &'a Run, verify: &'a SqlServerVerifyOutcome) -> Re
     }
 }
 
-/// Which backup it is.
 fn line(verify: &SqlServerVerifyOutcome) -> String {
     let Some(backup) = verify.checked() else { return "no backup".to_owned() };
     format!(

@@ -10,7 +10,6 @@ use crate::report::{Field, Series};
 use crate::section::Note;
 use crate::table::{Column, Table, TableCell};
 
-/// How many damaged places a report lists.
 const DAMAGE_LISTED: usize = 100;
 
 /// In the order of a row's fields.

@@ -9,13 +9,11 @@ use crate::format::{bytes, count, duration, maybe_throughput, shown};
 use crate::report::{Field, Report, Series};
 use crate::section::{Layout, Note, Section};
 
-/// How many unexpected names a report lists.
 const EXTRA_LISTED: usize = 100;
 
 /// In the order of a row's fields.
 const HEADER: [&str; 4] = ["start_s", "length_s", "read_bytes", "written_bytes"];
 
-/// The report of a verification.
 pub(super) fn report<'a>(run: &'a Run, verify: &'a VerifyOutcome) -> Report<'a> {
     Report {
         run,

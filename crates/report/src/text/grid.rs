@@ -3,7 +3,6 @@
 use super::style::{Style, width, wrap};
 use crate::table::{Column, Severity, Table, TableCell, TableLine};
 
-/// Left margin of a table.
 const MARGIN: usize = 2;
 /// Space between two columns.
 const GAP: usize = 2;
@@ -12,7 +11,6 @@ const BROKEN_WIDTH_MIN: usize = 24;
 /// The first column is not wrapped to lines narrower than this to save a second block.
 const NAME_WIDTH_MIN: usize = 16;
 
-/// A drawn table.
 pub(crate) struct Drawn {
     pub(crate) lines: Vec<String>,
     /// Columns that did not fit.
@@ -78,7 +76,6 @@ fn mark_width(table: &Table, index: usize) -> usize {
     if table.columns[index].right { widest } else { 0 }
 }
 
-/// The length of the mark behind a number.
 fn mark_of(text: &str) -> usize {
     text.len() - text.trim_end_matches(['?', '!']).len()
 }

@@ -24,7 +24,6 @@ pub(crate) use style::ascii_symbol;
 
 use style::Style;
 
-/// Writes a report. Fails only if `out` does.
 pub fn write_text(report: &Report<'_>, options: &TextOptions, out: &mut impl fmt::Write) -> fmt::Result {
     let mut page = Page { style: Style::new(options), options: *options, text: String::new() };
     page.head(report);

@@ -1,6 +1,5 @@
 //! What a terminal supports, and how much detail is wanted.
 
-/// Rendering options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
     /// Columns of the terminal. Below about 100 the less important columns are left out, with a note.
@@ -10,7 +9,6 @@ pub struct TextOptions {
     pub unicode: bool,
     /// Show the percentiles of each role, from the 25th to nine nines.
     pub percentiles: bool,
-    /// Show bars of the latencies of each role.
     pub bars: bool,
 }
 

@@ -5,7 +5,6 @@ use unicode_width::UnicodeWidthStr;
 use super::{TextOptions, spark};
 use crate::table::Severity;
 
-/// Colours text, or not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     colour: bool,
@@ -58,7 +57,6 @@ pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// `text` padded with spaces to `columns`.
 pub(crate) fn pad_right(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }

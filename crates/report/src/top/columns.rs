@@ -106,7 +106,6 @@ impl Column {
         }
     }
 
-    /// Its heading.
     pub(super) fn head(self) -> &'static str {
         match self {
             Self::Name => "name",

@@ -25,7 +25,6 @@ const GRAPH_HEIGHT: u16 = 5;
 /// With fewer lines the table needs all of them.
 const TABLE_HEIGHT_MIN: u16 = 8;
 
-/// Draws `state` on `frame`.
 pub fn draw(state: &TopState, frame: &mut Frame<'_>) {
     let head = head(state);
     let heights = [

@@ -36,7 +36,6 @@ pub enum Key {
 /// What the program must do after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Only redraw.
     Draw,
     /// Sample at a different interval.
     Interval(Duration),
@@ -53,7 +52,6 @@ const PAGE: usize = 10;
 const NO_PAST: &str = "only what a collector stores has a past: start top without a SOURCE";
 
 impl TopState {
-    /// Handles `key`.
     pub fn press(&mut self, key: Key) -> Asked {
         if key == Key::Interrupt {
             return Asked::Quit;
@@ -160,7 +158,6 @@ impl TopState {
     }
 }
 
-/// The time that `key` leads to.
 fn travel(key: Key) -> Option<Travel> {
     match key {
         Key::Char('[') => Some(Travel::Back),

@@ -20,7 +20,6 @@ struct Activity {
     values: [f32; Column::ALL.len()],
 }
 
-/// The intervals of a source.
 #[derive(Clone, Debug, Default)]
 struct Track {
     /// The number of the newest one.

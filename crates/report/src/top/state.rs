@@ -12,7 +12,6 @@ use super::columns::Column;
 use super::line::Line;
 use super::past::Past;
 
-/// A source in the view.
 #[derive(Clone, Debug, Default)]
 pub struct TopSource {
     pub name: String,
@@ -28,7 +27,6 @@ pub struct TopSource {
     pub resets: BTreeMap<ResetReason, u64>,
 }
 
-/// The state of the screen.
 #[derive(Clone, Debug)]
 pub struct TopState {
     pub(super) sources: Vec<TopSource>,
@@ -60,14 +58,12 @@ pub struct TopState {
     /// Whether the lines are not those of the newest intervals.
     is_stale: bool,
     pub(super) has_colour: bool,
-    /// Whether the terminal shows characters beyond ASCII.
     pub(super) has_unicode: bool,
     pub(super) now: Timestamp,
     pub(super) lines: Vec<Line>,
 }
 
 impl TopState {
-    /// A view of the sources `names` without data yet.
     pub fn new(names: &[String], level: Level, interval: Option<Duration>, has_colour: bool) -> Self {
         let source = |name: &String| TopSource { name: name.clone(), ..TopSource::default() };
         Self {
@@ -101,7 +97,6 @@ impl TopState {
         self.has_unicode = has_unicode;
     }
 
-    /// It is `now`.
     pub fn tick(&mut self, now: Timestamp) {
         self.now = now;
         if self.is_stale {
@@ -109,13 +104,11 @@ impl TopState {
         }
     }
 
-    /// Whether idle rows and loop devices are shown.
     pub fn show_all(&mut self, is_wanted: bool) {
         self.shows_all = is_wanted;
         self.refresh();
     }
 
-    /// The feed has nothing earlier.
     pub fn nothing_earlier(&mut self) {
         self.notice = Some("nothing earlier is stored");
     }
@@ -126,7 +119,6 @@ impl TopState {
         self.refresh();
     }
 
-    /// Something is new.
     pub fn take(&mut self, event: FeedEvent<'_>) {
         match event {
             FeedEvent::Step { source, step } => self.step(source, step),
@@ -259,7 +251,6 @@ impl TopState {
         self.shows_all || !self.filter.is_empty()
     }
 
-    /// Rebuilds the lines.
     pub(super) fn refresh(&mut self) {
         self.is_stale = false;
         let line = |(key, group): (GroupKey, Group)| {
@@ -308,7 +299,6 @@ fn is_loop(key: &GroupKey) -> bool {
     key.kind == Kind::LinuxDevice && key.name.starts_with("loop")
 }
 
-/// A source's failure as a gap.
 fn gap((at, reason): &(Timestamp, String)) -> Gap {
     Gap { at: *at, missed: 1, reason: reason.clone() }
 }

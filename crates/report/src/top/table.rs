@@ -35,7 +35,6 @@ pub(super) struct Rows<'a> {
     pub(super) selected: Option<usize>,
 }
 
-/// The columns that fit.
 struct Shape {
     has_sources: bool,
     numbers: Vec<Column>,
@@ -82,7 +81,6 @@ impl Shape {
     }
 }
 
-/// Draws `rows` with their headings.
 pub(super) fn draw(state: &TopState, rows: &Rows<'_>, frame: &mut Frame<'_>, area: Rect) {
     let shape = Shape::of(state, rows, area.width);
     let visible = usize::from(area.height.saturating_sub(1)).max(1);

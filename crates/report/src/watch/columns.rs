@@ -7,14 +7,12 @@ use iostall_watch::windows::{Group, GroupKey};
 use crate::judgement::of_stall;
 use crate::table::TableCell;
 
-/// A group to be shown.
 #[derive(Clone, Copy)]
 pub(crate) struct Figures<'a> {
     pub(crate) key: &'a GroupKey,
     pub(crate) group: &'a Group,
 }
 
-/// A number of a group.
 #[derive(Clone, Copy)]
 pub(crate) struct Number {
     /// Its column in files, with its unit.
@@ -68,7 +66,6 @@ const fn unseen(name: &'static str, value: fn(&Figures<'_>) -> Option<f64>) -> N
     Number { name, head: None, drop_rank: None, place: Place::Always, is_stall: false, value }
 }
 
-/// All numbers in column order.
 pub(crate) const NUMBERS: [Number; 21] = [
     number("reads_per_s", "reads/s", None, |f| f.group.totals.per_second(Counter::Reads)),
     number("writes_per_s", "writes/s", None, |f| f.group.totals.per_second(Counter::Writes)),

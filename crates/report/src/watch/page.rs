@@ -15,7 +15,6 @@ use crate::zone::timestamp;
 /// With less coverage, the numbers may not be representative of the window.
 pub(super) const COVERAGE_ENOUGH: f64 = 0.9;
 
-/// The title of the report: level and window.
 pub fn title(report: &WatchReport) -> String {
     format!("{}, {} to {}", heading(report), timestamp(report.from), timestamp(report.to))
 }

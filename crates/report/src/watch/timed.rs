@@ -21,7 +21,6 @@ impl<W: Write> TimedCsv<W> {
         Ok(Self { writer })
     }
 
-    /// Writes every group of `slot`.
     pub fn slot(&mut self, slot: &Slot<'_>) -> io::Result<()> {
         for (key, group) in &slot.window.groups {
             let figure = Figures { key, group };
@@ -45,7 +44,6 @@ impl<W: Write> TimedCsv<W> {
         Ok(())
     }
 
-    /// Writes what is still to be written.
     pub fn finish(mut self) -> io::Result<()> {
         self.writer.flush()
     }

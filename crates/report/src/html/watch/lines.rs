@@ -18,7 +18,6 @@ type Of = fn(&Totals) -> Option<f64>;
 /// One of a group's lines in a chart: label, dash, and number.
 type Side = (&'static str, &'static str, Of);
 
-/// A chart over time.
 struct Plot {
     id: &'static str,
     title: &'static str,
@@ -109,7 +108,6 @@ pub(super) fn charts(report: &WatchReport, series: &WatchSeries) -> Vec<Chart> {
     drawn(all)
 }
 
-/// The lines of a group in a chart.
 fn traces(plot: &Plot, line: &Line, several: bool, colour: &str) -> Vec<Value> {
     let label = if plot.is_stall { stall_label(line.key.kind) } else { String::new() };
     let group = group_name(&line.key, several);

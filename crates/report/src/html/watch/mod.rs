@@ -16,7 +16,6 @@ use crate::table::{Column, Table};
 use crate::watch::{comparison, heading, sections, title};
 use crate::zone::timestamp;
 
-/// The page of one window.
 pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
     let sections = sections(report);
     let drawn = lines::charts(report, series);
@@ -44,7 +43,6 @@ pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
     document(&format!("{} · iostall watch report", title(report)), &body, &[drawn])
 }
 
-/// The page of two windows.
 pub(super) fn comparison_page(both: &WatchComparison) -> Markup {
     let sections = comparison::sections(both);
     let drawn = bars::charts(both);

@@ -4,7 +4,6 @@ use iostall_model::{BackupTuneOutcome, TuneAnswer, TuneLimit, TunedSetting};
 
 use crate::format::{bytes, maybe_throughput, percent, shown};
 
-/// What to do, how sure that is, and what limits.
 pub(super) fn answer(tune: &BackupTuneOutcome) -> String {
     let rate = |setting: Option<&TunedSetting>| maybe_throughput(setting.and_then(|one| one.bytes_per_s));
     let parts = match (&tune.answer, tune.best()) {
@@ -40,7 +39,6 @@ pub(super) fn answer(tune: &BackupTuneOutcome) -> String {
     parts.into_iter().flatten().chain(limit.map(str::to_owned)).collect::<Vec<_>>().join("; ")
 }
 
-/// What a rate is of.
 fn of_what(tune: &BackupTuneOutcome) -> &'static str {
     if tune.restore.is_some() { "restored" } else { "of the source" }
 }

@@ -40,7 +40,6 @@ pub(super) fn facts(tune: &BackupTuneOutcome) -> Vec<Fact> {
     facts
 }
 
-/// Which server, what the trials were, and the answer in the words of those who run its backups.
 fn server_facts(server: &TunedServer) -> Vec<Fact> {
     let one_line = |text: &str| {
         let lines = text.lines().filter(|line| !line.starts_with("--"));

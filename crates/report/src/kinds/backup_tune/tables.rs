@@ -77,7 +77,6 @@ pub(super) fn restores_tried(tune: &BackupTuneOutcome) -> Option<Table> {
     Some(table)
 }
 
-/// The settings that a table has, each with what it is.
 fn listed(
     tune: &BackupTuneOutcome,
 ) -> impl Iterator<Item = (&'static str, Severity, &TunedSetting)> + use<'_> {

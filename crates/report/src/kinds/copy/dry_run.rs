@@ -9,7 +9,6 @@ use crate::section::Note;
 /// How many entries of each action a report lists. JSON lists all.
 const LISTED: usize = 100;
 
-/// The totals in one sentence.
 pub(super) fn headline(run: &DryRun) -> String {
     let total = run.totals.iter().map(|total| {
         let size = if total.bytes > 0 { format!(" ({})", bytes(total.bytes)) } else { String::new() };

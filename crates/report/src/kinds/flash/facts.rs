@@ -58,7 +58,6 @@ pub(super) fn facts(flash: &FlashOutcome) -> Vec<Fact> {
     facts
 }
 
-/// What the device was asked to do beside collection.
 fn upkeep(care: &FlashCare) -> String {
     let mut parts = Vec::new();
     if care.bad_share > 0.0 {

@@ -15,7 +15,6 @@ use crate::report::Report;
 use crate::section::{Layout, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// The report of a simulated flash device.
 pub(super) fn report<'a>(run: &'a Run, flash: &'a FlashOutcome) -> Report<'a> {
     Report {
         run,
@@ -68,7 +67,6 @@ fn section(flash: &FlashOutcome) -> Section {
     }
 }
 
-/// What was simulated, and what formulas say.
 fn results(flash: &FlashOutcome) -> Table {
     let columns = vec![
         Column::words("write amplification"),

@@ -65,7 +65,6 @@ fn cliff(flash: &FlashOutcome, mean: f64) -> Option<Note> {
     )))
 }
 
-/// What the device did beside collection, and what that cost.
 fn upkeep(upkeep: &FlashUpkeep) -> Option<Note> {
     let host = upkeep.host_pages as f64;
     if upkeep.host_pages == 0 {

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::chart::{COLOURS, Chart, drawn, figure, latency_axis, rate_axis, rounded, seconds};
 
-/// Commits a second, and the percentiles of their latency, by method.
 pub(super) fn charts(fsync: &FsyncOutcome) -> Vec<Chart> {
     let methods = json!({"type": "category"});
     drawn([

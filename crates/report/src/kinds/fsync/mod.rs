@@ -16,7 +16,6 @@ use crate::percentiles::percentile_table;
 use crate::report::Report;
 use crate::section::{Layout, Section};
 
-/// The report of commits by sync method.
 pub(super) fn report<'a>(run: &'a Run, fsync: &'a FsyncOutcome) -> Report<'a> {
     Report {
         run,
@@ -42,7 +41,6 @@ fn headline(fsync: &FsyncOutcome) -> String {
     format!("{} commits of {} in {}", count(commits), bytes(fsync.block_bytes), duration(measured_ns as f64))
 }
 
-/// The fastest method in a line.
 fn line(fsync: &FsyncOutcome) -> String {
     let Some(best) = fsync.fastest(None) else { return headline(fsync) };
     let rate = best.commits_per_s().unwrap_or(0.0);

@@ -16,7 +16,6 @@ use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::zone::timestamp;
 
-/// The report of a run that guarded a volume.
 pub(super) fn report<'a>(run: &'a Run, outcome: &'a GuardOutcome) -> Report<'a> {
     Report {
         run,
@@ -189,7 +188,6 @@ fn notes(run: &Run, outcome: &GuardOutcome, all: &[Judged]) -> Vec<Note> {
     notes
 }
 
-/// What a database did just before a canary.
 fn database(near: &DatabaseNear) -> Note {
     let Some(until) = near.until_utc else {
         return Note::caution(format!(

@@ -18,7 +18,6 @@ use crate::report::Report;
 use crate::section::Section;
 use crate::table::{Column, Table, TableCell};
 
-/// The report of a run that looked for limits.
 pub(super) fn report<'a>(run: &'a Run, outcome: &'a LimitsOutcome) -> Report<'a> {
     Report {
         run,

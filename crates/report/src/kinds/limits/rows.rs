@@ -34,7 +34,6 @@ fn row<'a>(number: u64, probe: &LimitsProbe, index: usize, count: u64) -> Vec<Fi
     ]
 }
 
-/// The figures for scripts.
 #[derive(Serialize)]
 pub(super) struct LimitsSummary {
     #[serde(flatten)]
@@ -62,7 +61,6 @@ pub(super) struct LimitsSummary {
     first_reads: Option<FirstReadsSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
     read_all: Option<ReadAllSummary>,
-    /// What the volume's own log counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     volume_log: Option<VolumeLog>,
 }

@@ -17,7 +17,6 @@ fn amount(counted: Counted, value: f64) -> String {
     }
 }
 
-/// A rate of either.
 pub(super) fn rate(counted: Counted, per_s: f64) -> String {
     match counted {
         Counted::Requests => format!("{} IOPS", number(per_s)),
@@ -35,7 +34,6 @@ fn of_bucket(bucket: &Bucket) -> String {
     )
 }
 
-/// The main clause.
 pub(super) fn answer(outcome: &LimitsOutcome, found: &Found) -> String {
     let mut parts = first_reads::answer(outcome);
     parts.extend(volume_log::answer(outcome));
@@ -66,7 +64,6 @@ fn of_search(found: &Found) -> Vec<String> {
     parts
 }
 
-/// Why there are no more probes.
 pub(super) fn ended(end: LimitsEnd) -> &'static str {
     match end {
         LimitsEnd::Complete => "everything was measured",

@@ -8,7 +8,6 @@ use iostall_model::figures::{CpuUse, Row, machine_busy, rows};
 use iostall_model::outcome::SpanOutcome;
 use serde::Serialize;
 
-/// The derived part of a load's document.
 #[derive(Serialize)]
 pub(super) struct LoadSummary {
     spans: Vec<SpanSummary>,
@@ -120,7 +119,6 @@ fn span_summary(span: &SpanOutcome) -> SpanSummary {
     }
 }
 
-/// Every span's.
 pub(super) fn summary(load: &LoadOutcome) -> LoadSummary {
     LoadSummary { spans: load.spans.iter().map(span_summary).collect() }
 }

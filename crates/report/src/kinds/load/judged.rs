@@ -8,7 +8,6 @@ use iostall_model::{LoadOutcome, Run};
 use crate::format::{number, shown};
 use crate::judgement::{Judgement, is_of_storage, judged, of_latency, scale};
 
-/// See the module.
 pub(super) struct Judged<'a> {
     pub(super) thresholds: &'a Thresholds,
     /// The row of the role whose number it is.

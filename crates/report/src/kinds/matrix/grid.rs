@@ -6,7 +6,6 @@ use iostall_model::{MatrixOutcome, Point, Run};
 
 use crate::facts;
 
-/// A pattern of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pattern {
     pub(super) access: Access,
@@ -29,7 +28,6 @@ impl Pattern {
     }
 }
 
-/// A matrix with the names of its devices.
 pub(super) struct Grid<'a> {
     pub(super) run: &'a Run,
     pub(super) outcome: &'a MatrixOutcome,
@@ -69,7 +67,6 @@ impl<'a> Grid<'a> {
         self.place(device, pattern, size, depth).map(|index| &self.outcome.points[index])
     }
 
-    /// Where that cell is among the points.
     pub(super) fn place(
         &self,
         device: usize,

@@ -20,7 +20,6 @@ use crate::section::Section;
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::zone::timestamp;
 
-/// The report of a run that is a matrix.
 pub(super) fn report<'a>(run: &'a Run, outcome: &'a MatrixOutcome) -> Report<'a> {
     Report {
         run,
@@ -42,7 +41,6 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a MatrixOutcome) -> Report<'a>
     }
 }
 
-/// Who measured point `index`.
 fn origin(run: &Run, outcome: &MatrixOutcome, index: usize) -> Origin {
     outcome
         .earlier_of(index)
@@ -148,7 +146,6 @@ fn beside(grid: &Grid<'_>, pattern: Pattern, size: BlockSize, depth: u32) -> Vec
     cells
 }
 
-/// Every cell with its percentiles.
 fn cells(grid: &Grid<'_>, patterns: &[Pattern]) -> Table {
     let several = grid.devices.len() > 1;
     let mut columns = vec![Column::numbers("size"), Column::numbers("depth")];
@@ -206,7 +203,6 @@ fn figures(point: &Point) -> Vec<TableCell> {
     ]
 }
 
-/// The plan of a matrix in words.
 fn asked(outcome: &MatrixOutcome) -> String {
     let plan = &outcome.plan;
     let sizes: Vec<String> = plan.sizes.iter().map(|size| BlockMix::single(*size).in_words()).collect();

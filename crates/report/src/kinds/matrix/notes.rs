@@ -66,7 +66,6 @@ pub(super) fn answer(grid: &Grid<'_>) -> String {
     if clauses.is_empty() { "nothing measured".to_owned() } else { clauses.join(" · ") }
 }
 
-/// The limit that a pattern shows at several sizes.
 fn cap_of(grid: &Grid<'_>, device: usize, pattern: Pattern) -> Option<Cap> {
     let sizes = grid.outcome.plan.sizes.iter();
     let best: Vec<&Point> = sizes.filter_map(|size| grid.best(device, pattern, *size)).collect();

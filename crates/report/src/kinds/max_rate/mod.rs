@@ -15,7 +15,6 @@ use crate::report::Report;
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// The report of a search for the highest rate.
 pub(super) fn report<'a>(run: &'a Run, outcome: &'a MaxRateOutcome) -> Report<'a> {
     Report {
         run,
@@ -169,7 +168,6 @@ fn trials(outcome: &MaxRateOutcome) -> Table {
     table
 }
 
-/// The derived part of a search's document.
 #[derive(Debug, Serialize)]
 struct Summary {
     #[serde(flatten)]
@@ -177,7 +175,6 @@ struct Summary {
     max_rate: MaxRateSummary,
 }
 
-/// The result of a search, for scripts.
 #[derive(Debug, Serialize)]
 struct MaxRateSummary {
     rate_iops: Option<f64>,

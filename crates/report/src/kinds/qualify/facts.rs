@@ -9,7 +9,6 @@ use crate::fact::Fact;
 use crate::format::{bytes, duration, percent, shown};
 use crate::point::setting_of;
 
-/// The plan in words.
 pub(super) fn shape(outcome: &QualifyOutcome) -> String {
     let plan = &outcome.plan;
     let (test, scale) = (plan.test.name(), plan.scale.name());

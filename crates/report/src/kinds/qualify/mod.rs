@@ -18,7 +18,6 @@ use crate::format::number;
 use crate::report::Report;
 use crate::section::{Layout, Section};
 
-/// The report of a run that is a qualification.
 pub(super) fn report<'a>(run: &'a Run, outcome: &'a QualifyOutcome) -> Report<'a> {
     Report {
         run,

@@ -48,7 +48,6 @@ fn decimal(bytes: f64) -> String {
     if bytes >= 1e9 { format!("{} GB", number(bytes / 1e9)) } else { format!("{} MB", number(bytes / 1e6)) }
 }
 
-/// Sentences.
 pub(super) fn notes(outcome: &QualifyOutcome) -> Vec<Note> {
     let mut notes = Vec::new();
     if let Some((found, _)) = fast_cache(outcome) {
@@ -103,7 +102,6 @@ fn length(ns: f64) -> String {
     }
 }
 
-/// The tables of the test.
 pub(super) fn tables(outcome: &QualifyOutcome) -> Vec<Table> {
     let all = stages(outcome);
     let Some(first) = all.first() else { return Vec::new() };

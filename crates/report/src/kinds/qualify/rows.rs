@@ -59,7 +59,6 @@ fn row<'a>(outcome: &QualifyOutcome, number: u64, round: &QualifyRound, point: &
     ]
 }
 
-/// The figures for scripts.
 #[derive(Serialize)]
 pub(super) struct QualifySummary {
     #[serde(flatten)]
@@ -72,7 +71,6 @@ pub(super) struct QualifySummary {
     window: Option<WindowSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cliff: Option<CliffSummary>,
-    /// What the test is about.
     #[serde(skip_serializing_if = "serde_json::Value::is_null")]
     result: serde_json::Value,
     active_bytes: u64,

@@ -70,7 +70,6 @@ fn fit(found: &Determination, by_fill: bool) -> String {
     format!("{} {of} {sign} {}", number(found.slope), number(found.intercept.abs()))
 }
 
-/// What is required of a steady state.
 pub(super) fn requirements(outcome: &QualifyOutcome, window: &SteadyWindow) -> Table {
     let mut table =
         Table::new("Required of a steady state", vec![Column::words("required"), Column::words("holds")]);
@@ -131,7 +130,6 @@ pub(super) fn cells(
     Some(table)
 }
 
-/// A write saturation, by tenths of the active range.
 pub(super) fn course(outcome: &QualifyOutcome) -> Table {
     let columns = vec![Column::numbers("fills"), Column::numbers("IOPS"), Column::numbers("of the first")];
     let mut table = Table::new("Random writes of 4 KiB over what was written", columns);

@@ -41,7 +41,6 @@ pub(super) fn figure_name(figure: Figure) -> &'static str {
     }
 }
 
-/// What is required.
 pub(super) fn required(check: Check) -> &'static str {
     match check {
         Check::Undisturbed => "nothing kept the drive from what it can do: link, heat, errors, resets",
@@ -54,7 +53,6 @@ pub(super) fn required(check: Check) -> &'static str {
     }
 }
 
-/// What a run lacks.
 pub(super) fn missed(check: Check) -> &'static str {
     match check {
         Check::Undisturbed => "the drive was kept from what it can do",
@@ -67,7 +65,6 @@ pub(super) fn missed(check: Check) -> &'static str {
     }
 }
 
-/// Why there are no more rounds.
 pub(super) fn stopped(stopped: Stopped) -> &'static str {
     match stopped {
         Stopped::Steady => "a steady state was found and confirmed",
@@ -78,7 +75,6 @@ pub(super) fn stopped(stopped: Stopped) -> &'static str {
     }
 }
 
-/// What is said, or must not be.
 pub(super) fn claim(claim: Claim) -> &'static str {
     match claim {
         Claim::DerivedMethod => {
@@ -92,7 +88,6 @@ pub(super) fn claim(claim: Claim) -> &'static str {
     }
 }
 
-/// Why not.
 pub(super) fn denial(denial: Denial) -> &'static str {
     match denial {
         Denial::Quick => "a quick run is too short for it",
@@ -104,7 +99,6 @@ pub(super) fn denial(denial: Denial) -> &'static str {
     }
 }
 
-/// A deviation, as a sentence.
 pub(super) fn deviation(deviation: &Deviation) -> String {
     match deviation {
         Deviation::NotPurged => "Not purged: the drive kept what was written before.".to_owned(),

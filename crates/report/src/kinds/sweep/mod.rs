@@ -36,7 +36,6 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a SweepOutcome) -> Report<'a> 
     }
 }
 
-/// The recommended setting, and the reasons for it.
 fn section(run: &Run, outcome: &SweepOutcome) -> Section {
     let found = SweepAnalysis::of(outcome);
     let chosen = found.knees.choice.map(|choice| found.points[choice.index()]);

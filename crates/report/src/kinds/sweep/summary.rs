@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::notes;
 use crate::kinds::points::PointsSummary;
 
-/// The derived part of a sweep's document.
 #[derive(Debug, Serialize)]
 pub(super) struct Summary {
     #[serde(flatten)]
@@ -21,7 +20,6 @@ pub(super) fn summary(run: &Run, outcome: &SweepOutcome) -> Summary {
     Summary { points: PointsSummary::of(run, &outcome.points), sweep: SweepSummary::of(run, outcome) }
 }
 
-/// The results of a sweep for scripts.
 #[derive(Debug, Serialize)]
 struct SweepSummary {
     knees: Vec<KneeSummary>,

@@ -6,12 +6,10 @@ use super::series::{HEADER, failure_row, interval_row};
 use crate::csv::{CsvError, line};
 use crate::report::Field;
 
-/// Its header.
 pub fn header() -> Result<Vec<u8>, CsvError> {
     line(&HEADER.map(Field::from))
 }
 
-/// An interval of a method.
 pub fn interval(
     method: WriteMethod,
     packets_per_burst: u32,

@@ -15,7 +15,6 @@ use crate::format::bytes;
 use crate::report::Report;
 use crate::section::{Layout, Section};
 
-/// The report of a paced write.
 pub(super) fn report<'a>(run: &'a Run, paced: &'a PacedOutcome) -> Report<'a> {
     Report {
         run,

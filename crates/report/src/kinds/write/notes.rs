@@ -10,7 +10,6 @@ use crate::format::{NONE, bytes, count, duration, maybe_duration, maybe_throughp
 use crate::section::Note;
 use crate::table::Severity;
 
-/// The result of a sweep over packets per burst.
 fn spot_note(paced: &PacedOutcome, spot: &SweetSpot) -> Note {
     let method = spot.method.name();
     match paced.step_of(spot) {

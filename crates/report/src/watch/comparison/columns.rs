@@ -4,7 +4,6 @@ use iostall_watch::windows::{Group, Pair, Presence, Values};
 
 use crate::watch::columns::{Figures, NUMBERS, Number};
 
-/// The columns that are compared.
 const COMPARED: [&str; 12] = [
     "reads_per_s",
     "writes_per_s",
@@ -20,7 +19,6 @@ const COMPARED: [&str; 12] = [
     "queue_depth_mean",
 ];
 
-/// The columns that are compared, in order.
 pub(super) fn compared() -> impl Iterator<Item = &'static Number> {
     NUMBERS.iter().filter(|number| COMPARED.contains(&number.name))
 }

@@ -12,7 +12,6 @@ use crate::watch::page::{COVERAGE_ENOUGH, level_word};
 use crate::watch::sentences;
 use crate::zone::timestamp;
 
-/// The title of the comparison.
 pub fn title(comparison: &WatchComparison) -> String {
     format!("{}, two windows held against each other", level_word(comparison.after.window.level))
 }
