@@ -9,6 +9,7 @@ mod kinds;
 mod platform;
 pub(crate) mod product;
 mod program;
+mod prose;
 mod text;
 mod tree;
 mod waiting;
@@ -51,7 +52,7 @@ impl fmt::Display for Finding {
 /// A rule: returns all violations in the tree.
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: [Rule; 23] = [
+const RULES: [Rule; 25] = [
     arrows::crates_use_only_what_stands_above_them,
     circles::modules_use_each_other_one_way,
     circles::files_use_each_other_one_way,
@@ -71,10 +72,12 @@ const RULES: [Rule; 23] = [
     documents::examples_open_with_why,
     documents::links_lead_somewhere,
     documents::tests_of_clauses_exist,
+    documents::tests_left_out_are_held_by_others,
     documents::architecture_names_what_is_there,
     words::words_are_the_fields,
     program::program_is_the_command_line,
     waiting::waiting_has_one_room,
+    prose::no_more_tests_pin_sentences,
 ];
 
 /// All violations, in the order of the rules, which are checked side by side.

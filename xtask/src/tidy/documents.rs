@@ -71,6 +71,62 @@ pub(super) fn tests_of_clauses_exist(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// The list of tests that run only at length.
+const LONG: &str = "tests/long.md";
+/// How such a test is marked.
+const MARK: &str = "#[ignore";
+
+/// A test that the gate leaves out stands in the list beside one that the gate runs, and whatever is in the list is there.
+pub(super) fn tests_left_out_are_held_by_others(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut listed = Vec::new();
+    if let Some(list) = tree.file(LONG) {
+        for (number, line) in list.numbered().filter(|(_, line)| line.starts_with("| `")) {
+            let tests: Vec<&str> = line.split('`').filter(|word| word.contains(".rs::")).collect();
+            let wrong = match tests[..] {
+                [long, ..] if !is_left_out(tree, long) => format!("no test {long} is marked {MARK}"),
+                [long, ref gate @ ..] if !gate.is_empty() => {
+                    listed.push(long);
+                    let Some(gone) = gate.iter().find(|gate| !is_test(tree, gate) || is_left_out(tree, gate))
+                    else {
+                        continue;
+                    };
+                    format!("the gate does not run {gone}")
+                }
+                _ => "a row names a test that runs at length, and those of the gate in its place".into(),
+            };
+            findings.push(Finding::at(LONG, number, wrong));
+        }
+    }
+    for file in tree.rust().filter(|file| !file.path.starts_with("xtask/")) {
+        let marked = file.numbered().filter(|(_, line)| line.trim_start().starts_with(MARK));
+        for (number, _) in marked {
+            let name = file.text.lines().skip(number).find_map(|line| line.trim_start().strip_prefix("fn "));
+            let name = name.and_then(|rest| rest.split('(').next()).unwrap_or_default();
+            if !listed.contains(&format!("{}::{name}", file.path).as_str()) {
+                findings.push(Finding::at(
+                    &file.path,
+                    number,
+                    format!("{name} is not in {LONG}, beside a test of the gate"),
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether the mark stands directly above the test.
+fn is_left_out(tree: &Tree, test: &str) -> bool {
+    let Some((path, name)) = test.split_once("::") else { return false };
+    let Some(file) = tree.file(path) else { return false };
+    let Some((before, _)) = file.text.split_once(&format!("fn {name}(")) else { return false };
+    before
+        .lines()
+        .rev()
+        .take_while(|line| line.trim_start().starts_with("#[") || line.trim().is_empty())
+        .any(|line| line.trim_start().starts_with(MARK))
+}
+
 /// Files and folders listed in the guide to the code exist: a row such as `` `crates/load/src/plan/` ``.
 pub(super) fn architecture_names_what_is_there(tree: &Tree) -> Vec<Finding> {
     let Some(guide) = tree.file("docs/architecture.md") else { return Vec::new() };
@@ -170,6 +226,26 @@ mod tests {
         let dead = tests_of_clauses_exist(&tree);
         assert_eq!(at(&dead), [("tests/clauses/harm.md", Some(1))]);
         assert!(dead[0].message.ends_with("tests/output.rs::gone"));
+    }
+
+    #[test]
+    fn a_test_that_the_gate_leaves_out_has_one_in_its_place() {
+        let test = |name: &str, mark: &str| format!("#[test]\n{mark}fn {name}() {{}}\n");
+        let mark = "#[ignore = \"long\"]\n";
+        let source = [test("slow", mark), test("quick", ""), test("forgotten", mark)].concat();
+        let row = |long: &str, gate: &str| format!("| `tests/a.rs::{long}` | `tests/a.rs::{gate}` | why |\n");
+        let rows =
+            [row("slow", "quick"), row("quick", "slow"), row("slow", "gone"), row("slow", "forgotten")];
+        let tree = Tree::of(&[("tests/long.md", &rows.concat()), ("tests/a.rs", &source)]);
+        assert_eq!(
+            at(&tests_left_out_are_held_by_others(&tree)),
+            [
+                ("tests/long.md", Some(2)),
+                ("tests/long.md", Some(3)),
+                ("tests/long.md", Some(4)),
+                ("tests/a.rs", Some(7)),
+            ]
+        );
     }
 
     #[test]
