@@ -203,7 +203,7 @@ pub(super) fn sas(rights: &str) -> String {
 }
 
 /// HMAC with SHA-256, of a key that is no longer than a block.
-fn hmac(key: &[u8], message: &[u8]) -> Vec<u8> {
+pub(super) fn hmac(key: &[u8], message: &[u8]) -> Vec<u8> {
     let padded = |with: u8| {
         let mut block = [with; 64];
         for (byte, key) in block.iter_mut().zip(key) {

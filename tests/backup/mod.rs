@@ -32,6 +32,7 @@ mod restore;
 mod restore_full;
 mod restore_tune;
 mod s3s;
+mod signatures;
 mod signed_objects;
 mod sqlserver;
 mod sqlserver_drill;
