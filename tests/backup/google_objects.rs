@@ -52,12 +52,13 @@ fn a_kill_in_any_part_of_an_upload_to_google_leaves_nothing_that_looks_like_a_ba
     store_contract::a_kill_leaves_no_backup_and_nothing_that_prune_does_not_find(
         &Workspace::new(),
         &Google::start(),
-        &PARTS,
+        &store_contract::parts_now(&PARTS, &[7]),
         11,
     );
 }
 
 #[test]
+#[ignore = "runs at length: tests/long.md"]
 fn damage_in_google_is_found_and_a_lost_manifest_is_made_again() {
     store_contract::damage_is_found_and_a_lost_manifest_is_made_again(&Workspace::new(), &Google::start());
 }
@@ -68,11 +69,13 @@ fn hostile_names_in_google_are_names() {
 }
 
 #[test]
+#[ignore = "runs at length: tests/long.md"]
 fn a_google_bucket_is_pruned_like_a_directory() {
     store_contract::it_is_pruned_like_a_directory(&Workspace::new(), &Google::start());
 }
 
 #[test]
+#[ignore = "runs at length: tests/long.md"]
 fn a_search_in_google_that_is_stopped_leaves_nothing() {
     store_contract::a_search_that_is_stopped_leaves_nothing(&Workspace::new(), &Google::start());
 }

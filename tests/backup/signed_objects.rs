@@ -26,6 +26,7 @@ const CREATE: [&str; 9] = [
 ];
 
 #[test]
+#[ignore = "runs at length: tests/long.md"]
 fn a_backup_goes_to_a_store_that_checks_signatures_and_comes_back() {
     let here = Workspace::new();
     let Some(store) = S3s::start(&here) else { return };
@@ -50,6 +51,7 @@ fn a_backup_goes_to_a_store_that_checks_signatures_and_comes_back() {
 }
 
 #[test]
+#[ignore = "runs at length: tests/long.md"]
 fn nothing_in_a_store_that_checks_signatures_is_replaced() {
     let here = Workspace::new();
     let Some(store) = S3s::start(&here) else { return };
@@ -85,6 +87,7 @@ const LATE: &str = "#include <time.h>\n#include <sys/syscall.h>\n#include <unist
 
 /// moto takes any key, so that nobody knew what a wrong one would do.
 #[test]
+#[ignore = "runs at length: tests/long.md"]
 fn wrong_keys_and_a_wrong_clock_are_refused_with_what_to_check() {
     let here = Workspace::new();
     let Some(store) = S3s::start(&here) else { return };
@@ -121,6 +124,7 @@ fn wrong_keys_and_a_wrong_clock_are_refused_with_what_to_check() {
 }
 
 #[test]
+#[ignore = "runs at length: tests/long.md"]
 fn a_kill_in_any_part_of_a_signed_upload_leaves_nothing_that_looks_like_a_backup() {
     let here = Workspace::new();
     let Some(store) = S3s::start(&here) else { return };
@@ -144,6 +148,7 @@ fn a_kill_in_any_part_of_a_signed_upload_leaves_nothing_that_looks_like_a_backup
 }
 
 #[test]
+#[ignore = "runs at length: tests/long.md"]
 fn a_store_that_checks_signatures_is_pruned() {
     let here = Workspace::new();
     let Some(store) = S3s::start(&here) else { return };

@@ -12,7 +12,7 @@ use super::upload_kills::{kill_at, nothing_looks_whole_and_the_same_line_works, 
 use crate::copy::content;
 use crate::copy_crash::draw;
 use crate::running::Running;
-use crate::support::{PATIENCE, Ran, Workspace, until};
+use crate::support::{PATIENCE, Ran, Workspace, at_length, until};
 
 /// A store of one kind that a test has started, with a bucket for backups.
 pub(super) trait TestStore {
@@ -146,6 +146,11 @@ pub(super) fn a_name_that_appears_at_the_last_moment_is_not_replaced(
 
 /// Method, part of the address, which of them, and whether a whole backup may be there when the store has carried it out.
 pub(super) type KillAt = (&'static str, &'static str, usize, bool);
+
+/// All of them at length, and in the gate those at `few`.
+pub(super) fn parts_now(all: &[KillAt], few: &[usize]) -> Vec<KillAt> {
+    if at_length() { all.to_vec() } else { few.iter().map(|at| all[*at]).collect() }
+}
 
 /// A machine that went down in the middle of a backup left what looked like one, or what nobody saw and the bill showed.
 pub(super) fn a_kill_leaves_no_backup_and_nothing_that_prune_does_not_find(

@@ -57,6 +57,7 @@ fn a_slow_network_is_named_as_the_limit_and_nothing_stays_in_the_store() {
 }
 
 #[test]
+#[ignore = "runs at length: tests/long.md"]
 fn settings_are_searched_with_two_blobs_of_azure_and_nothing_stays_there() {
     let here = Workspace::new();
     let Some(store) = Azure::start(&here) else { return };
@@ -105,6 +106,7 @@ fn a_search_that_is_stopped_or_killed_leaves_nothing_that_prune_does_not_find() 
 }
 
 #[test]
+#[ignore = "runs at length: tests/long.md"]
 fn a_search_in_azure_that_is_stopped_leaves_nothing() {
     let here = Workspace::new();
     let Some(store) = Azure::start(&here) else { return };

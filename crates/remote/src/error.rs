@@ -279,4 +279,9 @@ mod tests {
         assert_eq!(leased.kind(), io::ErrorKind::Other);
         assert_eq!(leased.to_string(), "the store answered 409 Conflict LeaseIdMissing: No.");
     }
+
+    #[test]
+    fn a_wrong_clock_is_to_be_set() {
+        assert_eq!(hint_of_code("RequestTimeTooSkewed"), Some(OF_CLOCK));
+    }
 }

@@ -128,6 +128,7 @@ fn days_move_to_a_bucket_of_moto() {
 }
 
 #[test]
+#[ignore = "runs at length: tests/long.md"]
 fn days_move_to_a_bucket_that_checks_signatures() {
     let directory = tempfile::tempdir().unwrap();
     if let Some(store) = Store::of_s3s(directory.path()) {
