@@ -9,22 +9,17 @@ use crate::error::StoreError;
 use crate::identity::SourceId;
 use crate::store::Stored;
 
-/// A note with its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredNote {
-    /// Its number in this store.
     pub number: u32,
     /// The name of the source that it is about; `None` for all of them.
     pub source: Option<String>,
     pub note: Note,
 }
 
-/// When the settings of a source were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SettingsRead {
-    /// The first time.
     pub first: Timestamp,
-    /// The last time.
     pub last: Timestamp,
 }
 

@@ -11,7 +11,6 @@ use crate::sample::{sample_epoch, sample_id, sample_run, thirty_second_run};
 use crate::selector::Selector;
 use crate::store::Store;
 
-/// Runs the whole suite. `make_store` returns a new empty store each time.
 pub(crate) fn run_all<S: Store>(mut make_store: impl FnMut() -> S) {
     what_goes_in_comes_out_equal(make_store());
     a_path_that_is_not_utf8_comes_out_as_it_is_shown(make_store());

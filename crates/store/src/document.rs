@@ -11,7 +11,6 @@ use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
 use serde::Deserialize;
 use thiserror::Error;
 
-/// Value of the `encoding` column.
 pub(crate) const ENCODING: &str = "json+zstd";
 
 /// zstd's default: higher levels take several times longer for a few percent of these documents.
@@ -20,7 +19,6 @@ const LEVEL: i32 = 3;
 /// Ten times a week-long run with a series for every worker.
 const DOCUMENT_BYTES_MAX: u64 = 1 << 30;
 
-/// Why a run could not be encoded or decoded.
 #[derive(Debug, Error)]
 pub enum DocumentError {
     #[error("it cannot be written as JSON: {0}")]
@@ -41,7 +39,6 @@ pub enum DocumentError {
     Schema { schema: String, version: u32 },
 }
 
-/// Encodes `run`.
 pub(crate) fn encode(run: &Run) -> Result<Vec<u8>, DocumentError> {
     let json = serde_json::to_vec(run).map_err(DocumentError::Write)?;
     let mut compressor = zstd::bulk::Compressor::new(LEVEL).map_err(DocumentError::Compression)?;
@@ -65,14 +62,12 @@ fn decompress(bytes: &[u8], bytes_max: u64) -> Result<Vec<u8>, DocumentError> {
     if json.len() as u64 > bytes_max { Err(DocumentError::TooLong) } else { Ok(json) }
 }
 
-/// The fields common to every version of the document.
 #[derive(Deserialize)]
 struct Head {
     schema: String,
     schema_version: u32,
 }
 
-/// Parses JSON text as a run.
 pub(crate) fn read(text: &str) -> Result<Run, DocumentError> {
     let head: Head = serde_json::from_str(text).map_err(DocumentError::Read)?;
     if head.schema != SCHEMA || head.schema_version > SCHEMA_VERSION {

@@ -6,9 +6,7 @@ use jiff::Timestamp;
 /// Conditions for a listing, all of which must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Exact match.
     pub kind: Option<String>,
-    /// Exact match.
     pub name: Option<String>,
     /// Started at this time or later.
     pub since: Option<Timestamp>,

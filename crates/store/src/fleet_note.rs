@@ -7,7 +7,6 @@ use jiff::Timestamp;
 
 use crate::identity::StoreId;
 
-/// A note in a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FleetNote {
     /// The name of its server, or that of its host, or the id of its store.
@@ -37,7 +36,6 @@ impl ServerNames {
         self.0.insert(store, [name, host]);
     }
 
-    /// The name of the server of `store`, or that of its host, or the id.
     pub fn of(&self, store: StoreId) -> String {
         let known = self.0.get(&store).and_then(|names| names.iter().flatten().next());
         known.cloned().unwrap_or_else(|| store.to_string())

@@ -3,23 +3,21 @@
 use iostall_model::Entry;
 use jiff::Timestamp;
 
-/// What became of a run that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunPut {
     /// It is there, as it is now.
     Added,
-    /// It was there; nothing changed.
     AlreadyThere,
     /// The repository cannot store its document.
-    Unfit { reason: String },
+    Unfit {
+        reason: String,
+    },
 }
 
-/// A run in a repository.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FleetRun {
     /// The name of its server, or that of its host, or the id of its store.
     pub server: String,
-    /// The id of its store.
     pub server_id: String,
     /// With its number in that store.
     pub entry: Entry,
@@ -30,9 +28,7 @@ pub struct FleetRun {
 pub struct FleetRunFilter {
     /// The name of a server, that of its host, or the id of its store.
     pub server: Option<String>,
-    /// Exact match.
     pub kind: Option<String>,
-    /// Started at this time or later.
     pub since: Option<Timestamp>,
     /// At most this many of the newest.
     pub limit: u32,

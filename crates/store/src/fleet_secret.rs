@@ -15,23 +15,14 @@ const GROUP_DIGITS: usize = 4;
 #[derive(Clone, PartialEq, Eq)]
 pub struct FleetSecret(Vec<u8>);
 
-/// SHA-256 of a secret: what a repository keeps of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SecretHash(pub(crate) [u8; 32]);
 
 impl FleetSecret {
-    /// A new key.
-    ///
-    /// # Errors
-    /// If the system has no random numbers.
     pub fn new_key() -> io::Result<Self> {
         Ok(Self(random_bytes::<KEY_BYTES>()?.to_vec()))
     }
 
-    /// A new code.
-    ///
-    /// # Errors
-    /// If the system has no random numbers.
     pub fn new_code() -> io::Result<Self> {
         Ok(Self(random_bytes::<CODE_BYTES>()?.to_vec()))
     }
@@ -48,7 +39,6 @@ impl FleetSecret {
         is_one.then(|| Self(digits.chunks_exact(2).map(|pair| pair[0] * 16 + pair[1]).collect()))
     }
 
-    /// Whether it is a code and not a key.
     pub fn is_code(&self) -> bool {
         self.0.len() == CODE_BYTES
     }
@@ -65,7 +55,6 @@ impl FleetSecret {
         groups.join("-")
     }
 
-    /// Its hash.
     pub fn hash(&self) -> SecretHash {
         SecretHash(Sha256::digest(&self.0).into())
     }
@@ -78,7 +67,6 @@ impl fmt::Debug for FleetSecret {
 }
 
 impl SecretHash {
-    /// Of anything.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }

@@ -41,7 +41,6 @@ pub use wire::{BODY_BYTES_MAX, WireError};
 /// results one by one, in the order in which they were taken, so that a year of samples needs no more memory
 /// than one.
 pub trait History {
-    /// The id of this store.
     fn id(&self) -> StoreId;
 
     /// This store's own source named `name`; created if it does not exist.
@@ -64,7 +63,6 @@ pub trait History {
         self.add_step(source, &Step::first(Arc::new(sample)))
     }
 
-    /// Stores a gap.
     fn add_gap(&mut self, source: SourceId, gap: &Gap) -> Result<(), StoreError>;
 
     /// Stores `batch` with its source, completely or not at all.
@@ -73,7 +71,7 @@ pub trait History {
     /// confirmed: a batch whose number is not above the last appended one changes nothing.
     fn append(&mut self, batch: &Batch) -> Result<Appended, StoreError>;
 
-    /// Number of the last batch of `source` that was appended; 0 if there is none.
+    /// 0 if nothing was appended.
     fn last_appended(&self, source: SourceId) -> Result<u64, StoreError>;
 
     /// The next batch of `source` after the one numbered `sequence`, with at most `samples_max` samples;
@@ -112,13 +110,10 @@ pub trait History {
         each: &mut dyn FnMut(RollupRow),
     ) -> Result<(), StoreError>;
 
-    /// The newest sample.
     fn last_sample(&self, source: SourceId) -> Result<Option<Sample>, StoreError>;
 
-    /// The gaps in the window.
     fn gaps(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Gap>, StoreError>;
 
-    /// Warnings about `source` that applied at some time in the window.
     fn warnings(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Warning>, StoreError>;
 
     /// What was done in the window about `source`, and about all of them: what was noted, changes of settings, and the runs and jobs
@@ -139,7 +134,6 @@ pub trait History {
     /// Where days, hours and raw samples meet; `None` if raw samples cover everything.
     fn seams(&self, source: SourceId) -> Result<Option<Seams>, StoreError>;
 
-    /// How far an import got; `None` before the first one.
     fn import_mark(&self, source: SourceId) -> Result<Option<ImportMark>, StoreError>;
 
     /// Deletes what is older than `retention` allows, as of `now`.

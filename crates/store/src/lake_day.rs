@@ -10,12 +10,10 @@ use jiff::tz::TimeZone;
 use crate::error::StoreError;
 use crate::history::{SourceId, StoreId};
 
-/// A day, UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LakeDay(pub Date);
 
 impl LakeDay {
-    /// Its first instant.
     pub fn begins(self) -> Timestamp {
         midnight(self.0)
     }
@@ -50,7 +48,6 @@ pub struct LakeSeal {
     pub(crate) words: String,
 }
 
-/// A move that was begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LakeMove {
     pub number: i64,
@@ -61,7 +58,6 @@ pub struct LakeMove {
     pub paths: Vec<String>,
 }
 
-/// A table of the lake, before and after a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LakeTable {
     pub name: String,
@@ -85,7 +81,6 @@ pub enum LakeSwitch {
     GivenUp,
 }
 
-/// A source with something in a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LakeSource {
     pub(crate) number: i32,
@@ -96,7 +91,6 @@ pub struct LakeSource {
     pub server: String,
 }
 
-/// A series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LakeSeries {
     pub id: String,
@@ -125,7 +119,6 @@ pub struct LakeRow {
     pub counters: Counters,
 }
 
-/// An hour of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LakeHour {
     pub beginning: Timestamp,
@@ -146,6 +139,5 @@ pub trait LakeReader {
         row: &LakeRow,
     ) -> Result<(), Self::Error>;
 
-    /// The next hour, in order of series and time.
     fn hour(&mut self, source: &LakeSource, series: &LakeSeries, hour: &LakeHour) -> Result<(), Self::Error>;
 }

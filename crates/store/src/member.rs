@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use crate::fleet_secret::SecretHash;
 use crate::identity::StoreId;
 
-/// Whether a server may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberState {
     Joined,
@@ -31,7 +30,6 @@ impl MemberState {
     }
 }
 
-/// A server that has joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     pub(crate) number: i32,
@@ -47,31 +45,24 @@ pub enum MemberAppended {
     Added,
     /// It was there already; nothing changed.
     AlreadyThere,
-    /// Its source is another server's.
     OtherServer,
     /// The last batch that is there is another one.
     NotNext,
-    /// The server may not send any more.
     MayNot(MemberState),
 }
 
-/// What a server says when it joins.
 #[derive(Clone, Copy, Debug)]
 pub struct Joining<'a> {
     pub code: &'a SecretHash,
     /// Of the key that it has made for itself.
     pub key: &'a SecretHash,
     pub store: StoreId,
-    /// The name of its host.
     pub host: &'a str,
-    /// Of its iostall.
     pub version: &'a str,
 }
 
-/// The answer to a server that wants to join.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Joined {
-    /// It is a member, called so.
     As {
         name: String,
     },
@@ -84,7 +75,6 @@ pub enum Joined {
     },
 }
 
-/// What a member says each time before it sends.
 #[derive(Clone, Copy, Debug)]
 pub struct Contact<'a> {
     pub host: &'a str,
@@ -95,7 +85,6 @@ pub struct Contact<'a> {
     pub clock_ahead_ms: i64,
 }
 
-/// What is known of the server of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownServer {
     pub store: StoreId,
@@ -111,12 +100,10 @@ pub struct KnownServer {
     pub newest_sample: Option<Timestamp>,
 }
 
-/// What is known of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
     pub name: String,
     pub state: MemberState,
-    /// Since when it is in this state.
     pub state_since: Timestamp,
     pub joined: Timestamp,
     pub key_made: Timestamp,

@@ -4,7 +4,6 @@ use jiff::Timestamp;
 
 use crate::identity::StoreId;
 
-/// A key of an operator, and what it may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredOperator {
     /// The public half.
@@ -13,7 +12,6 @@ pub struct StoredOperator {
     pub role: String,
 }
 
-/// An entry of the log. It is never changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushLogEntry {
     pub number: u64,
@@ -25,7 +23,6 @@ pub struct PushLogEntry {
     pub signed: Option<String>,
 }
 
-/// What an agent says of its server each time it asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentReport<'a> {
     /// A document: by name.
@@ -37,7 +34,6 @@ pub struct AgentReport<'a> {
     pub objects: &'a str,
 }
 
-/// A server whose agent has asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushServer {
     pub store: StoreId,
@@ -50,25 +46,20 @@ pub struct PushServer {
     pub last_contact: Timestamp,
 }
 
-/// A push that begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPush<'a> {
-    /// What identifies its release.
     pub release: &'a str,
     /// A number, or a share of the servers that were asked.
     pub failed_max: &'a str,
-    /// As its operator signed it.
     pub action: &'a str,
     /// The servers, and the ring of each, from 1 on.
     pub servers: &'a [(StoreId, u32)],
     pub rings: u32,
 }
 
-/// A push, and how far it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredPush {
     pub number: u64,
-    /// What identifies its release.
     pub release: String,
     pub version: u64,
     pub state: String,
@@ -101,7 +92,6 @@ pub struct UnreachedServer {
     pub name: String,
 }
 
-/// A server of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushedServer {
     /// What it is called; its id, where nobody has joined for it any more.
@@ -112,7 +102,6 @@ pub struct PushedServer {
     pub reported: Option<Timestamp>,
 }
 
-/// What a push wants of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedPush {
     pub push: u64,

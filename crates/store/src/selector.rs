@@ -9,7 +9,6 @@ use thiserror::Error;
 /// Fewest digits of an id that identify a run.
 pub const FRAGMENT_DIGITS_MIN: usize = 4;
 
-/// A reference to one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selector {
     /// `12` or `#12`. Decimal digits alone are always a number, never part of an id: what `delete 1234`
@@ -22,7 +21,6 @@ pub enum Selector {
     Last(u32),
 }
 
-/// Why a text is not a reference to a run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "{text:?} does not name a run: write its number (12), its id or at least {FRAGMENT_DIGITS_MIN} digits from the \
@@ -63,7 +61,6 @@ impl FromStr for Selector {
     }
 }
 
-/// `text` as a number if it is all digits (the standard parser accepts a sign too).
 fn decimal(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }

@@ -27,7 +27,6 @@ const WINDOW_LOG_MAX: u32 = 23;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunMark {
     pub id: RunId,
-    /// Time of the last completion, UTC.
     pub ended_utc: Timestamp,
     /// Stopped early, or not yet complete.
     pub interrupted: bool,
@@ -40,16 +39,13 @@ impl RunMark {
     }
 }
 
-/// A run as a store sends it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SentRun {
-    /// What listings show, with its number in its store.
     pub entry: Entry,
     /// Its JSON document; `None` if it is not sent with it.
     pub document: Option<String>,
 }
 
-/// Why a run cannot be sent, or a body is none.
 #[derive(Debug, Error)]
 pub enum SentRunError {
     #[error("the run is longer than {most} bytes")]
@@ -81,10 +77,8 @@ struct Head {
 }
 
 impl SentRun {
-    /// The run as a body: its entry as a line of JSON, and then its document.
-    ///
-    /// # Errors
-    /// If it is longer than others take: then it is sent without its document.
+    /// The entry as a line of JSON, then the document. Fails if that is longer than others take: then the run is sent
+    /// without its document.
     pub fn to_wire(&self) -> Result<Vec<u8>, SentRunError> {
         let damaged = |reason: String| SentRunError::Damaged { reason };
         let mut text = serde_json::to_vec(&self.entry).map_err(|error| damaged(error.to_string()))?;
@@ -101,9 +95,6 @@ impl SentRun {
     }
 
     /// The run in `body`, which may come from anybody.
-    ///
-    /// # Errors
-    /// If it is none, or longer than runs are that are sent.
     pub fn from_wire(body: &[u8]) -> Result<Self, SentRunError> {
         let damaged = |error: std::io::Error| SentRunError::Damaged { reason: error.to_string() };
         let mut decoder = zstd::Decoder::new(body).map_err(damaged)?;

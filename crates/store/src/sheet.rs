@@ -10,7 +10,6 @@ use thiserror::Error;
 use crate::error::StoreError;
 use crate::history::{BODY_BYTES_MAX, Source};
 
-/// The longest document in a sheet, bytes.
 const DOCUMENT_BYTES_MAX: usize = 32 << 20;
 /// Of one text, bytes: subject, name and a time are together in an index, which takes no more than 2,700.
 const TEXT_BYTES_MAX: usize = 1 << 10;
@@ -23,13 +22,10 @@ const LEVEL: i32 = 3;
 /// 8 MiB: what wants more memory to be read was not made here.
 const WINDOW_LOG_MAX: u32 = 23;
 
-/// What is in a sheet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SheetKind {
-    /// The notes of a month.
     Notes,
-    /// The settings of a source.
     Settings,
 }
 
@@ -43,7 +39,6 @@ impl SheetKind {
     }
 }
 
-/// By what it is known whether a sheet is as it was.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SheetMark {
     pub kind: SheetKind,
@@ -53,7 +48,6 @@ pub struct SheetMark {
     pub state: String,
 }
 
-/// A note in a sheet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SheetNote {
     /// What it is about; `None`: all sources of the store.
@@ -82,7 +76,6 @@ pub struct SheetSetting {
     pub is_change: bool,
 }
 
-/// What a sheet says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SheetContent {
@@ -103,25 +96,23 @@ pub enum SheetContent {
     },
 }
 
-/// A sheet as a store sends it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentSheet {
     pub mark: SheetMark,
     pub content: SheetContent,
 }
 
-/// What became of a sheet that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SheetPut {
     /// It is there, with all that was there before.
     Added,
-    /// It was there; nothing changed.
     AlreadyThere,
     /// It cannot be stored, and need not be sent again as it is.
-    Unfit { reason: String },
+    Unfit {
+        reason: String,
+    },
 }
 
-/// Why a sheet cannot be sent, or a body is none.
 #[derive(Debug, Error)]
 pub enum SheetError {
     #[error("the sheet is longer than {most} bytes")]
@@ -133,9 +124,7 @@ pub enum SheetError {
     NotUnderstood { reason: String },
 }
 
-/// The notes and settings of a store, to be sent elsewhere.
 pub trait SheetsToSend {
-    /// The sheets that there are, in their order.
     fn sheet_marks(&self) -> Result<Vec<SheetMark>, StoreError>;
 
     /// The sheet with the kind and the name in `mark`, as it is now; `None` if there is none any more.
@@ -147,9 +136,6 @@ pub trait SheetsToSend {
 
 impl SentSheet {
     /// The sheet as a body.
-    ///
-    /// # Errors
-    /// If it is longer than others take.
     pub fn to_wire(&self) -> Result<Vec<u8>, SheetError> {
         let damaged = |reason: String| SheetError::Damaged { reason };
         let text = serde_json::to_vec(self).map_err(|error| damaged(error.to_string()))?;
@@ -164,9 +150,6 @@ impl SentSheet {
     }
 
     /// The sheet in `body`, which may come from anybody.
-    ///
-    /// # Errors
-    /// If it is none, or longer than sheets are.
     pub fn from_wire(body: &[u8]) -> Result<Self, SheetError> {
         let damaged = |error: std::io::Error| SheetError::Damaged { reason: error.to_string() };
         let mut decoder = zstd::Decoder::new(body).map_err(damaged)?;
@@ -203,7 +186,6 @@ impl SentSheet {
         if fits { Ok(()) } else { Err("its mark is that of another sheet".to_owned()) }
     }
 
-    /// Texts that are in an index, and others.
     fn texts(&self) -> (Vec<&String>, Vec<&String>) {
         let (mut texts, mut values) = (Vec::new(), Vec::new());
         match &self.content {

@@ -65,7 +65,6 @@ impl SqliteStore {
         Ok(open::glance(&path)?.map(|connection| Self { path, connection }))
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -75,7 +74,6 @@ impl SqliteStore {
         fault(&self.path, action)
     }
 
-    /// The entries that `sql` returns.
     fn entries(
         &self,
         sql: &str,
@@ -323,7 +321,6 @@ fn insert_capacities(transaction: &Connection, number: u32, run: &Run) -> rusqli
     Ok(())
 }
 
-/// The entry of a run, and its document as it is stored.
 fn entry_of_id(connection: &Connection, id: RunId) -> rusqlite::Result<Option<(Entry, String, Vec<u8>)>> {
     let found = connection
         .prepare_cached(statements::FIND_BY_ID)?
@@ -344,7 +341,6 @@ fn sortable(timestamp: Timestamp) -> String {
     DateTimePrinter::new().precision(Some(9)).timestamp_to_string(&timestamp)
 }
 
-/// Reads a row of `run_entry`.
 fn entry_from(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let targets: String = row.get("targets")?;
     Ok(Entry {

@@ -6,14 +6,12 @@ use crate::entry::{Entry, Filter, RunNumber};
 use crate::error::StoreError;
 use crate::selector::Selector;
 
-/// A run from a store, with its number there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
     pub number: RunNumber,
     pub run: Run,
 }
 
-/// A capacity record, with the number of its run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredCapacity {
     pub number: RunNumber,
@@ -35,10 +33,8 @@ pub trait Store: Send {
     /// keeps its number. A complete one is refused.
     fn keep(&mut self, run: &Run) -> Result<RunNumber, StoreError>;
 
-    /// The listing entry of the run that `selector` refers to.
     fn find(&self, selector: &Selector) -> Result<Entry, StoreError>;
 
-    /// The run that `selector` refers to.
     fn get(&self, selector: &Selector) -> Result<Stored, StoreError>;
 
     /// The runs that match `filter`, newest first.
@@ -53,7 +49,6 @@ pub trait Store: Send {
     fn capacities(&self, device: Option<&str>, limit: Option<u32>)
     -> Result<Vec<StoredCapacity>, StoreError>;
 
-    /// Deletes the run that `selector` refers to and returns its entry.
     fn delete(&mut self, selector: &Selector) -> Result<Entry, StoreError>;
 
     /// The newest run; `None` in an empty store.

@@ -13,14 +13,12 @@ use super::watched::{ImportMark, Source};
 use crate::batch_error::BatchError;
 use crate::identity::SeriesId;
 
-/// See the module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     pub source: Source,
     /// Number among the batches of its source, from 1. Numbers increase in the order of appending; some may
     /// be skipped.
     pub sequence: u64,
-    /// The subjects of the rows, each once.
     pub series: Vec<Subject>,
     /// Epochs without their uptime, with the clock that timed the samples. Samples can be compared only
     /// within an epoch.
@@ -31,29 +29,23 @@ pub struct Batch {
     pub rows: RowColumns,
     pub warnings: Vec<SeenWarning>,
     pub gaps: Vec<Gap>,
-    /// How far an import got with this batch.
     pub import: Option<ImportMark>,
 }
 
 /// The columns of samples, all of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampleColumns {
-    /// Calendar time of each sample.
     pub taken_utc: Vec<Timestamp>,
     /// The same on the clock of its epoch, nanoseconds.
     pub clock_ns: Vec<u64>,
-    /// Index of its epoch.
     pub epoch: Vec<u32>,
     /// Uptime reported by the server, seconds.
     pub uptime_s: Vec<Option<u64>>,
-    /// Number of its rows.
     pub row_count: Vec<u32>,
 }
 
-/// The columns of rows, all of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RowColumns {
-    /// Index of its series.
     pub series: Vec<u32>,
     /// Age of the subject, milliseconds, if the server reports it.
     pub age_ms: Vec<Option<u64>>,
@@ -61,7 +53,6 @@ pub struct RowColumns {
     pub counters: BTreeMap<Counter, Vec<Option<u64>>>,
 }
 
-/// A warning, with the first and last time it applied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeenWarning {
     pub warning: Warning,
@@ -77,29 +68,26 @@ impl SeenWarning {
 }
 
 impl Batch {
-    /// A batch of `samples`, numbered `sequence`.
     pub fn of<'a>(source: Source, sequence: u64, samples: impl IntoIterator<Item = &'a Sample>) -> Self {
         let mut builder = Builder::new(source, sequence);
         samples.into_iter().for_each(|sample| builder.add(sample));
         builder.batch
     }
 
-    /// Its number in the form that stores keep.
     pub(crate) fn number(&self) -> Result<i64, BatchError> {
         i64::try_from(self.sequence).ok().filter(|number| *number > 0).ok_or(BatchError::Number)
     }
 
-    /// Ids of the series, in their order.
     pub fn series_ids(&self) -> Vec<SeriesId> {
         self.series.iter().map(|subject| SeriesId::of(self.source.id, subject)).collect()
     }
 
-    /// The samples, without their warnings.
+    /// Without their warnings.
     pub fn to_samples(&self) -> Result<Vec<Sample>, BatchError> {
         Ok(self.samples()?.collect())
     }
 
-    /// The same, each made when it is asked for.
+    /// As [`Self::to_samples`], each made when it is asked for.
     pub(crate) fn samples(&self) -> Result<impl ExactSizeIterator<Item = Sample> + '_, BatchError> {
         self.check()?;
         let mut next_row = 0;
@@ -120,7 +108,6 @@ impl Batch {
         }))
     }
 
-    /// Whether the columns fit together.
     fn check(&self) -> Result<(), BatchError> {
         let SampleColumns { taken_utc, clock_ns, epoch, uptime_s, row_count } = &self.samples;
         let RowColumns { series, age_ms, counters } = &self.rows;
@@ -152,7 +139,6 @@ impl Batch {
     }
 }
 
-/// Builds the columns, sample by sample.
 pub(crate) struct Builder {
     batch: Batch,
     places: HashMap<Subject, u32>,

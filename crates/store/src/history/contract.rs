@@ -14,7 +14,6 @@ use super::{
 };
 use crate::error::StoreError;
 
-/// Runs the whole suite. `make` returns a new empty history each time.
 pub(crate) fn run_all<H: History>(mut make: impl FnMut() -> H) {
     a_source_keeps_its_id_and_its_name_is_its_stores_own(make());
     a_batch_comes_out_as_it_went_in(make());
@@ -104,7 +103,6 @@ fn batch(number: u64) -> Batch {
 /// One interval: its end, and the changes of each series.
 type Interval = (SampleTime, Vec<(SeriesId, Row, Change)>);
 
-/// Everything that can be read about one source.
 #[derive(Debug, PartialEq)]
 struct Kept {
     intervals: Vec<Interval>,
@@ -289,7 +287,6 @@ fn sources_of_one_name_in_two_stores_stay_apart(mut here: impl History, mut ther
     assert_eq!(here.source("linux:").unwrap(), ours, "the name alone is the store's own source");
 }
 
-/// A way to damage a batch, and the expected error.
 type Break<'a> = (&'a dyn Fn(&mut Batch), BatchError);
 
 fn a_batch_that_does_not_hold_together_is_refused_whole(mut history: impl History) {
@@ -341,7 +338,6 @@ fn what_was_forgotten_does_not_come_back_with_its_batch(mut history: impl Histor
     assert_eq!(kept(&history, source), left);
 }
 
-/// An agent with a broken clock: its interval was spread over five million hours, which took all memory.
 fn a_clock_that_jumps_by_centuries_is_no_interval_of_the_roll_ups(mut history: impl History) {
     let source = history.source("linux:").unwrap().id;
     let mut jumped = sample(1);

@@ -55,13 +55,11 @@ impl Pending {
         std::mem::take(&mut self.hours)
     }
 
-    /// Those of the hours before `hour`.
     pub(crate) fn take_before(&mut self, hour: Timestamp) -> BTreeMap<(Timestamp, u32), Rollup> {
         let others = self.hours.split_off(&(hour, 0));
         std::mem::replace(&mut self.hours, others)
     }
 
-    /// The pending roll-ups, for a rebuild.
     pub(crate) fn into_hours(self) -> BTreeMap<(Timestamp, u32), Rollup> {
         self.hours
     }
@@ -71,7 +69,6 @@ impl Pending {
         self.turns(taken).is_some()
     }
 
-    /// The hour that a sample taken at `taken` ends, and the one that it begins: an earlier one where a clock went back.
     pub(crate) fn turns(&mut self, taken: Timestamp) -> Option<(Timestamp, Timestamp)> {
         let hour = Tier::Hour.floor(taken);
         self.open_hour.replace(hour).filter(|open| *open != hour).map(|open| (open, hour))

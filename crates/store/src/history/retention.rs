@@ -5,7 +5,6 @@ use jiff::SignedDuration;
 /// How long each tier is kept. Raw samples are deleted only once they are rolled up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// Raw samples.
     pub raw: SignedDuration,
     /// Hourly roll-ups, deleted a day at a time.
     pub hours: SignedDuration,

@@ -13,7 +13,6 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// Creates it from the stored subjects.
     pub(crate) fn of(subjects: HashMap<u32, Subject>) -> Self {
         let numbers = subjects.iter().map(|(number, subject)| (subject.clone(), *number)).collect();
         Self { numbers, subjects }
@@ -24,7 +23,6 @@ impl Series {
         self.numbers.get(subject).copied()
     }
 
-    /// Sets the subject of series `number`.
     pub(crate) fn put(&mut self, number: u32, subject: Subject) {
         if let Some(earlier) = self.subjects.insert(number, subject.clone()) {
             self.numbers.remove(&earlier);

@@ -8,7 +8,6 @@ pub(crate) fn utc_ns(at: Timestamp) -> i64 {
     i64::try_from(at.as_nanosecond()).unwrap_or(end)
 }
 
-/// The time that is stored as `ns`.
 pub(crate) fn from_utc_ns(ns: i64) -> Timestamp {
     Timestamp::from_nanosecond(i128::from(ns)).unwrap_or(Timestamp::UNIX_EPOCH)
 }

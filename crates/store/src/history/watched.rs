@@ -16,11 +16,9 @@ pub struct Source {
     pub name: String,
 }
 
-/// A watched source in listings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
     pub source: Source,
-    /// When the oldest raw sample was taken.
     pub first: Option<Timestamp>,
     pub last: Option<Timestamp>,
 }
@@ -30,25 +28,19 @@ pub struct Watched {
 pub struct ImportMark {
     /// Number of the last sample in that database.
     pub sample: i64,
-    /// The latest time among the samples.
     pub taken: Timestamp,
 }
 
-/// One hour or day of one subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RollupRow {
-    /// When the hour or day began.
     pub beginning: Timestamp,
     /// Under its current name.
     pub subject: Subject,
-    /// Sums, maxima, distributions.
     pub rollup: Rollup,
 }
 
-/// The result of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
-    /// The batch was added.
     Added,
     /// It was there already; nothing changed.
     AlreadyThere,

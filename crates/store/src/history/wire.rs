@@ -22,7 +22,6 @@ const LEVEL: i32 = 3;
 /// 8 MiB: a document that wants more memory to be read was not made here.
 const WINDOW_LOG_MAX: u32 = 23;
 
-/// Why a body is no batch.
 #[derive(Debug, Error)]
 pub enum WireError {
     #[error("the batch is longer than {most} bytes")]
@@ -64,10 +63,7 @@ struct WireEpoch {
 }
 
 impl Batch {
-    /// The batch as a body.
-    ///
-    /// # Errors
-    /// If it is longer than others take: then fewer samples belong in it.
+    /// Fails if the body is longer than others take: then fewer samples belong in it.
     pub fn to_wire(&self) -> Result<Vec<u8>, WireError> {
         let Self { source, sequence, series, epochs, samples, rows, warnings, gaps, import } = self;
         let subject = |subject: &Subject| WireSubject {
@@ -104,9 +100,6 @@ impl Batch {
     }
 
     /// The batch in `body`, which may come from anybody. Whether its columns fit together shows when it is appended.
-    ///
-    /// # Errors
-    /// If it is none, or longer than batches are.
     pub fn from_wire(body: &[u8]) -> Result<Self, WireError> {
         let damaged = |error: std::io::Error| WireError::Damaged { reason: error.to_string() };
         let mut decoder = zstd::Decoder::new(body).map_err(damaged)?;

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use super::columns::SourceNumber;
 use crate::history::{Pending, Series, SourceId, utc_ns};
 
-/// The writer's state of a source between samples.
 #[derive(Debug)]
 pub(super) struct Chain {
     pub(super) source: SourceNumber,
@@ -18,16 +17,13 @@ pub(super) struct Chain {
     pub(super) series: Series,
     /// The epoch and the clock of the previous sample, with their number.
     pub(super) epoch: Option<(Epoch, String, i32)>,
-    /// Number of the previous sample, or of the last one in the roll-ups.
     pub(super) last: i64,
     pub(super) pending: Pending,
-    /// What is in the stored roll-ups.
     pub(super) rolled_up: RolledUp,
     /// The newest hour and the newest day that may have stored roll-ups.
     pub(super) newest: (Option<Timestamp>, Option<Timestamp>),
 }
 
-/// How far the stored roll-ups of a source reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RolledUp {
     /// The last sample whose difference to the one before is in them.
@@ -38,7 +34,7 @@ pub(super) struct RolledUp {
 }
 
 impl RolledUp {
-    /// Whether part of what follows the sample taken at `taken`, the last one that is in the roll-ups, is in them.
+    /// Whether the roll-ups hold part of the interval that follows `taken`, the last sample in them.
     pub(super) fn is_beyond(self, taken: Timestamp) -> bool {
         self.utc_ns.is_some_and(|reached_ns| reached_ns > utc_ns(taken))
     }
@@ -58,7 +54,7 @@ pub(super) enum Closed {
 }
 
 impl Closed {
-    /// After the sample numbered `number`, in the hour `open`, comes one in `hour`.
+    /// `open` is the hour of the sample numbered `number`, `hour` that of the sample after it.
     pub(super) fn turn(&mut self, (open, hour): (Timestamp, Timestamp), number: i64) {
         *self = if hour < open || *self == Self::All { Self::All } else { Self::Before { hour, number } };
     }

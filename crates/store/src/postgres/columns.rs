@@ -9,7 +9,6 @@ use jiff::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-/// PostgreSQL counts from the year 2000.
 const EPOCH_US: i64 = 946_684_800_000_000;
 /// The beginning of the year 1, microseconds since 1970.
 const YEAR_ONE_US: i64 = -62_135_596_800_000_000;
@@ -18,7 +17,6 @@ const YEAR_ONE_US: i64 = -62_135_596_800_000_000;
 pub(super) const PEAKS: &str = "reads_per_s_max, writes_per_s_max, read_bytes_per_s_max, write_bytes_per_s_max, \
                                 read_stall_ns_max, write_stall_ns_max, queue_depth_max";
 
-/// The number of a watched source in its repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct SourceNumber(pub(super) i32);
 
@@ -37,7 +35,6 @@ impl UtcMicros {
         Self(at.as_microsecond().max(YEAR_ONE_US) - EPOCH_US)
     }
 
-    /// As a time.
     pub(super) fn timestamp(self) -> Timestamp {
         Timestamp::from_microsecond(self.0.saturating_add(EPOCH_US)).unwrap_or(Timestamp::UNIX_EPOCH)
     }
@@ -80,7 +77,6 @@ pub(super) fn in_set(present: u64) -> impl Iterator<Item = Counter> {
     Counter::ALL.into_iter().filter(move |counter| present >> (*counter as u8) & 1 == 1)
 }
 
-/// `sql` with the columns of every counter.
 pub(super) fn with_all_counters(sql: &str) -> String {
     sql.replace("{counters}", &counter_columns(u64::MAX))
 }

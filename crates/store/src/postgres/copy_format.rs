@@ -2,14 +2,10 @@
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
-/// The signature, no flags, no extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// The length of a missing value.
 const MISSING: i32 = -1;
-/// The type of an element of an array of `bigint`.
 const BIGINT: i32 = 20;
 
-/// Tuples on their way into a table.
 pub(super) struct CopyBody(BytesMut);
 
 impl CopyBody {

@@ -13,7 +13,6 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// The error for a column that cannot be read.
     pub(super) fn unreadable(&self, error: &tokio_postgres::Error) -> RepositoryError {
         self.session.unreadable(error)
     }

@@ -13,14 +13,11 @@ use super::statements;
 use crate::history::{ceiling, from_utc_ns};
 use crate::repository_error::RepositoryError;
 
-/// A server that has sent something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FleetServer {
-    /// The id of its store.
     pub id: String,
     /// The name of its host, if it has said so.
     pub hostname: Option<String>,
-    /// The iostall that sent last.
     pub version: Option<String>,
     pub last_contact: Option<Timestamp>,
     /// How far its clock was ahead of the repository's then, milliseconds.
@@ -51,7 +48,6 @@ pub struct FleetUse {
     /// `None` where they are not counted.
     pub writes: Option<f64>,
     pub bytes: f64,
-    /// Of reads and writes, nanoseconds.
     pub stall_ns: f64,
     /// Numbers of the series and of its source; 0 where it is a volume.
     key: (i32, i32),
@@ -100,11 +96,9 @@ impl Window {
     }
 }
 
-/// Columns of a device before those of what is on it.
 const DEVICE_COLUMNS: usize = 3;
 
 impl Database {
-    /// All servers, by name.
     pub(super) fn servers(&self) -> Result<Vec<FleetServer>, RepositoryError> {
         let rows = self.session.rows(statements::FLEET_SERVERS, &[])?;
         rows.iter().map(|row| self.server(row)).collect()
@@ -134,7 +128,6 @@ impl Database {
         self.window_rows(sql, window, kinds, most)?.iter().map(used).collect()
     }
 
-    /// Devices with volumes of several sources.
     pub(super) fn shared_devices(
         &self,
         window: (Timestamp, Timestamp),
@@ -224,7 +217,6 @@ impl Database {
         self.session.rows(sql, &[&from, &days.0, &days.1, &to, &kinds, &i64::from(most)])
     }
 
-    /// A volume on a shared device.
     fn member(&self, row: &Row) -> Result<FleetUse, RepositoryError> {
         Ok(FleetUse {
             server: self.column(row, DEVICE_COLUMNS)?,

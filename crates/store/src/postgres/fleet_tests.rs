@@ -49,7 +49,6 @@ fn sample(minute: i64, volume: &str) -> Sample {
     }
 }
 
-/// Appends minutes `from` to `to` of a server of its own; returns its source.
 fn append(history: &mut PostgresHistory, name: &str, volume: &str, minutes: std::ops::Range<i64>) -> Source {
     let source = Source {
         id: SourceId::new(start()),

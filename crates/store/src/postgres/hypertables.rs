@@ -23,13 +23,11 @@ pub(super) fn make(session: &Session) -> Result<(), RepositoryError> {
     Ok(())
 }
 
-/// Whether the samples are in hypertables.
 pub(super) fn are_there(session: &Session) -> Result<bool, RepositoryError> {
     let row = session.row(statements::TIMESCALEDB_ARE_THERE, &[])?;
     row.try_get(0).map_err(|error| session.unreadable(&error))
 }
 
-/// The version of the extension that keeps the samples; `None` if none does.
 pub(super) fn version(session: &Session) -> Result<Option<String>, RepositoryError> {
     if !are_there(session)? {
         return Ok(None);
@@ -48,10 +46,8 @@ pub(super) fn chunks(session: &Session, table: &str) -> Result<Vec<(String, Time
     Ok(chunks)
 }
 
-/// TimescaleDB in a database.
 struct Extension {
     version: String,
-    /// Of its functions, quoted.
     schema: String,
     compresses: bool,
 }
@@ -69,7 +65,6 @@ impl Extension {
     }
 }
 
-/// Whether a version such as `2.28.3` or `2.29.0-dev` is new enough.
 fn has_what_is_used(version: &str) -> bool {
     let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= OLDEST

@@ -108,7 +108,6 @@ impl PostgresHistory {
         Ok(())
     }
 
-    /// Notes that a move is given up and its files are deleted.
     pub fn abandon_lake_move(&self, number: i64) -> Result<(), StoreError> {
         self.database.session.execute(statements::LAKE_ABANDON, &[&number])?;
         Ok(())

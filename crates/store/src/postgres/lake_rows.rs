@@ -37,9 +37,6 @@ impl PostgresHistory {
 
     /// Hands the rows of `source` in `day` and then its hours to `reader`, each in order of series and time. Within
     /// [`History::frozen`](crate::History::frozen): what belongs together is read at several times.
-    ///
-    /// # Errors
-    /// If the repository cannot be read, if it has what a newer iostall wrote, or with the reader's own.
     pub fn read_lake_day<R: LakeReader>(
         &self,
         day: LakeDay,

@@ -87,7 +87,6 @@ impl PostgresHistory {
         Ok(Some(member))
     }
 
-    /// Announces the next key of a server.
     pub fn put_next_key(&self, member: &Member, next: &SecretHash) -> Result<(), RepositoryError> {
         let values: Values<'_> = &[&member.number, &&next.0[..]];
         self.database.session.execute(statements::PUT_NEXT_KEY, values).map(drop)
@@ -118,7 +117,6 @@ impl PostgresHistory {
         Ok(state)
     }
 
-    /// Every server with its history, by name.
     pub fn servers(&self) -> Result<Vec<KnownServer>, RepositoryError> {
         let rows = self.database.session.rows(statements::LIST_SERVERS, &[])?;
         rows.iter().map(|row| self.database.known_server(row)).collect()
@@ -130,7 +128,6 @@ impl PostgresHistory {
         rows.iter().map(|row| self.database.member_in(row)).collect()
     }
 
-    /// Takes the right to send from a server. Its history stays.
     pub fn revoke(&self, member: &Member) -> Result<(), RepositoryError> {
         let state = MemberState::Revoked.name();
         self.database.session.execute(statements::PUT_MEMBER_STATE, &[&member.number, &state]).map(drop)

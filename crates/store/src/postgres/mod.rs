@@ -74,9 +74,6 @@ pub struct PostgresHistory {
 impl PostgresHistory {
     /// Creates the repository in the database at `address`, or upgrades its tables, in one transaction; an up-to-date one stays
     /// as it is.
-    ///
-    /// # Errors
-    /// If the database cannot be written to, has another program's schema `iostall`, or a repository of a newer iostall.
     pub fn initialise(
         address: &Address,
         password: &Secret,
@@ -91,9 +88,6 @@ impl PostgresHistory {
     }
 
     /// Opens the repository in the database at `address`.
-    ///
-    /// # Errors
-    /// If there is none, or its tables are not of this version.
     pub fn open(address: &Address, password: &Secret) -> Result<Self, RepositoryError> {
         let session = Session::new(address, password)?;
         let id = schema::opened(&session)?;
@@ -101,7 +95,6 @@ impl PostgresHistory {
         Ok(Self { database, chains: HashMap::new() })
     }
 
-    /// Its URL without login, password and transport.
     pub fn name(&self) -> &str {
         self.database.session.name()
     }
@@ -119,7 +112,7 @@ impl PostgresHistory {
         Self::completed(database, chains, transaction, locked, work)
     }
 
-    /// The same in a transaction that has locked the source.
+    /// [`Self::in_one_transaction`] within a transaction that has locked the source.
     fn completed<T>(
         database: &Database,
         chains: &mut HashMap<SourceNumber, Chain>,
@@ -177,7 +170,6 @@ impl PostgresHistory {
 /// What only a repository has: servers, volumes and devices, and reports on all of them. Everything fails if the repository cannot be
 /// used.
 impl PostgresHistory {
-    /// Notes what is said of the server of `store`.
     pub fn greet(&mut self, store: StoreId, greeting: &Greeting) -> Result<(), StoreError> {
         Ok(self.database.greet(store, greeting)?)
     }
@@ -205,7 +197,6 @@ impl PostgresHistory {
         Ok(transaction.commit()?)
     }
 
-    /// All servers, by name.
     pub fn fleet_servers(&self) -> Result<Vec<FleetServer>, StoreError> {
         Ok(self.database.servers()?)
     }
@@ -240,7 +231,6 @@ impl PostgresHistory {
         Ok(self.database.shared_devices(window, kinds, most)?)
     }
 
-    /// The whole days of each of `files` between two times, in their order.
     pub fn fleet_days(
         &self,
         window: (Timestamp, Timestamp),

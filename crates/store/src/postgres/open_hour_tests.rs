@@ -57,7 +57,6 @@ fn assert_right(history: &mut PostgresHistory, source: SourceId) {
     assert!(stored.len() > 3 * usize::try_from(FILES).unwrap(), "{stored:?}");
 }
 
-/// Writers of one repository, each with a memory of its own.
 struct Writers {
     server: Server,
     source: SourceId,

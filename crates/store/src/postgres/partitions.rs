@@ -11,7 +11,6 @@ use super::session::Session;
 use super::{hypertables, statements};
 use crate::repository_error::RepositoryError;
 
-/// A table with partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Partitioned {
     Samples,
@@ -42,7 +41,6 @@ impl Partitioned {
         if self == Self::Hours { 1.month() } else { 1.day() }
     }
 
-    /// The partition that begins with `first`.
     fn name(self, first: Date) -> String {
         let table = self.table();
         match self {
@@ -60,7 +58,6 @@ impl Partitioned {
     }
 }
 
-/// A partition that may be dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Partition {
     /// With its schema, as SQL has it.
@@ -68,7 +65,6 @@ pub(super) struct Partition {
     pub(super) end: Timestamp,
 }
 
-/// The partitions that are known to be there.
 #[derive(Debug, Default)]
 pub(super) struct Partitions {
     known: RefCell<HashSet<(Partitioned, Date)>>,
@@ -102,7 +98,6 @@ impl Partitions {
         Ok(())
     }
 
-    /// Makes those of the days and months to come.
     pub(super) fn make_ahead(&self, session: &Session, now: Timestamp) -> Result<(), RepositoryError> {
         for table in Partitioned::ALL {
             let mut day = table.first_day(now.to_zoned(TimeZone::UTC).date());

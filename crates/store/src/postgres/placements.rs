@@ -10,11 +10,9 @@ use crate::error::StoreError;
 use crate::history::{SourceId, StoreId};
 use crate::repository_error::RepositoryError;
 
-/// Texts of an array, as they can be stored.
 type Texts = Vec<String>;
 
 impl Database {
-    /// Notes what is said of the server of `store`.
     pub(super) fn greet(&self, store: StoreId, greeting: &Greeting) -> Result<(), RepositoryError> {
         let Greeting { hostname, version, now } = greeting;
         let (id, hostname, version) = (store.to_string(), storable(hostname), storable(version));
@@ -22,7 +20,6 @@ impl Database {
         self.session.execute(statements::GREET_SERVER, values).map(drop)
     }
 
-    /// Notes what the series of `source` lie on.
     pub(super) fn place(&self, source: SourceId, placements: &[Placement]) -> Result<(), StoreError> {
         let number = self.number(source)?;
         for sql in [statements::PUT_VOLUMES, statements::END_SERIES_VOLUMES, statements::PUT_SERIES_VOLUMES] {

@@ -12,17 +12,13 @@ use crate::error::StoreError;
 use crate::history::{Source, SourceId, StoreId, from_utc_ns};
 use crate::repository_error::RepositoryError;
 
-/// Who holds a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
-    /// This connection.
     Ours,
-    /// Another one.
     Theirs,
     Nobody,
 }
 
-/// Who holds a source, and how far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holding {
     pub holder: Holder,
@@ -47,7 +43,6 @@ pub enum PulledAppend {
 }
 
 impl Database {
-    /// A source of a server that has no store.
     pub(super) fn put_pulled(&self, server: &str, name: &str) -> Result<Source, StoreError> {
         let (server, name) = (storable(server), storable(name));
         let store = StoreId::of_pulled(self.id, &server);
@@ -57,7 +52,6 @@ impl Database {
         Ok(Source { id, store, name: name.into_owned() })
     }
 
-    /// See [`PostgresHistory::hold`](super::PostgresHistory::hold).
     pub(super) fn hold(&self, source: SourceId, takes: bool) -> Result<Holding, StoreError> {
         let rows = self.session.rows(statements::HOLD_SOURCE, &[&source.to_string(), &takes])?;
         let missing = || StoreError::NoSource { store: self.session.name().to_owned(), id: source };

@@ -13,7 +13,6 @@ use crate::push::{
 };
 use crate::repository_error::RepositoryError;
 
-/// A number as a column has it.
 fn column(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -24,9 +23,6 @@ fn small(number: u32) -> i32 {
 
 impl PostgresHistory {
     /// Runs `work` in one transaction, alone among those that change pushes.
-    ///
-    /// # Errors
-    /// Those of `work`, or if the repository cannot be used; then nothing has changed.
     pub fn change_pushes<T, E: From<RepositoryError>>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, E>,
@@ -39,7 +35,6 @@ impl PostgresHistory {
         Ok(done)
     }
 
-    /// All keys of operators, by name.
     pub fn operators(&self) -> Result<Vec<StoredOperator>, RepositoryError> {
         let database = &self.database;
         let operator = |row: &Row| {
@@ -52,7 +47,6 @@ impl PostgresHistory {
         database.session.rows(statements::LIST_OPERATORS, &[])?.iter().map(operator).collect()
     }
 
-    /// Adds a key of an operator, or changes what it may do.
     pub fn put_operator(&self, operator: &StoredOperator) -> Result<(), RepositoryError> {
         let StoredOperator { key, name, role } = operator;
         self.database
@@ -61,7 +55,6 @@ impl PostgresHistory {
             .map(drop)
     }
 
-    /// Adds an entry to the log.
     pub fn add_push_log(
         &self,
         operator: Option<&str>,
@@ -80,7 +73,6 @@ impl PostgresHistory {
         rows.first().map(|row| self.database.column(row, 0)).transpose()
     }
 
-    /// The log from its beginning.
     pub fn push_log(&self) -> Result<Vec<PushLogEntry>, RepositoryError> {
         let database = &self.database;
         let entry = |row: &Row| {
@@ -180,7 +172,6 @@ impl PostgresHistory {
         Ok(number.unsigned_abs())
     }
 
-    /// All pushes, or one of them, the newest first.
     pub fn pushes(&self, only: Option<u64>) -> Result<Vec<StoredPush>, RepositoryError> {
         let database = &self.database;
         let count =
@@ -212,7 +203,6 @@ impl PostgresHistory {
         database.session.rows(statements::LIST_PUSHES, &[&only.map(column)])?.iter().map(push).collect()
     }
 
-    /// The servers of a push, by ring and name.
     pub fn pushed_servers(&self, push: u64) -> Result<Vec<PushedServer>, RepositoryError> {
         let database = &self.database;
         let server = |row: &Row| {
@@ -267,7 +257,6 @@ impl PostgresHistory {
         self.database.session.execute(statements::PUT_PUSH_STATE, &[&values.0, &state, &values.1]).map(drop)
     }
 
-    /// Asks the servers of a ring from now on.
     pub fn ask_ring(&self, push: u64, ring: u32) -> Result<(), RepositoryError> {
         let values = (column(push), small(ring));
         self.database.session.execute(statements::ASK_RING, &[&values.0, &values.1]).map(drop)

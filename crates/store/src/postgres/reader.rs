@@ -16,12 +16,10 @@ use crate::repository_error::RepositoryError;
 
 /// Samples that are looked up at once.
 const SAMPLES_AT_ONCE: i64 = 1_000;
-/// Rows that are read at once, unless a single sample has more.
 const ROWS_AT_ONCE: i64 = 20_000;
 /// Columns of a row before its counters.
 const ROW_COLUMNS: usize = 3;
 
-/// A sample without its rows.
 struct Head {
     number: i64,
     taken: UtcMicros,
@@ -32,7 +30,6 @@ struct Head {
 }
 
 impl Database {
-    /// See [`History::intervals`](crate::History::intervals).
     pub(super) fn intervals_of(
         &self,
         source: SourceNumber,
@@ -53,7 +50,6 @@ impl Database {
         })
     }
 
-    /// See [`History::sample_before`](crate::History::sample_before).
     pub(super) fn sample_number_before(
         &self,
         source: SourceNumber,
@@ -66,7 +62,6 @@ impl Database {
         self.column(&self.session.row(sql, &[&source.0, &utc_ns(at)])?, 0)
     }
 
-    /// See [`History::last_sample`](crate::History::last_sample).
     pub(super) fn last_sample_of(&self, source: SourceNumber) -> Result<Option<Sample>, StoreError> {
         let last: i64 = self.column(&self.session.row(statements::SAMPLE_LAST, &[&source.0])?, 0)?;
         let mut newest = None;
@@ -74,7 +69,6 @@ impl Database {
         Ok(newest)
     }
 
-    /// See [`History::gaps`](crate::History::gaps).
     pub(super) fn gaps_of(
         &self,
         source: SourceNumber,
@@ -92,7 +86,6 @@ impl Database {
         rows.iter().map(gap).collect()
     }
 
-    /// Warnings about `source` that applied at some time in the window, with their times.
     pub(super) fn warnings_of(
         &self,
         source: SourceNumber,
@@ -109,7 +102,6 @@ impl Database {
         rows.iter().map(seen).collect()
     }
 
-    /// See [`History::import_mark`](crate::History::import_mark).
     pub(super) fn import_mark_of(&self, source: SourceNumber) -> Result<Option<ImportMark>, RepositoryError> {
         let rows = self.session.rows(statements::FIND_IMPORT, &[&source.0])?;
         let mark = |row: &tokio_postgres::Row| {
@@ -118,7 +110,6 @@ impl Database {
         rows.first().map(mark).transpose()
     }
 
-    /// See [`History::seams`](crate::History::seams).
     pub(super) fn seams_of(&self, source: SourceNumber) -> Result<Option<Seams>, RepositoryError> {
         let row = self.session.row(statements::FIND_SEAM, &[&source.0])?;
         if !self.column::<bool>(&row, 0)? {
@@ -235,7 +226,6 @@ impl Database {
         rows.iter().map(epoch).collect()
     }
 
-    /// The subjects of the series of `source`.
     pub(super) fn subjects(&self, source: SourceNumber) -> Result<HashMap<u32, Subject>, RepositoryError> {
         let mut subjects = HashMap::new();
         for row in self.session.rows(statements::LIST_SERIES, &[&source.0])? {

@@ -74,7 +74,6 @@ impl Database {
         transaction.commit()
     }
 
-    /// Deletes a locked source with everything about it.
     pub(super) fn remove_source(&self, source: SourceNumber) -> Result<(), RepositoryError> {
         let value: &(dyn ToSql + Sync) = &source.0;
         for table in TABLES {
@@ -83,7 +82,6 @@ impl Database {
         self.session.execute(statements::DELETE_SOURCE, &[value]).map(drop)
     }
 
-    /// Rebuilds the roll-ups of a locked source; see [`History::rebuild`](crate::History::rebuild).
     pub(super) fn rebuild_of(&self, locked: &Locked) -> Result<(), StoreError> {
         let source = locked.number;
         let series = self.series(source)?;

@@ -17,7 +17,6 @@ use super::statements;
 use crate::history::utc_ns;
 use crate::repository_error::RepositoryError;
 
-/// Roll-ups of one source and tier, by beginning and series.
 pub(super) type Rollups = BTreeMap<(Timestamp, u32), Rollup>;
 
 /// Columns before the peaks, as they are read; those written have the source too.
@@ -86,7 +85,6 @@ impl Database {
         self.put_all(source, Tier::Day, &days)
     }
 
-    /// The newest hour and the newest day of `source` that have stored roll-ups.
     pub(super) fn newest_rollups(
         &self,
         source: SourceNumber,
@@ -112,7 +110,6 @@ impl Database {
         self.session.copy_in_later(&sql, body.end())
     }
 
-    /// Deletes those of `source` that begin in the window.
     pub(super) fn delete_rollups(
         &self,
         source: SourceNumber,
@@ -124,7 +121,6 @@ impl Database {
         self.session.execute(&sql, &[&source.0, &UtcMicros::of(from), &UtcMicros::of(to)]).map(drop)
     }
 
-    /// Those of `source` that begin in the window.
     pub(super) fn rollups_between(
         &self,
         source: SourceNumber,
@@ -173,7 +169,6 @@ fn beginnings(rollups: &Rollups) -> Vec<UtcMicros> {
     beginnings.into_iter().map(UtcMicros::of).collect()
 }
 
-/// `sql` with the table of `tier`.
 fn in_table(sql: &str, tier: Tier) -> String {
     let table = match tier {
         Tier::Hour => Partitioned::Hours.table(),

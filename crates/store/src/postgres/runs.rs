@@ -67,7 +67,6 @@ impl PostgresHistory {
         self.database.session.execute(statements::FORGET_RUNS, &[&utc_ns(limit)])
     }
 
-    /// The runs that match `filter`, the newest first.
     pub fn fleet_runs(&self, filter: &FleetRunFilter) -> Result<Vec<FleetRun>, RepositoryError> {
         let (since, limit) = (filter.since.map(UtcMicros::of), i64::from(filter.limit));
         let values: Values<'_> = &[&filter.server, &filter.kind, &since, &limit];
@@ -75,7 +74,6 @@ impl PostgresHistory {
         rows.iter().map(|row| self.database.fleet_run(row)).collect()
     }
 
-    /// The run of a server that `selector` refers to.
     pub fn fleet_run(&self, server: &str, selector: &Selector) -> Result<Stored, StoreError> {
         let (found, text) = self.database.found_run(server, selector)?;
         let name = || format!("{} of {}", found.entry.number, found.server);

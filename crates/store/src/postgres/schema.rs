@@ -28,27 +28,24 @@ const MIGRATIONS: [&str; 10] = [
 #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "there are a few migrations")]
 pub(super) const KNOWN_VERSION: i32 = MIGRATIONS.len() as i32;
 
-/// What the table of every repository says about itself.
 const MARK: &str = "iostall: central repository";
 /// The oldest server whose SQL this is.
 const OLDEST: u32 = 15;
-/// `server_version_num` counts major versions in these.
 const MAJOR: i32 = 10_000;
 
-/// What is in the schema `iostall` of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
-    /// No such schema.
     Nothing,
     /// An empty one, which an administrator has prepared.
     EmptySchema,
-    /// Something else.
     Foreign,
     /// A repository, with the number of its migrations.
-    Repository { id: StoreId, version: i32 },
+    Repository {
+        id: StoreId,
+        version: i32,
+    },
 }
 
-/// What an initialisation did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Initialised {
     Created,
@@ -60,7 +57,6 @@ pub enum Initialised {
     UpToDate,
 }
 
-/// A repository after its initialisation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitialisedRepository {
     /// Its URL without login, password and transport.
@@ -80,7 +76,7 @@ pub(super) fn initialise(session: &Session) -> Result<InitialisedRepository, Rep
     initialise_to(session, MIGRATIONS.len())
 }
 
-/// The same up to the migration with the number `newest`.
+/// [`initialise`] up to the migration with the number `newest`.
 pub(super) fn initialise_to(
     session: &Session,
     newest: usize,
@@ -143,7 +139,6 @@ pub(super) fn opened(session: &Session) -> Result<StoreId, RepositoryError> {
     }
 }
 
-/// The major version of the server, and what is in the schema.
 fn look(session: &Session) -> Result<(u32, Found), RepositoryError> {
     let row = session.row(statements::FIND_SCHEMA, &[])?;
     let unreadable = |error: tokio_postgres::Error| session.unreadable(&error);

@@ -16,7 +16,6 @@ use iostall_test_programs::postgres;
 const NOBODY: u32 = 65_534;
 const DEBIAN: &str = "/usr/lib/postgresql/15";
 
-/// A running server that trusts everybody.
 pub(super) struct Server {
     directory: tempfile::TempDir,
     home: PathBuf,

@@ -30,9 +30,8 @@ const GRACE: Duration = Duration::from_secs(10);
 /// How much of a COPY is handed over at once.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Values of a statement.
 pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
-/// The same of one that is sent later.
+/// [`Values`] of a statement that is sent later.
 pub(super) type OwnValues = Vec<Box<dyn ToSql + Sync + Send>>;
 
 /// What is sent with the next statement, and before it.
@@ -42,7 +41,6 @@ enum Queued {
     Copy(Statement, Bytes),
 }
 
-/// See the module.
 pub(super) struct Session {
     // Dropped first: the connection ends while its runtime is still there.
     client: RefCell<Option<Arc<Client>>>,
@@ -69,30 +67,25 @@ impl Session {
         })
     }
 
-    /// What the database is called in messages.
     pub(super) fn name(&self) -> &str {
         &self.login.name
     }
 
-    /// Every row that `sql` returns.
     pub(super) fn rows(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, RepositoryError> {
         let (client, statement) = self.prepared(sql)?;
         self.wait("read", client.query(&statement, values))
     }
 
-    /// The only row that `sql` returns.
     pub(super) fn row(&self, sql: &str, values: Values<'_>) -> Result<Row, RepositoryError> {
         let row = self.rows(sql, values)?.into_iter().next();
         row.ok_or_else(|| self.damaged("a row that is always there is missing"))
     }
 
-    /// Runs `sql`; returns how many rows it changed.
     pub(super) fn execute(&self, sql: &str, values: Values<'_>) -> Result<u64, RepositoryError> {
         let (client, statement) = self.prepared(sql)?;
         self.wait("write to", client.execute(&statement, values))
     }
 
-    /// Runs statements without values.
     pub(super) fn run(&self, action: &'static str, sql: &str) -> Result<(), RepositoryError> {
         let client = self.client()?;
         self.wait(action, client.batch_execute(sql))
@@ -105,7 +98,7 @@ impl Session {
         Ok(())
     }
 
-    /// The same of a COPY into a table from `body`, which is in the binary form.
+    /// [`Self::execute_later`] for a COPY into a table from `body`, which is in the binary form.
     pub(super) fn copy_in_later(&self, sql: &str, body: Bytes) -> Result<(), RepositoryError> {
         let (_, statement) = self.prepared(sql)?;
         self.queue.borrow_mut().push(Queued::Copy(statement, body));
@@ -122,7 +115,6 @@ impl Session {
         self.wait("write to", copied(&client, statement, pieces))
     }
 
-    /// Begins a transaction that writes.
     pub(super) fn begin(&self) -> Result<Transaction<'_>, RepositoryError> {
         self.begin_as(statements::BEGIN)
     }
@@ -142,12 +134,10 @@ impl Session {
         Ok(Transaction(self))
     }
 
-    /// The error for contents that no iostall wrote.
     pub(super) fn damaged(&self, what: impl Into<String>) -> RepositoryError {
         RepositoryError::Damaged { name: self.name().to_owned(), what: what.into() }
     }
 
-    /// The error for a column that cannot be read.
     pub(super) fn unreadable(&self, error: &Error) -> RepositoryError {
         self.damaged(error.to_string())
     }
@@ -218,7 +208,6 @@ impl Session {
     }
 }
 
-/// A statement that is on its way.
 type Request<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
 
 async fn sent(client: &Client, queued: Queued) -> Result<(), Error> {
@@ -267,7 +256,6 @@ async fn in_order(mut requests: Vec<Request<'_>>) -> Result<(), Error> {
 pub(super) struct Transaction<'a>(&'a Session);
 
 impl Transaction<'_> {
-    /// Makes its changes lasting.
     pub(super) fn commit(self) -> Result<(), RepositoryError> {
         self.0.run("write to", statements::COMMIT)?;
         self.0.is_in_transaction.set(false);

@@ -22,7 +22,6 @@ use crate::sheet::{SentSheet, SheetContent, SheetMark, SheetNote, SheetPut, Shee
 const NOTES_MAX: i64 = 100_000;
 const SETTINGS_MAX: i64 = 200_000;
 
-/// A version by its subject, its name and when it began.
 type VersionKey = (String, String, i64);
 
 impl PostgresHistory {
@@ -92,7 +91,6 @@ impl PostgresHistory {
         rows.iter().map(noted).collect()
     }
 
-    /// What each server is called.
     pub fn server_names(&self) -> Result<ServerNames, RepositoryError> {
         let database = &self.database;
         let rows = database.session.rows(statements::SERVER_NAMES, &[])?;
@@ -289,7 +287,6 @@ impl Database {
         self.session.rows(statements::LIST_NOTES, values)?.iter().map(|row| self.note_in(row, 0)).collect()
     }
 
-    /// The note in the columns from the one numbered `first`.
     fn note_in(&self, row: &tokio_postgres::Row, first: usize) -> Result<Note, RepositoryError> {
         let kind: &str = self.column(row, first + 2)?;
         Ok(Note {

@@ -11,7 +11,6 @@ use crate::error::StoreError;
 use crate::history::{Source, SourceId, Watched, from_utc_ns};
 use crate::repository_error::RepositoryError;
 
-/// A source whose row is locked until the end of the transaction: nobody else adds samples to it.
 pub(super) struct Locked {
     pub(super) number: SourceNumber,
     pub(super) id: SourceId,
@@ -19,19 +18,16 @@ pub(super) struct Locked {
     pub(super) last: i64,
     /// What is in the roll-ups.
     pub(super) rolled_up: RolledUp,
-    /// The last batch that was appended.
     pub(super) appended: i64,
 }
 
 impl Database {
-    /// The number of `source`.
     pub(super) fn number(&self, source: SourceId) -> Result<SourceNumber, StoreError> {
         let rows = self.session.rows(statements::FIND_SOURCE, &[&source.to_string()])?;
         let row = rows.first().ok_or_else(|| self.no_source(source))?;
         Ok(SourceNumber(self.column(row, 0)?))
     }
 
-    /// This repository's own source named `name`; created if it does not exist.
     pub(super) fn own_source(&self, name: &str) -> Result<Source, StoreError> {
         let transaction = self.session.begin()?;
         let server = self.put_server(&self.id.to_string())?;
@@ -48,7 +44,6 @@ impl Database {
         Ok(Source { id, store, name })
     }
 
-    /// Locks `source`.
     pub(super) fn lock(&self, source: SourceId) -> Result<Locked, StoreError> {
         self.lock_if_there(source)?.map(|(locked, _)| locked).ok_or_else(|| self.no_source(source))
     }
@@ -75,7 +70,6 @@ impl Database {
         Ok(Some((self.locked_in(row, source)?, self.column(row, 1)?)))
     }
 
-    /// A source in a row as `lock_source.sql` returns it.
     pub(super) fn locked_in(&self, row: &Row, id: SourceId) -> Result<Locked, RepositoryError> {
         Ok(Locked {
             number: SourceNumber(self.column(row, 0)?),
@@ -107,18 +101,15 @@ impl Database {
         self.session.rows(statements::LIST_SOURCES, &[])?.iter().map(watched).collect()
     }
 
-    /// The source with this number.
     pub(super) fn described(&self, source: SourceNumber) -> Result<Source, RepositoryError> {
         let row = self.session.row(statements::DESCRIBE_SOURCE, &[&source.0])?;
         Ok(Source { id: self.id_in(&row, 0)?, store: self.parsed(&row, 1)?, name: self.column(&row, 2)? })
     }
 
-    /// Number of the last batch that was appended to `source`.
     pub(super) fn last_appended(&self, source: SourceNumber) -> Result<i64, RepositoryError> {
         self.column(&self.session.row(statements::FIND_APPENDED, &[&source.0])?, 0)
     }
 
-    /// The value in a column.
     pub(super) fn column<'a, T: tokio_postgres::types::FromSql<'a>>(
         &self,
         row: &'a Row,

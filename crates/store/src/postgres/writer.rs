@@ -316,7 +316,6 @@ fn sample_values(
     ]
 }
 
-/// Rows of samples on their way into their table.
 struct RowBody {
     source: SourceNumber,
     /// The counters that have a column.

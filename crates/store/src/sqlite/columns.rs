@@ -11,17 +11,14 @@ pub(super) fn parsed<T, E: std::error::Error + Send + Sync + 'static>(
     parse(row.get_ref(column)?.as_str()?).map_err(not_readable)
 }
 
-/// Reads a column without negative numbers.
 pub(super) fn unsigned(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
     row.get::<_, Option<i64>>(column)?.map(|value| u64::try_from(value).map_err(not_readable)).transpose()
 }
 
-/// The error for a value that cannot be stored.
 pub(super) fn not_writable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }
 
-/// The error for a column with unexpected text.
 pub(super) fn not_readable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
 }

@@ -28,12 +28,9 @@ const MIGRATIONS: [&str; 10] = [
 #[expect(clippy::cast_possible_wrap, reason = "there will never be 2^63 migrations")]
 pub(super) const KNOWN_VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// The kind of a database file, from its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
-    /// A new, empty database.
     Empty,
-    /// A store, with its version.
     Store {
         /// Number of migrations applied.
         version: i64,
@@ -45,7 +42,6 @@ pub(super) enum Identity {
     },
 }
 
-/// Identifies the database behind `connection`. In a transaction, because it takes several reads.
 fn identity_in(transaction: &rusqlite::Transaction<'_>) -> rusqlite::Result<Identity> {
     let application_id = transaction.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -57,7 +53,6 @@ fn identity_in(transaction: &rusqlite::Transaction<'_>) -> rusqlite::Result<Iden
     })
 }
 
-/// Identifies the database behind `connection`.
 pub(super) fn identity(connection: &Connection) -> rusqlite::Result<Identity> {
     identity_in(&connection.unchecked_transaction()?)
 }

@@ -32,7 +32,6 @@ const RETRY_PAUSE_NS: u64 = 5_000_000;
 /// How long a glance waits for another process.
 const GLANCE_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Connects to the store at `path`, creating it if it does not exist.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     let unopened = |source: io::Error| match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -97,7 +96,6 @@ fn refuse_other_files(path: &Path) -> Result<(), StoreError> {
     Err(StoreError::Foreign { path: path.to_owned(), what: what.into() })
 }
 
-/// Opens the file without changing it.
 fn connect(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(fault(path, "open"))?;
@@ -131,7 +129,6 @@ fn refuse_other_databases(path: &Path, connection: &Connection) -> Result<(), St
     }
 }
 
-/// Configures the connection and migrates the schema.
 fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     switch_to_wal(connection)?;
     // FULL instead of NORMAL, which is usual with WAL: with NORMAL the last commits may be lost in a power

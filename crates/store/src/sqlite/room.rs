@@ -17,7 +17,6 @@ pub(super) const ROOM_BYTES: u64 = 1 << 20;
 /// The index of a log of typical length.
 const INDEX_BYTES: u64 = 32 << 10;
 
-/// SQLite's own error for a full disk.
 fn full() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), None)
 }

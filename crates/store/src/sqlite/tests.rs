@@ -69,7 +69,6 @@ fn a_store_opened_again_has_its_runs_and_goes_by_the_settings_that_keep_them() {
     assert_eq!((number("application_id"), number("user_version")), (APPLICATION_ID, KNOWN_VERSION));
 }
 
-/// The SQL of all tables, views and indexes of a new store.
 fn schema() -> Vec<String> {
     let directory = directory();
     let store = SqliteStore::open(directory.path().join("runs.db")).unwrap();

@@ -33,7 +33,6 @@ impl PostgresHistory {
         Ok(Some((appended.cast_unsigned(), newest)))
     }
 
-    /// When the last sample of a source was taken, which has this number.
     fn taken(&self, source: SourceNumber, last: i64) -> Result<Option<Timestamp>, RepositoryError> {
         let remembered = self.chains.get(&source).filter(|chain| chain.last == last);
         if let Some(sample) = remembered.and_then(|chain| chain.before.as_ref()) {

@@ -34,7 +34,6 @@ fn join(repository: &PostgresHistory, code: &SecretHash, key: &SecretHash, store
     repository.join(&Joining { code, key, store, host: "host\u{0}", version: "0.1.0" }).unwrap()
 }
 
-/// A server that has joined, and its key.
 fn member(repository: &PostgresHistory, name: &str) -> (Member, SecretHash) {
     let key = new_key();
     let joined = join(repository, &code(repository, Some(name)), &key, StoreId::new(utc_now()));

@@ -15,11 +15,9 @@ pub(super) fn put_difference(out: &mut Vec<u8>, before: u64, after: u64) {
     put(out, ((difference << 1) ^ (difference >> 63)).cast_unsigned());
 }
 
-/// Reads a body from start to end.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl Reader<'_> {
-    /// The next number; `None` at the end or if it is invalid.
     pub(super) fn take(&mut self) -> Option<u64> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
@@ -44,7 +42,6 @@ impl Reader<'_> {
         Some(before.wrapping_add(difference))
     }
 
-    /// Whether everything was read.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -8,7 +8,6 @@ use super::body::Rows;
 use super::columns::SourceNumber;
 use crate::history::{Pending, Series};
 
-/// The writer's state of a source between samples.
 #[derive(Debug)]
 pub(super) struct Chain {
     pub(super) source: SourceNumber,
@@ -16,7 +15,6 @@ pub(super) struct Chain {
     pub(super) before: Option<Arc<Sample>>,
     /// Series numbers of its rows, in order, if this process wrote it.
     pub(super) numbers: Vec<u32>,
-    /// Its rows as written.
     pub(super) rows: Rows,
     /// Bodies written since the last complete one; `None` before this process wrote one.
     pub(super) since_whole: Option<u32>,
@@ -28,7 +26,6 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// For a source whose stored roll-ups end at the sample numbered `rolled_up_to`.
     pub(super) fn new(source: SourceNumber, rolled_up_to: i64) -> Self {
         Self {
             source,

@@ -2,7 +2,6 @@
 
 pub(super) use crate::history::{from_utc_ns, utc_ns};
 
-/// The number of a watched source in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct SourceNumber(pub(super) u32);
 

@@ -42,13 +42,11 @@ impl SqliteHistory {
         Ok(Self { path, connection, id, chains: HashMap::new() })
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// The id of the store in this file.
 fn store_id(connection: &Connection) -> rusqlite::Result<StoreId> {
     connection.query_row(statements::FIND_STORE, [], |row| parsed(row, "id", str::parse))
 }

@@ -15,7 +15,6 @@ use crate::sqlite::{begin, fault, parsed, sortable};
 const JOB_LASTS_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 impl SqliteHistory {
-    /// See [`CollectorState::add_note`](crate::CollectorState::add_note).
     pub(super) fn add_note_of(
         &mut self,
         source: Option<SourceNumber>,
@@ -36,7 +35,6 @@ impl SqliteHistory {
         add().map_err(fault(&self.path, "write to"))
     }
 
-    /// See [`CollectorState::remove_note`](crate::CollectorState::remove_note).
     pub(super) fn remove_note_of(&mut self, number: u32) -> Result<bool, StoreError> {
         let remove = || {
             let transaction = begin(&self.connection, &self.path, 0)?;
@@ -48,7 +46,6 @@ impl SqliteHistory {
         remove().map_err(fault(&self.path, "write to"))
     }
 
-    /// See [`CollectorState::all_notes`](crate::CollectorState::all_notes).
     pub(super) fn all_notes_of(&self, from: Timestamp, to: Timestamp) -> Result<Vec<StoredNote>, StoreError> {
         let parameters = named_params! {":from": utc_ns(from), ":to": utc_ns(to)};
         self.rows(statements::LIST_ALL_NOTES, parameters, |row| {
@@ -56,7 +53,6 @@ impl SqliteHistory {
         })
     }
 
-    /// See [`History::notes`](crate::History::notes).
     pub(super) fn notes_of(
         &self,
         source: SourceNumber,

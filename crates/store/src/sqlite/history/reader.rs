@@ -14,7 +14,6 @@ use crate::history::{ImportMark, RollupRow, SeenWarning, Series, company};
 use crate::sqlite::fault;
 
 impl SqliteHistory {
-    /// See [`History::intervals`](crate::History::intervals).
     pub(super) fn intervals_of(
         &self,
         source: SourceNumber,
@@ -34,7 +33,6 @@ impl SqliteHistory {
         })
     }
 
-    /// See [`History::sample_before`](crate::History::sample_before).
     pub(super) fn sample_number_before(
         &self,
         source: SourceNumber,
@@ -48,7 +46,6 @@ impl SqliteHistory {
         self.connection.query_row(sql, parameters, |row| row.get(0)).map_err(fault(&self.path, "read"))
     }
 
-    /// See [`History::last_sample`](crate::History::last_sample).
     pub(super) fn last_sample_of(&self, source: SourceNumber) -> Result<Option<Sample>, StoreError> {
         let parameters = named_params! {":source": source.0, ":utc_ns": i64::MAX};
         let last: i64 = self
@@ -60,7 +57,6 @@ impl SqliteHistory {
         Ok(newest)
     }
 
-    /// See [`History::rollups`](crate::History::rollups).
     pub(super) fn rollups_of(
         &self,
         source: SourceNumber,
@@ -93,7 +89,6 @@ impl SqliteHistory {
         all().map_err(fault(&self.path, "read"))
     }
 
-    /// See [`History::gaps`](crate::History::gaps).
     pub(super) fn gaps_of(
         &self,
         source: SourceNumber,
@@ -115,7 +110,6 @@ impl SqliteHistory {
         all().map_err(fault(&self.path, "read"))
     }
 
-    /// Warnings about `source` that applied at some time in the window, with their times.
     pub(super) fn warnings_of(
         &self,
         source: SourceNumber,
@@ -175,7 +169,6 @@ impl SqliteHistory {
         all().map_err(fault(&self.path, "read"))
     }
 
-    /// The subjects of the series of `source`.
     fn subjects(&self, source: SourceNumber) -> Result<HashMap<u32, Subject>, StoreError> {
         let all = || {
             let mut statement = self.connection.prepare_cached(statements::LIST_SERIES)?;
@@ -206,7 +199,6 @@ impl SqliteHistory {
             .map_err(fault(&self.path, "read"))
     }
 
-    /// See [`History::import_mark`](crate::History::import_mark).
     pub(super) fn import_mark_of(&self, source: SourceNumber) -> Result<Option<ImportMark>, StoreError> {
         let mark =
             |row: &rusqlite::Row<'_>| Ok(ImportMark { sample: row.get(0)?, taken: from_utc_ns(row.get(1)?) });

@@ -11,7 +11,6 @@ use crate::history::{Pending, Retention, ceiling};
 use crate::sqlite::{begin, fault};
 
 impl SqliteHistory {
-    /// See [`History::forget`](crate::History::forget).
     pub(super) fn forget_old(&mut self, retention: &Retention, now: Timestamp) -> Result<(), StoreError> {
         let failed = fault(&self.path, "write to");
         let sources = self.numbers()?;
@@ -41,7 +40,6 @@ impl SqliteHistory {
         all().map_err(failed)
     }
 
-    /// See [`History::remove`](crate::History::remove).
     pub(super) fn remove_source(&mut self, source: SourceNumber) -> Result<(), StoreError> {
         self.chains.remove(&source);
         begin(&self.connection, &self.path, 0)
@@ -52,7 +50,6 @@ impl SqliteHistory {
             .map_err(fault(&self.path, "write to"))
     }
 
-    /// See [`History::rebuild`](crate::History::rebuild).
     pub(super) fn rebuild_of(&mut self, source: SourceNumber) -> Result<(), StoreError> {
         let series = self.series(source)?;
         let mut pending = Pending::default();
@@ -131,7 +128,6 @@ fn replace_days(
     Ok(())
 }
 
-/// Deletes the roll-ups of a tier that begin in the window; returns how many.
 fn delete(
     transaction: &Transaction<'_>,
     source: SourceNumber,

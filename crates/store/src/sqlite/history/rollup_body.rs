@@ -4,7 +4,6 @@ use iostall_model::{Counter, Counters, Peak, Rollup, StallHistogram, Totals};
 
 use super::bytes::{Reader, put};
 
-/// Writes `rollup`.
 pub(super) fn encode(rollup: &Rollup) -> Vec<u8> {
     let mut out = Vec::with_capacity(96);
     put(&mut out, rollup.totals.covered_ns);

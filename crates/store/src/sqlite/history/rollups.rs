@@ -24,7 +24,6 @@ pub(super) fn flush(
     Ok(())
 }
 
-/// Adds `rollup` to the stored one of that hour or day.
 pub(super) fn merge(
     transaction: &Transaction<'_>,
     tier: Tier,

@@ -9,7 +9,6 @@ use crate::history::Seams;
 use crate::sqlite::fault;
 
 impl SqliteHistory {
-    /// See [`History::seams`](crate::History::seams).
     pub(super) fn seams_of(&self, source: SourceNumber) -> Result<Option<Seams>, StoreError> {
         let (forgot, first, rolled_up, forgot_hours): (bool, Option<i64>, Option<i64>, Option<i64>) = self
             .connection

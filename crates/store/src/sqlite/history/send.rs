@@ -8,13 +8,10 @@ use crate::error::StoreError;
 use crate::history::{Batch, Builder, SourceId};
 use crate::sqlite::fault;
 
-/// The range of samples in a batch.
 struct Ends {
-    /// Numbers of the first and the last.
     numbers: (i64, i64),
     /// Time of the sample before the first; the minimum timestamp if there is none.
     since: Timestamp,
-    /// When the first and the last were taken.
     taken: (Timestamp, Timestamp),
 }
 

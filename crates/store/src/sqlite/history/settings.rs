@@ -15,7 +15,6 @@ use crate::sqlite::{begin, fault};
 const ROW_BYTES: usize = 64;
 
 impl SqliteHistory {
-    /// See [`CollectorState::put_settings`](crate::CollectorState::put_settings).
     pub(super) fn put_settings_of(
         &mut self,
         source: SourceNumber,
@@ -32,7 +31,6 @@ impl SqliteHistory {
         put().map_err(fault(&self.path, "write to"))
     }
 
-    /// See [`History::settings`](crate::History::settings).
     pub(super) fn settings_of(
         &self,
         source: SourceNumber,
@@ -42,13 +40,11 @@ impl SqliteHistory {
         versions(&self.connection, source, from, to).map_err(fault(&self.path, "read"))
     }
 
-    /// See [`History::settings_read`](crate::History::settings_read).
     pub(super) fn settings_read_of(&self, source: SourceNumber) -> Result<Option<SettingsRead>, StoreError> {
         let found = last_read(&self.connection, source).map_err(fault(&self.path, "read"))?;
         Ok(found.map(|(read, _)| read))
     }
 
-    /// The changes of settings in the window as notes.
     pub(super) fn setting_notes(
         &self,
         source: SourceNumber,

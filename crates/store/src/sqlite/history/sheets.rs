@@ -14,7 +14,6 @@ use crate::history::{History as _, Source, SourceId, StoreId};
 use crate::sheet::{SentSheet, SheetContent, SheetKind, SheetMark, SheetNote, SheetSetting, SheetsToSend};
 use crate::sqlite::{fault, parsed};
 
-/// The document with the notes that were removed by hand.
 const REMOVED: &str = "removed-notes";
 /// So many of them are remembered, the newest.
 const REMOVED_MAX: usize = 1_000;

@@ -10,7 +10,6 @@ use crate::history::{Source, SourceId, Watched};
 use crate::sqlite::{begin, fault, parsed};
 
 impl SqliteHistory {
-    /// The number of `source` in this file.
     pub(super) fn number(&self, source: SourceId) -> Result<SourceNumber, StoreError> {
         let find = || {
             self.connection
@@ -50,7 +49,6 @@ impl SqliteHistory {
         all().map_err(fault(&self.path, "read"))
     }
 
-    /// The source with this id.
     pub(super) fn described(&self, source: SourceId) -> Result<Source, StoreError> {
         self.connection
             .query_row(statements::DESCRIBE_SOURCE, named_params! {":id": source.to_string()}, described)
@@ -80,12 +78,10 @@ pub(super) fn list(connection: &Connection) -> rusqlite::Result<Vec<Watched>> {
     rows.collect()
 }
 
-/// Number of the last batch that was appended to `source`.
 pub(super) fn last_appended(connection: &Connection, source: SourceNumber) -> rusqlite::Result<i64> {
     connection.query_row(statements::FIND_APPENDED, named_params! {":source": source.0}, |row| row.get(0))
 }
 
-/// Records that batch `sequence` of `source` is there.
 pub(super) fn mark_appended(
     connection: &Connection,
     source: SourceNumber,

@@ -20,7 +20,6 @@ mod forgetting;
 mod importing;
 mod older;
 
-/// Names the store in the environment of the process that the crash test kills.
 const VICTIM_STORE: &str = "IOSTALL_TEST_WATCH_VICTIM";
 
 fn start() -> Timestamp {
@@ -97,7 +96,6 @@ fn rollups(store: &SqliteHistory, source: SourceId, tier: Tier) -> BTreeMap<(Tim
     rollups
 }
 
-/// Reads of all files in some roll-ups.
 fn reads(rollups: &BTreeMap<(Timestamp, String), Rollup>) -> u64 {
     rollups.values().map(|rollup| rollup.totals.amounts.or_zero(Counter::Reads)).sum()
 }

@@ -78,12 +78,10 @@ impl SqliteHistory {
         }
     }
 
-    /// See [`History::add_step`](crate::History::add_step).
     pub(super) fn add_step_of(&mut self, source: SourceNumber, step: &Step) -> Result<(), StoreError> {
         self.in_one_transaction(|_| Ok(source), |transaction, chain| write(transaction, source, chain, step))
     }
 
-    /// See [`History::add_gap`](crate::History::add_gap).
     pub(super) fn add_gap_of(&mut self, source: SourceNumber, gap: &Gap) -> Result<(), StoreError> {
         begin(&self.connection, &self.path, 0)
             .and_then(|transaction| {
@@ -146,7 +144,6 @@ impl SqliteHistory {
         Ok(done)
     }
 
-    /// See [`History::finish`](crate::History::finish).
     pub(super) fn write_rollups(&mut self) -> Result<(), StoreError> {
         let sources: Vec<SourceNumber> = self.chains.keys().copied().collect();
         for source in sources {
