@@ -2,7 +2,6 @@
 
 use crate::server::Head;
 
-/// Reads the head of a request.
 pub fn request(bytes: &[u8]) {
     let Ok(Some((_, length))) = Head::parse(bytes) else { return };
     assert!(length <= bytes.len());

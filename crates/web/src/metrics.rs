@@ -14,9 +14,7 @@ const SKIPPED_BYTES_MAX: u64 = 64 << 10;
 /// Shown to a person who opens the address in a browser.
 const INDEX: &str = include_str!("index.html");
 
-/// The page at `/metrics`.
 pub struct MetricsPage {
-    /// The `Content-Type` header.
     pub content_type: &'static str,
     /// Renders the page for each request, on the server's thread.
     pub render: Box<dyn Fn() -> String + Send + Sync>,
@@ -48,7 +46,6 @@ impl MetricsServer {
         Ok(Self { address, stopper, thread: Some(thread) })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

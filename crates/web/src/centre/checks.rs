@@ -14,7 +14,7 @@ use crate::server::{Connection, Refusal};
 pub(super) const REQUEST_BYTES_MAX: usize = 64 << 10;
 /// What lies on what, of thousands of volumes.
 pub(super) const PLACEMENT_BYTES_MAX: usize = 1 << 20;
-/// Texts in them, bytes.
+/// Bytes of a text in them.
 const TEXT_BYTES_MAX: usize = 256;
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -44,7 +44,7 @@ pub(super) fn json_of<T: DeserializeOwned>(connection: &mut Connection) -> io::R
     json_of_at_most(connection, REQUEST_BYTES_MAX)
 }
 
-/// The same of a request that may have so many bytes.
+/// [`json_of`] for a request that may have so many bytes.
 pub(super) fn json_of_at_most<T: DeserializeOwned>(
     connection: &mut Connection,
     bytes_max: usize,

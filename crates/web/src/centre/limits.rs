@@ -17,7 +17,6 @@ pub(super) struct Limit {
     pub(super) burst: u64,
 }
 
-/// How many requests each of many has left.
 #[derive(Debug)]
 pub(super) struct Limits<K, C = MonotonicClock> {
     limit: Limit,

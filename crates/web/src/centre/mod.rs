@@ -41,13 +41,11 @@ const FORGET_NS: u64 = 3_600_000_000_000;
 /// It is looked so often whether either is due, nanoseconds.
 const LOOK_NS: u64 = 200_000_000;
 
-/// What to serve.
 pub struct CentreRequest {
     /// `HOST:PORT`; port 0 picks a free one.
     pub listen: String,
     /// In PEM form, the service's own first.
     pub certificate: PathBuf,
-    /// Its private key.
     pub key: PathBuf,
     /// How long samples are kept; `None` keeps them.
     pub keep_raw: Option<SignedDuration>,
@@ -57,7 +55,6 @@ pub struct CentreRequest {
     pub repositories: (PostgresHistory, Vec<PostgresHistory>),
 }
 
-/// Listens, and serves in [`Centre::run`].
 pub struct Centre {
     server: Server,
     fingerprint: Fingerprint,
@@ -65,7 +62,6 @@ pub struct Centre {
     kept: Kept,
 }
 
-/// How long things are kept.
 #[derive(Clone, Copy)]
 struct Kept {
     history: Retention,
@@ -73,10 +69,6 @@ struct Kept {
 }
 
 impl Centre {
-    /// Reads the certificate and listens.
-    ///
-    /// # Errors
-    /// If something that was named cannot be used.
     pub fn open(request: CentreRequest, on_event: OnCentreEvent) -> Result<Self, ServeError> {
         let (tls, fingerprint) = tls_config(&request.certificate, &request.key)?;
         let server = Server::open(&request.listen, Some(tls), LIMITS)?;
@@ -87,17 +79,15 @@ impl Centre {
         Ok(Self { server, fingerprint, shared: Arc::new(Shared::new(members, writers, on_event)), kept })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// What servers name to mean this one.
+    /// The fingerprint that servers name to mean this centre.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// What ends it.
     pub fn stopper(&self) -> Stopper {
         self.server.stopper()
     }
@@ -121,7 +111,7 @@ impl Centre {
     }
 }
 
-/// Writes roll-ups, makes tables ahead and deletes what is old, each when it is time, until it is over.
+/// Writes roll-ups, makes tables ahead and deletes what is old, each when it is due, until `is_over`.
 fn keep_up(shared: &Shared, kept: Kept, is_over: &AtomicBool) {
     let clock = MonotonicClock::new();
     let (mut finish_due_ns, mut forget_due_ns) = (clock.now_ns() + FINISH_NS, clock.now_ns());

@@ -8,20 +8,17 @@ use serde::Serialize;
 
 use crate::server::{Answer, Refusal};
 
-/// An answer in JSON.
 pub(super) fn json(answer: &impl Serialize) -> Answer {
     let body = serde_json::to_vec(answer).unwrap_or_default();
     let headers = vec![("Content-Type", "application/json".to_owned())];
     Answer { status: 200, headers, body }
 }
 
-/// An answer that is no document.
 pub(super) fn bytes(content: Vec<u8>) -> Answer {
     let headers = vec![("Content-Type", "application/octet-stream".to_owned())];
     Answer { status: 200, headers, body: content }
 }
 
-/// A refusal: its code and its reason are in a header.
 pub(super) fn refused(refusal: &Refusal) -> Answer {
     Answer::empty(refusal.status).header(REFUSAL, refusal.header_text())
 }

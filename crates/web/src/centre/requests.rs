@@ -25,9 +25,9 @@ use super::refusals;
 use super::seen::Seen;
 use crate::server::{Answer, Connection, Head, Method, Refusal};
 
-/// Of one server: a batch has an hour of samples, so that a month is sent within two minutes.
+/// Limit for one server: a batch has an hour of samples, so that a month is sent within two minutes.
 const OF_SERVER: Limit = Limit { per_s: 20, burst: 100 };
-/// Of one address without a key that is known.
+/// Limit for one address whose key is unknown or missing.
 const OF_UNKNOWN: Limit = Limit { per_s: 2, burst: 20 };
 /// With more, all are forgotten, and each is known again when it is shown.
 const KEYS_REMEMBERED_MAX: usize = 20_000;
@@ -35,11 +35,12 @@ const KEYS_REMEMBERED_MAX: usize = 20_000;
 const DOWN_NS: u64 = 1_000_000_000;
 /// One of many events in so long is said, nanoseconds.
 const EVENT_NS: u64 = 1_000_000_000;
-/// What happened.
 #[derive(Clone, Debug)]
 pub enum CentreEvent {
-    /// A server has joined.
-    Joined { peer: SocketAddr, name: String },
+    Joined {
+        peer: SocketAddr,
+        name: String,
+    },
     /// A request was not carried out. Without a name the server is unknown.
     Refused {
         peer: SocketAddr,
@@ -48,8 +49,11 @@ pub enum CentreEvent {
         /// How many events before it were not reported.
         unreported: u64,
     },
-    /// The repository did not do its part.
-    Unavailable { reason: String, hint: Option<String>, unreported: u64 },
+    Unavailable {
+        reason: String,
+        hint: Option<String>,
+        unreported: u64,
+    },
 }
 
 /// Takes note of what happens, on the thread of a connection.
@@ -74,11 +78,9 @@ pub(super) struct Shared {
     on_event: OnCentreEvent,
 }
 
-/// Why there is no answer with what was asked for.
 pub(super) enum Failed {
     Refused(Refusal),
     Store(StoreError),
-    /// The client is gone, or too slow.
     Connection(io::Error),
 }
 
@@ -147,7 +149,6 @@ impl Shared {
         }
     }
 
-    /// Writes the roll-ups of what came since they were written.
     pub(super) fn finish(&self) {
         std::thread::scope(|scope| {
             for writer in &self.writers {
@@ -160,8 +161,8 @@ impl Shared {
         });
     }
 
-    /// The same of sources that have sent nothing for so long since the hour of their newest sample ended. Others wait for one of them
-    /// at most.
+    /// [`Self::finish`] for sources that have sent nothing for so long since the hour of their newest sample ended.
+    /// Others wait for one of them at most.
     pub(super) fn finish_silent(&self, silent: SignedDuration) {
         let Ok(at) = utc_now().checked_sub(silent) else { return };
         for writer in &self.writers {
@@ -189,7 +190,6 @@ impl Shared {
         }
     }
 
-    /// Answers the requests of one connection until its end.
     pub(super) fn serve(&self, connection: &mut Connection, peer: SocketAddr) -> io::Result<()> {
         let mut seen = Seen::default();
         connection.answer_each(|connection, next| match next {
@@ -375,7 +375,7 @@ impl Shared {
         self.report(|unreported| CentreEvent::Unavailable { reason, hint, unreported });
     }
 
-    /// Says what happened, unless something was said a short time ago: nobody may fill the log.
+    /// Unless something was said a short time ago: nobody may fill the log.
     fn report(&self, event: impl FnOnce(u64) -> CentreEvent) {
         let (now_ns, due_ns) = (self.clock.now_ns(), self.event_due_ns.load(Ordering::Relaxed));
         let next = now_ns + EVENT_NS;

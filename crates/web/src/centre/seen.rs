@@ -5,12 +5,10 @@ use iostall_store::{Member, SecretHash};
 /// So long a server is not looked up again on its connection, nanoseconds. Whether it may send is looked up with each batch.
 const SEEN_NS: u64 = 5_000_000_000;
 
-/// The server that was last looked up on a connection.
 #[derive(Debug, Default)]
 pub(super) struct Seen(Option<(SecretHash, Member, u64)>);
 
 impl Seen {
-    /// Takes note of the server with this key.
     pub(super) fn put(&mut self, key: SecretHash, member: &Member, now_ns: u64) {
         self.0 = Some((key, member.clone(), now_ns));
     }

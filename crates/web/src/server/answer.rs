@@ -1,6 +1,5 @@
 //! Answers and refusals.
 
-/// What is sent back.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -19,7 +18,6 @@ impl Answer {
     }
 }
 
-/// Why a request is not carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
@@ -43,7 +41,6 @@ impl Refusal {
     }
 }
 
-/// What a status is called.
 pub(super) fn phrase(status: u16) -> &'static str {
     match status {
         200 => "OK",

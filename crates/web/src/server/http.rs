@@ -16,7 +16,6 @@ const BASE_NS: u64 = 30_000_000_000;
 const RATE_MIN: u64 = 32 << 10;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// What a client wants done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     Get,
@@ -26,7 +25,6 @@ pub(crate) enum Method {
     Other,
 }
 
-/// A request without its body.
 #[derive(Debug)]
 pub(crate) struct Head {
     pub(crate) method: Method,
@@ -111,12 +109,11 @@ fn target(text: &str) -> Option<(String, Vec<(String, String)>)> {
     Some((path, pairs.collect::<Option<_>>()?))
 }
 
-/// See the module.
 pub(crate) struct Connection {
     stream: Box<dyn Stream>,
     /// What was read and not used yet.
     read: Vec<u8>,
-    /// Of the body of the request that is being answered.
+    /// Bytes of the body of the request that is being answered, not read yet.
     left: u64,
     owes_go_ahead: bool,
     /// How long the first request may take, nanoseconds; `None` once it is there.
@@ -124,7 +121,7 @@ pub(crate) struct Connection {
     is_last: bool,
     /// The request asks for no more than the head of its answer.
     wants_head: bool,
-    /// Until the next request is there.
+    /// How long the client may be silent until the next request is there.
     patience: Patience,
 }
 
@@ -193,7 +190,6 @@ impl Connection {
         }
     }
 
-    /// The next bytes of the body, 0 at its end.
     pub(crate) fn body(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if std::mem::take(&mut self.owes_go_ahead) {
             self.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
@@ -245,7 +241,6 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends an answer.
     fn answer(&mut self, answer: &Answer) -> io::Result<()> {
         let bytes = answer.body.len() as u64;
         self.stream.socket().allow(time_ns(bytes));

@@ -37,7 +37,6 @@ const STOP_LIMIT: Duration = Duration::from_secs(1);
 /// their turn.
 pub(crate) const FIRST_NS: u64 = 10_000_000_000;
 
-/// Why nothing is served.
 #[derive(Debug, Error)]
 pub enum ServeError {
     #[error("cannot listen on {address}: {source}")]
@@ -72,10 +71,8 @@ fn listen_hint(source: &io::Error) -> &'static str {
     }
 }
 
-/// What clients may take.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// At the same time.
     pub(crate) connections_max: usize,
     /// How long a client may take until its first request is there, nanoseconds.
     pub(crate) first_ns: u64,
@@ -83,7 +80,6 @@ pub(crate) struct Limits {
     pub(crate) next_ns: u64,
 }
 
-/// Listens, and serves in [`Server::run`].
 pub(crate) struct Server {
     listener: TcpListener,
     address: SocketAddr,
@@ -92,7 +88,6 @@ pub(crate) struct Server {
     stopper: Stopper,
 }
 
-/// Ends a server from another thread.
 #[derive(Clone)]
 pub struct Stopper {
     address: SocketAddr,
@@ -100,7 +95,6 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// No connection is accepted after this.
     pub fn stop(&self) {
         self.is_over.store(true, Ordering::Release);
         // It waits for a connection, and gets one.
@@ -108,7 +102,6 @@ impl Stopper {
     }
 }
 
-/// Serves one connection to its end.
 pub(crate) type Serve = Arc<dyn Fn(&mut Connection, SocketAddr) -> io::Result<()> + Send + Sync>;
 
 impl Server {
@@ -125,12 +118,10 @@ impl Server {
         Ok(Self { listener, address, tls, limits, stopper })
     }
 
-    /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What ends it.
     pub(crate) fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
@@ -188,7 +179,6 @@ impl Server {
     }
 }
 
-/// Counts a connection for as long as it lasts.
 struct Counted(Arc<AtomicUsize>);
 
 impl Counted {

@@ -10,14 +10,13 @@ const NS_MIN: u64 = 250_000_000;
 /// once a minute would hold all of them.
 #[derive(Clone, Debug)]
 pub(super) struct Patience {
-    /// Where nobody else is there, nanoseconds.
+    /// The patience where nobody else is there, nanoseconds.
     pub(super) most_ns: u64,
     pub(super) connections: Arc<AtomicUsize>,
     pub(super) connections_max: usize,
 }
 
 impl Patience {
-    /// By now, nanoseconds.
     pub(super) fn ns(&self) -> u64 {
         let free = self.connections_max.saturating_sub(self.connections.load(Ordering::Relaxed));
         let share_ns = self.most_ns / self.connections_max.max(1) as u64 * free as u64;

@@ -10,7 +10,7 @@ use rustls::{ServerConnection, StreamOwned};
 /// A client that is silent for so long is cut, nanoseconds.
 const SILENT_NS: u64 = 30_000_000_000;
 
-/// See the module. Every read and write ends by the deadline.
+/// Every read and write ends by the deadline.
 #[derive(Debug)]
 pub(super) struct TimedSocket {
     socket: TcpStream,
@@ -30,7 +30,7 @@ impl TimedSocket {
         self.silent_ns = SILENT_NS;
     }
 
-    /// The client may think for so long before anything comes, nanoseconds.
+    /// How long the client may take before anything of the next request comes, nanoseconds.
     pub(super) fn allow_silence(&mut self, limit_ns: u64) {
         self.allow(limit_ns);
         self.silent_ns = limit_ns;
@@ -76,7 +76,6 @@ impl Write for TimedSocket {
 pub(super) trait Stream: Read + Write + Send {
     fn socket(&mut self) -> &mut TimedSocket;
 
-    /// Tells the client that nothing more follows.
     fn end(&mut self) -> io::Result<()>;
 }
 

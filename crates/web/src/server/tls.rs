@@ -15,7 +15,6 @@ use thiserror::Error;
 const CERTIFICATES: Input = Input { what: "certificate", limit: ByteCount(1 << 20) };
 const PRIVATE_KEY: Input = Input { what: "private key", limit: ByteCount(1 << 20) };
 
-/// Why there is no TLS.
 #[derive(Debug, Error)]
 pub enum TlsError {
     #[error(transparent)]
