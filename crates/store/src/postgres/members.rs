@@ -128,6 +128,7 @@ impl PostgresHistory {
         rows.iter().map(|row| self.database.member_in(row)).collect()
     }
 
+    /// It may not send any more. Its history stays.
     pub fn revoke(&self, member: &Member) -> Result<(), RepositoryError> {
         let state = MemberState::Revoked.name();
         self.database.session.execute(statements::PUT_MEMBER_STATE, &[&member.number, &state]).map(drop)

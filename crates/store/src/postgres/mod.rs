@@ -95,6 +95,7 @@ impl PostgresHistory {
         Ok(Self { database, chains: HashMap::new() })
     }
 
+    /// Its URL without login, password and transport.
     pub fn name(&self) -> &str {
         self.database.session.name()
     }
