@@ -37,7 +37,6 @@ pub struct MonotonicClock {
 }
 
 impl MonotonicClock {
-    /// A clock that starts now.
     #[expect(clippy::disallowed_methods, reason = "this is the one room that reads the clock")]
     pub fn new() -> Self {
         Self { origin: Instant::now() }
@@ -85,7 +84,6 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// A clock at zero.
     pub fn new() -> Self {
         Self::default()
     }
@@ -95,7 +93,6 @@ impl ManualClock {
         self.now_ns.fetch_max(to_ns, Ordering::SeqCst);
     }
 
-    /// Moves the clock forward by `by_ns`.
     pub fn advance_by(&self, by_ns: u64) {
         self.now_ns.fetch_add(by_ns, Ordering::SeqCst);
     }
@@ -115,7 +112,6 @@ impl Clock for ManualClock {
     }
 }
 
-/// The clock of a run: the machine's, or one that a simulated device advances.
 #[derive(Clone, Debug)]
 pub enum RunClock {
     Monotonic(MonotonicClock),
@@ -124,7 +120,6 @@ pub enum RunClock {
 }
 
 impl RunClock {
-    /// The machine's clock, starting now.
     pub fn of_machine() -> Self {
         Self::Monotonic(MonotonicClock::new())
     }

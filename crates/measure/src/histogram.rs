@@ -24,7 +24,6 @@ const BUCKETS: usize = 58 * 128;
 /// Largest relative error of a percentile from a [`Histogram`]: 1/128.
 pub const RELATIVE_ERROR_MAX: f64 = 1.0 / 128.0;
 
-/// A histogram of `u64` values. See the module for its error.
 #[derive(Clone, PartialEq)]
 pub struct Histogram {
     buckets: Box<[u64]>,
@@ -47,7 +46,6 @@ fn index_of(value: u64) -> usize {
     ((u64::from(shift) << SUB_BITS) + (value >> shift)) as usize
 }
 
-/// The smallest value in bucket `index`.
 fn lower_bound(index: usize) -> u64 {
     let index = index as u64;
     if index < 2 * SUB_BUCKETS {
@@ -86,7 +84,6 @@ impl Histogram {
         }
     }
 
-    /// Records one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.buckets[index_of(value)] += 1;
@@ -98,7 +95,6 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Records `value` as often as `count` says.
     pub fn record_many(&mut self, value: u64, count: u64) {
         if count == 0 {
             return;
@@ -112,7 +108,6 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -140,22 +135,18 @@ impl Histogram {
         self.max = 0;
     }
 
-    /// Number of recorded values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Whether nothing was recorded.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Exact sum of the values.
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
-    /// Sum of squares of the values, to `f64` rounding.
     pub fn sum_of_squares(&self) -> f64 {
         self.sum_of_squares
     }

@@ -12,7 +12,6 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Adds one value.
     pub fn record(&mut self, value: f64) {
         self.count += 1;
         let difference = value - self.mean;
@@ -33,7 +32,6 @@ impl Moments {
         self.count += other.count;
     }
 
-    /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -10,13 +10,9 @@ pub struct Percentile(f64);
 pub const SAMPLES_BEYOND_MIN: f64 = 10.0;
 
 impl Percentile {
-    /// The median.
     pub const P50: Self = Self(50.0);
-    /// 95th.
     pub const P95: Self = Self(95.0);
-    /// 99th.
     pub const P99: Self = Self(99.0);
-    /// 99.9th, "three nines".
     pub const P99_9: Self = Self(99.9);
 
     /// The percentiles in reports, from the median to nine nines, with DiskSpd's labels.
@@ -41,7 +37,6 @@ impl Percentile {
         (0.0..=100.0).contains(&percent).then_some(Self(percent))
     }
 
-    /// The percentile as a number from 0 to 100.
     pub fn percent(self) -> f64 {
         self.0
     }

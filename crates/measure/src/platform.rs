@@ -15,18 +15,15 @@ pub mod lossy_path {
 
     use serde::{Deserialize, Deserializer, Serializer};
 
-    /// Writes `path` as text.
     pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&path.to_string_lossy())
     }
 
-    /// Reads a path from text.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
         String::deserialize(deserializer).map(PathBuf::from)
     }
 }
 
-/// The machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     pub hostname: String,
@@ -51,7 +48,6 @@ pub struct Host {
     pub processors: Vec<Processor>,
 }
 
-/// A logical processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Processor {
     /// The number used in [`CpuTicks`].
@@ -69,20 +65,17 @@ pub struct Processor {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CgroupLimits {
     pub memory_bytes: Option<u64>,
-    /// Limit in CPUs.
     pub cpus: Option<f64>,
     /// I/O limits in the kernel's format, one per device.
     pub io: Vec<String>,
 }
 
 impl CgroupLimits {
-    /// Whether there is no limit.
     pub fn is_empty(&self) -> bool {
         self.memory_bytes.is_none() && self.cpus.is_none() && self.io.is_empty()
     }
 }
 
-/// What a target is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
@@ -92,7 +85,6 @@ pub enum TargetKind {
     Synthetic,
 }
 
-/// Whether direct I/O is in use, and why not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectIo {
     /// Opened with `O_DIRECT`, and `statx` reports an alignment: requests really bypass the page cache.
@@ -101,7 +93,6 @@ pub struct DirectIo {
     pub memory_align: Option<u32>,
     /// Required alignment of offsets and lengths, bytes.
     pub offset_align: Option<u32>,
-    /// Why it was not granted although requested.
     pub reason: Option<String>,
 }
 
@@ -112,13 +103,11 @@ impl DirectIo {
     }
 }
 
-/// One target, with its file system and device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// As the user named it. Stored lossily, see [`lossy_path`].
     #[serde(with = "lossy_path")]
     pub path: PathBuf,
-    /// File or device.
     pub kind: TargetKind,
     pub size_bytes: u64,
     /// Allocated bytes of the file; `None` for devices.
@@ -152,7 +141,6 @@ impl Target {
     }
 }
 
-/// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSystem {
     /// Type, such as `ext4` or `tmpfs`.
@@ -170,7 +158,6 @@ pub struct FileSystem {
     pub total_bytes: u64,
 }
 
-/// A block device, with the devices it is built on in `below`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// Kernel name, such as `nvme0n1` or `dm-3`.
@@ -188,13 +175,11 @@ pub struct Device {
     pub scheduler: Option<String>,
     /// Write cache mode according to the kernel: `write back` or `write through`.
     pub write_cache: Option<String>,
-    /// Whether the device supports force-unit-access writes.
     pub fua: Option<bool>,
     pub logical_sector_bytes: Option<u32>,
     pub physical_sector_bytes: Option<u32>,
     pub max_segments: Option<u32>,
     pub max_request_bytes: Option<u64>,
-    /// Length of the block layer's queue.
     pub queue_requests: Option<u32>,
     pub numa_node: Option<u32>,
     /// Devices that this one is built on (disk of a partition, mapped, mirrored, or under a loop device's
@@ -308,7 +293,6 @@ impl CpuTicks {
         }
     }
 
-    /// Sum of all states.
     pub fn total(&self) -> u64 {
         self.user + self.system + self.idle + self.iowait + self.steal
     }

@@ -3,7 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Op {
@@ -17,7 +16,6 @@ impl Op {
     /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Sync];
 
-    /// Its name in tables and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -27,18 +25,15 @@ impl Op {
     }
 }
 
-/// Whether requests go through the page cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Caching {
     /// `O_DIRECT`: bypasses the page cache. What database servers do, and the default.
     #[default]
     Direct,
-    /// Through the page cache.
     Buffered,
 }
 
-/// What a completed write guarantees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
@@ -50,7 +45,6 @@ pub enum Durability {
     WriteThrough,
 }
 
-/// The system call that makes earlier writes durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SyncCall {

@@ -4,16 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A feature that makes an engine faster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Feature {
-    /// Rings at all.
     IoUring,
-    /// Files registered with the ring.
     RegisteredFiles,
     /// Buffers registered with the ring, which saves the kernel a lookup per request.
     RegisteredBuffers,
-    /// The ring registered with its thread.
     RegisteredRing,
     HugePages,
     /// A setup flag of the ring by its kernel name, or an unknown name from a stored run.
@@ -29,7 +25,6 @@ impl Feature {
         Self::HugePages,
     ];
 
-    /// Its name in reports.
     pub fn name(&self) -> &str {
         match self {
             Self::IoUring => "io_uring",
@@ -41,7 +36,6 @@ impl Feature {
         }
     }
 
-    /// The feature with this name in reports.
     pub fn named(name: &str) -> Self {
         let known = Self::NAMED.into_iter().find(|feature| feature.name() == name);
         known.unwrap_or_else(|| Self::Other(name.to_owned()))
@@ -57,7 +51,6 @@ pub struct Unavailable {
 }
 
 impl Unavailable {
-    /// `feature` is unavailable because of `cause`.
     pub fn new(feature: Feature, cause: impl fmt::Display) -> Self {
         Self { feature, cause: cause.to_string() }
     }

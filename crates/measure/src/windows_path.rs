@@ -1,6 +1,5 @@
 //! Recognises Windows paths. On Linux each is a valid file name, but never what the user meant.
 
-/// What a Windows path refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowsPath {
     /// `D:`, `\\.\D:`.
@@ -33,7 +32,6 @@ impl WindowsPath {
         }
     }
 
-    /// The name used in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Volume => "volume",

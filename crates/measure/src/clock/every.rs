@@ -8,7 +8,6 @@ pub struct Every {
 }
 
 impl Every {
-    /// Every `interval_ns`.
     pub fn nanos(interval_ns: u64) -> Self {
         Self { interval_ns, due_ns: None }
     }

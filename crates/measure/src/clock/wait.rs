@@ -22,7 +22,6 @@ pub struct NoRealSleep {
 }
 
 impl NoRealSleep {
-    /// From now on.
     pub fn on_this_thread() -> Self {
         HELD.set(HELD.get() + 1);
         Self { _not_send: PhantomData }
@@ -40,7 +39,6 @@ pub(super) fn about_to_wait() {
     assert!(HELD.get() == 0, "something waits in real time during a test in simulated time");
 }
 
-/// The next thing that comes through `channel` within `limit`.
 pub fn receive<T>(channel: &Receiver<T>, limit: Duration) -> Result<T, RecvTimeoutError> {
     if !limit.is_zero() {
         about_to_wait();
@@ -48,7 +46,6 @@ pub fn receive<T>(channel: &Receiver<T>, limit: Duration) -> Result<T, RecvTimeo
     channel.recv_timeout(limit)
 }
 
-/// Waits for `changed` until `condition` no longer holds, or `limit` is over.
 pub fn wait_while<'a, T>(
     changed: &Condvar,
     guarded: MutexGuard<'a, T>,

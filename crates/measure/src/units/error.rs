@@ -2,7 +2,6 @@
 
 use thiserror::Error;
 
-/// Why a text is not a valid number with a unit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{text:?} is not {wanted}")]
 pub struct UnitError {

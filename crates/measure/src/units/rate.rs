@@ -8,10 +8,8 @@ use serde::Serialize;
 use super::error::UnitError;
 use super::size::{ByteCount, typed};
 
-/// The rate of an open loop: operations or bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
-    /// Operations a second.
     Iops(f64),
     BytesPerSecond(f64),
 }

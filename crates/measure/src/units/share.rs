@@ -15,11 +15,9 @@ pub struct Percent(f64);
 const PERCENT_WANTED: &str = "a share: write a number from 0 to 100";
 
 impl Percent {
-    /// Nothing.
     pub const ZERO: Self = Self(0.0);
     pub const HUNDRED: Self = Self(100.0);
 
-    /// A percentage; an error outside 0..=100.
     pub fn new(percent: f64) -> Result<Self, UnitError> {
         if (0.0..=100.0).contains(&percent) {
             Ok(Self(percent))
@@ -28,7 +26,6 @@ impl Percent {
         }
     }
 
-    /// From 0 to 100.
     pub fn percent(self) -> f64 {
         self.0
     }

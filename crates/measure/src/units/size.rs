@@ -16,12 +16,10 @@ const BYTES_WANTED: &str = "a size: write a number with K, M, G or T (powers of 
                             KB, MB, GB, TB are powers of 1000";
 
 impl ByteCount {
-    /// Bytes.
     pub fn bytes(self) -> u64 {
         self.0
     }
 
-    /// In MiB, as a float.
     pub fn mebibytes(self) -> f64 {
         self.0 as f64 / 1_048_576.0
     }
@@ -114,7 +112,6 @@ pub struct BlockSize(u32);
 const BLOCK_WANTED: &str = "a block size: from 1 byte to below 4 GiB, such as 8K, 64K or 1M";
 
 impl BlockSize {
-    /// A size; an error for 0 and from 4 GiB on.
     pub fn new(bytes: u64) -> Result<Self, UnitError> {
         match u32::try_from(bytes) {
             Ok(bytes) if bytes > 0 => Ok(Self(bytes)),
@@ -122,7 +119,6 @@ impl BlockSize {
         }
     }
 
-    /// Bytes.
     pub fn bytes(self) -> u32 {
         self.0
     }

@@ -21,17 +21,14 @@ impl Nanos {
         Self((seconds * 1e9).round() as u64)
     }
 
-    /// Nanoseconds.
     pub fn nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds, as a float.
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Milliseconds, as a float.
     pub fn millis(self) -> f64 {
         self.0 as f64 / 1e6
     }
