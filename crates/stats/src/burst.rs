@@ -2,7 +2,6 @@
 
 use crate::change::{Change, change};
 
-/// A change of level, with what was given beyond the later level before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
     /// Index of the first interval of the new level, and both levels, per second.

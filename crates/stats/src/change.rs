@@ -1,6 +1,5 @@
 //! A lasting change of level in a series, such as when burst credits run out.
 
-/// A lasting change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// Index of the first value of the new level.

@@ -11,7 +11,6 @@ pub const ALPHA: f64 = 0.05;
 /// Fewest runs a side that "significant" rests on: how much runs of one and the same setting differ is not known from fewer.
 pub const RUNS_MIN: usize = 4;
 
-/// The difference between two sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     pub first: f64,
@@ -28,7 +27,6 @@ impl Difference {
         self.second - self.first
     }
 
-    /// Second divided by first.
     pub fn ratio(&self) -> f64 {
         self.second / self.first
     }

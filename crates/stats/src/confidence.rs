@@ -3,10 +3,8 @@
 use crate::distribution::student_above;
 use crate::summary::mean;
 
-/// The confidence level of every interval that is shown.
 pub const LEVEL: f64 = 0.95;
 
-/// A mean with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     pub mean: f64,

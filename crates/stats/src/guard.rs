@@ -5,7 +5,6 @@
 
 use crate::welch::{Interval, Level, welch};
 
-/// How sure a test must be, and how often it looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guarding {
     /// A volume may be slower by this share: two runs of the same one are.
@@ -19,7 +18,6 @@ pub struct Guarding {
 /// Probability of calling a volume as fast as before that is slower than tolerated, at each look.
 const FUTILE: f64 = 0.02;
 
-/// What a look shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardState {
     /// Clearly slower than tolerated.
@@ -30,11 +28,10 @@ pub enum GuardState {
     Unclear,
 }
 
-/// One figure at a look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GuardLook {
     pub state: GuardState,
-    /// Now divided by before.
+    /// Mean of the values now divided by the mean of those before.
     pub ratio: f64,
     /// 95 % confidence interval of the ratio.
     pub interval: Interval,
@@ -47,7 +44,6 @@ impl Guarding {
         self.compare(&Level::of_independent(before)?, &Level::of_independent(now)?)
     }
 
-    /// Compares them with a promised rate.
     pub fn look_at_promise(&self, promised: f64, now: &[f64]) -> Option<GuardLook> {
         let now = Level::of_independent(now)?;
         let promise = Level { mean: promised, variance_of_mean: 0.0, freedom: now.freedom };

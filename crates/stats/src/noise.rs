@@ -8,7 +8,6 @@ pub(crate) fn noise(number: u64) -> f64 {
     Normal::new(number).uniform() * 2.0 - 1.0
 }
 
-/// Draws of a normal distribution.
 pub(crate) struct Normal(Xoshiro256PlusPlus);
 
 impl Normal {

@@ -8,7 +8,6 @@ use crate::summary::mean;
 /// Random permutations that the change is compared with.
 const ORDERS: u32 = 999;
 
-/// The change of level that explains a series best.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
     /// Index of the first value of the new level.

@@ -7,16 +7,13 @@ const FLAT_POINTS_MIN: usize = 3;
 /// … and at least this range of requests in flight.
 const FLAT_RANGE_MIN: f64 = 4.0;
 
-/// The level at the end of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plateau {
     /// Mean throughput, in the unit of the sweep.
     pub level: f64,
     /// Largest minus smallest throughput, relative to the level.
     pub spread: f64,
-    /// Requests in flight at the first point.
     pub from_in_flight: f64,
-    /// Requests in flight at the last point.
     pub to_in_flight: f64,
 }
 
@@ -42,7 +39,6 @@ pub fn plateau(points: &[(f64, f64)]) -> Option<Plateau> {
     flat
 }
 
-/// The limit of a volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cap {
     /// Requests a second, whatever their size.

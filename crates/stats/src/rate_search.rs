@@ -5,10 +5,8 @@ const CONFIRMATIONS_MAX: u32 = 10;
 /// A gap that is hardly wider than the precision is not halved once more.
 const GAP_SLACK: f64 = 1.01;
 
-/// A rate to try next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Trial {
-    /// A short look.
     Search(f64),
     /// A longer trial of the result.
     Confirm(f64),
@@ -30,9 +28,7 @@ impl Trial {
 pub struct RateSearch {
     low: Option<f64>,
     high: Option<f64>,
-    /// Lowest rate to try.
     floor: f64,
-    /// Highest rate to try.
     ceiling: f64,
     /// The search ends when both bounds are within this share of each other.
     precision: f64,

@@ -22,7 +22,6 @@ const MEMORY_MAX: f64 = 0.95;
 
 pub const WEEK_DAYS: f64 = 7.0;
 
-/// A value at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimedValue {
     /// Days since a time of the caller's choice.
@@ -31,7 +30,6 @@ pub struct TimedValue {
     pub value: f64,
 }
 
-/// The period of a rhythm and its number of phases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rhythm {
     pub period_days: f64,
@@ -67,7 +65,6 @@ pub struct Trend {
     pub slope_per_day_max: f64,
     /// Median of the values with the slope removed: the line at day 0.
     pub value_at_day_zero: f64,
-    /// Number of points used.
     pub points: usize,
     /// Factor by which autocorrelation widened the variance; 1 for independent points.
     pub dependence: f64,
@@ -79,7 +76,6 @@ impl Trend {
         self.slope_per_day_min > 0.0 || self.slope_per_day_max < 0.0
     }
 
-    /// The line at `day`.
     pub fn value_at(&self, day: f64) -> f64 {
         self.value_at_day_zero + self.slope_per_day * day
     }

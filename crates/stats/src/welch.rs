@@ -5,19 +5,14 @@ use crate::confidence::LEVEL;
 use crate::distribution::{student_above, student_tail};
 use crate::summary::mean;
 
-/// An interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// Its lower end.
     pub low: f64,
-    /// Its upper end.
     pub high: f64,
 }
 
-/// A level and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// Mean of the values.
     pub mean: f64,
     /// How far the mean would vary from one try to the next, squared.
     pub variance_of_mean: f64,
@@ -61,7 +56,6 @@ fn added(parts: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
     (variance, if over > 0.0 { variance * variance / over } else { least })
 }
 
-/// What is known of the ratio of two levels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     /// 95 % confidence interval of second / first.

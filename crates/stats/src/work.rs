@@ -3,24 +3,17 @@
 use crate::compare::{ALPHA, Difference, RUNS_MIN, compare_runs, correct_for_many};
 use crate::summary::mean;
 
-/// One job, before and after.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     pub name: String,
-    /// Seconds of each repeat before.
     pub before_s: Vec<f64>,
-    /// Seconds of each repeat after.
     pub after_s: Vec<f64>,
 }
 
-/// Whether a job improved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WorkVerdict {
-    /// Faster, and significantly so.
     Faster,
-    /// Slower, and significantly so.
     Slower,
-    /// No significant difference.
     NoDifference,
     /// Too few repeats for a verdict: this many before and after.
     Anecdote(usize, usize),
@@ -49,16 +42,13 @@ impl Job {
     }
 }
 
-/// A job with what is known of its improvement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedJob<'a> {
-    /// The job.
     pub job: &'a Job,
     /// The statistics behind the verdict; `None` with too few repeats.
     pub found: Option<Difference>,
     /// The p-value, corrected for the number of jobs that are judged.
     pub p_value: Option<f64>,
-    /// What follows.
     pub verdict: WorkVerdict,
 }
 

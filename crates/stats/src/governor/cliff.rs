@@ -38,17 +38,14 @@ pub(super) struct Cliff {
     until_ns: u64,
 }
 
-/// What was so at a reading.
 #[derive(Clone, Copy, Debug)]
 struct Past {
     at_ns: u64,
     rate: f64,
-    /// The smoothed pressure.
     pressure: f64,
 }
 
 impl Cliff {
-    /// Notes the rate and the smoothed pressure at a reading.
     pub(super) fn note(&mut self, at_ns: u64, rate: f64, pressure: f64, lag_ns: u64) {
         self.recent.push_back(Past { at_ns, rate, pressure });
         let kept_ns = lag_ns.saturating_mul(FOUND_LAGS);

@@ -75,7 +75,6 @@ const AWAY_LAGS_AFTER_SLOW: f64 = 10.0;
 /// Longest time that one reading may stand for, seconds.
 const STEP_S_MAX: f64 = 1.0;
 
-/// The bounds and the speed of a [`Governor`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
     /// It never goes below this, bytes a second.
@@ -92,7 +91,6 @@ pub struct Tuning {
     pub lag_ns: u64,
 }
 
-/// What a reading said.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reading {
     /// The users' waiting time as a share of what is allowed.
@@ -103,12 +101,10 @@ pub enum Reading {
     Silent,
 }
 
-/// What it decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
     Slower,
     Faster,
-    /// As before.
     Hold,
     /// At the floor, and the users wait too long all the same.
     Missed,
@@ -128,7 +124,7 @@ pub struct Governor {
     knee: Option<f64>,
     cliff: Cliff,
     shortfall: Shortfall,
-    /// When the transfer moved less than it might, and what, bytes a second.
+    /// When the transfer moved less than it was allowed to, and how much it moved then, bytes a second.
     carried: Option<(u64, f64)>,
     /// After a cut at an edge, until it grows again: what is read then is the work left over, and no measure of the rate.
     is_draining: bool,
@@ -141,7 +137,6 @@ pub struct Governor {
 }
 
 impl Governor {
-    /// Starts within the bounds of `tuning`.
     pub fn new(tuning: Tuning) -> Self {
         let ceiling = tuning.ceiling.max(tuning.floor);
         let tuning = Tuning { ceiling, ..tuning };
@@ -175,7 +170,6 @@ impl Governor {
         in_flight.clamp(1, self.tuning.in_flight_max.max(1))
     }
 
-    /// Whether it cannot slow down any further.
     pub fn is_at_floor(&self) -> bool {
         self.rate <= self.tuning.floor
     }
@@ -239,7 +233,6 @@ impl Governor {
         if room > 0.0 { self.grow(now_ns, room, seconds, moved) } else { Reaction::Hold }
     }
 
-    /// The pressure that it aims at.
     fn aim(&self) -> f64 {
         (1.0 - DEVIATIONS * self.deviation).clamp(AIM.0, AIM.1)
     }

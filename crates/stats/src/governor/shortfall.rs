@@ -32,7 +32,6 @@ impl Shortfall {
         is_short.then_some(self.moved)
     }
 
-    /// From here on the rate is another.
     pub(super) fn restart(&mut self, rate: f64) {
         (self.allowed, self.moved) = (rate, rate);
     }

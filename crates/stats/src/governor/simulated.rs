@@ -80,7 +80,6 @@ impl Default for World {
     }
 }
 
-/// What happened.
 #[derive(Debug, Default)]
 pub(super) struct Lived {
     /// Bytes moved in each second.

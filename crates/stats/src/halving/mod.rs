@@ -37,19 +37,16 @@ const LEVEL: f64 = 0.97;
 /// The logarithm that stands for a setting that does not work.
 const FAILED: f64 = -1e3;
 
-/// A setting to measure, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
     pub setting: usize,
     pub seconds: f64,
 }
 
-/// What is known of a setting.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tried {
     /// Sum of the logarithms of its rates, each times its seconds.
     weighted: f64,
-    /// How long it was measured.
     pub seconds: f64,
     /// The logarithms of its rates in the last round, turn by turn.
     turns: Vec<f64>,
@@ -66,10 +63,8 @@ impl Tried {
     }
 }
 
-/// The outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
-    /// This setting is better than the default.
     Better {
         setting: usize,
         /// Its rate as a multiple of the default's: lowest, most likely, highest.
@@ -181,12 +176,10 @@ impl Halving {
         self.spent_s
     }
 
-    /// What is known of each setting.
     pub fn tried(&self) -> &[Tried] {
         &self.tried
     }
 
-    /// The answer from what was measured so far.
     pub fn answer(&self) -> Answer {
         let compared = self.left.iter().filter(|setting| **setting != self.default);
         let mut ratios: Vec<(usize, Estimate)> =

@@ -10,10 +10,8 @@ const STRIPES: [f64; 6] = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0];
 const BUFFERS: [f64; 4] = [4.0, 8.0, 16.0, 32.0];
 const TRANSFER_MIB: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 const FRAME_MIB: [f64; 2] = [0.25, 1.0];
-/// Without compression, and with.
 const COMPRESSED: [bool; 2] = [false, true];
 
-/// What is odd about a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Oddity {
     SlowStripe,
@@ -24,7 +22,6 @@ pub(super) enum Oddity {
     Flat,
 }
 
-/// One system.
 #[derive(Clone, Debug)]
 pub(super) struct Surface {
     pub(super) oddity: Oddity,
@@ -39,7 +36,6 @@ pub(super) struct Surface {
     noise: f64,
 }
 
-/// One setting.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     stripes: f64,

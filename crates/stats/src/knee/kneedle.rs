@@ -1,7 +1,6 @@
 //! Kneedle: finds where a curve bends most, as the largest distance from the diagonal of its unit square
 //! (Satopaa, Albrecht, Irwin and Raghavan, "Finding a 'Kneedle' in a Haystack", 2011).
 
-/// The shape of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bend {
     /// Rises and flattens: throughput over queue depth.

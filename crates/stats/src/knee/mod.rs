@@ -14,11 +14,9 @@ pub const LITTLE_SHARE_MAX: f64 = 0.05;
 /// The curve is still rising if the last point has this share more throughput than the one before.
 const STILL_RISING: f64 = 0.05;
 
-/// The result of one setting of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
     pub in_flight: u64,
-    /// Requests a second.
     pub iops: f64,
     pub latency_ns_mean: f64,
     /// 99th percentile of the latency, nanoseconds.
@@ -53,7 +51,6 @@ impl CurvePoint {
         (self.in_flight_by_little() - asked).abs() / asked
     }
 
-    /// Whether the deviation is within [`LITTLE_SHARE_MAX`].
     pub fn obeys_little(&self) -> bool {
         self.little_deviation() <= LITTLE_SHARE_MAX
     }
@@ -71,7 +68,6 @@ pub fn curve_of(points: &[CurvePoint]) -> Vec<usize> {
     order
 }
 
-/// How clear the knee is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharpness {
     /// The power knee and Kneedle's are at most one step apart.
@@ -80,11 +76,9 @@ pub enum Sharpness {
     NotSharp,
     /// Throughput was still rising at the last point, so the knee may lie beyond.
     StillRising,
-    /// Too few points to decide.
     TooFewPoints,
 }
 
-/// The recommended setting, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// The highest throughput that meets the latency target.
@@ -96,7 +90,6 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// Index of the chosen point.
     pub fn index(self) -> usize {
         match self {
             Self::Slo(index) | Self::SloMissed(index) | Self::Power(index) => index,
@@ -120,7 +113,6 @@ pub struct Knees {
     pub kneedle: Option<usize>,
     /// The universal scalability law fitted to the curve.
     pub usl: Option<UslFit>,
-    /// Whether power and Kneedle agree.
     pub sharpness: Sharpness,
     /// `None` without points.
     pub choice: Option<Choice>,

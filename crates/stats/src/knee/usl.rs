@@ -5,21 +5,18 @@
 /// Fewest points for a fit of three parameters.
 pub const POINTS_MIN: usize = 6;
 
-/// A fitted law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UslFit {
     /// Contention, 0 or more.
     pub contention: f64,
     /// Coherence, 0 or more.
     pub coherence: f64,
-    /// Throughput of one request in flight.
     pub throughput_of_one: f64,
     /// Standard deviation of the residuals (three degrees of freedom used).
     pub residual: f64,
 }
 
 impl UslFit {
-    /// The law's throughput with `in_flight` requests in flight.
     pub fn throughput(&self, in_flight: f64) -> f64 {
         self.throughput_of_one * shape(in_flight, self.contention, self.coherence)
     }

@@ -2,7 +2,6 @@
 
 use super::limits::{at_most, range};
 
-/// Rounds in a window.
 pub const WINDOW: usize = 5;
 
 /// The range may be this share of the average.
@@ -10,16 +9,12 @@ const RANGE_MAX: f64 = 0.20;
 /// The fitted line may rise or fall over the window by this share of the average.
 const SLOPE_MAX: f64 = 0.10;
 
-/// A window of rounds, and what it is measured by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Determination {
-    /// Number of its first round.
     pub first_round: usize,
-    /// Mean of its values.
     pub average: f64,
     /// Largest minus smallest value.
     pub range: f64,
-    /// What that may be.
     pub range_allowed: f64,
     /// Change of the fitted line from one round to the next.
     pub slope: f64,
@@ -27,7 +22,6 @@ pub struct Determination {
     pub intercept: f64,
     /// Change of the fitted line over the window, without its sign.
     pub slope_excursion: f64,
-    /// What that may be.
     pub slope_excursion_allowed: f64,
     /// Correlation of values and rounds; `None` if all values are equal.
     pub correlation: Option<f64>,
@@ -69,17 +63,14 @@ impl Determination {
         self.average > 0.0 && at_most(self.range, self.range_allowed)
     }
 
-    /// Whether the slope is small enough.
     pub fn is_slope_met(&self) -> bool {
         self.average > 0.0 && at_most(self.slope_excursion, self.slope_excursion_allowed)
     }
 
-    /// Whether both are.
     pub fn is_met(&self) -> bool {
         self.is_range_met() && self.is_slope_met()
     }
 
-    /// The fitted line at `round`.
     pub fn fitted(&self, round: usize) -> f64 {
         self.slope * round as f64 + self.intercept
     }

@@ -1,6 +1,5 @@
 //! Ranges, and limits that rounding does not decide.
 
-/// Smallest and largest value.
 pub(super) fn range(values: &[f64]) -> (f64, f64) {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

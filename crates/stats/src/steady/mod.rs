@@ -57,7 +57,6 @@ impl Tail {
         Some(Self { p99_range: (high - low) / average, worst: range(max).1 / median })
     }
 
-    /// Whether the slow requests are as slow in each round.
     pub fn is_stable(&self) -> bool {
         at_most(self.p99_range, TAIL_RANGE_MAX) && at_most(self.worst, TAIL_WORST_MAX)
     }

@@ -1,9 +1,7 @@
 //! Which values at the start of a series belong to a transition: the marginal standard error rule (MSER-5; White 1997).
 
-/// How much of a series to leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncation {
-    /// Values to leave out at the start.
     pub left_out: usize,
     /// Whether what is left is more than the half that is always kept. Otherwise the transition may not be over.
     pub is_over: bool,
