@@ -2,14 +2,11 @@
 
 use crate::system::System;
 
-/// An account that programs can be started under.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// Its number where it has no name here.
     pub name: String,
-    /// Its number.
     pub user: u32,
-    /// The number of its own group.
     pub group: u32,
 }
 

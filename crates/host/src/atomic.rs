@@ -15,9 +15,6 @@ use super::system::System;
 const WRITE_ATOMIC: StatxFlags = StatxFlags::from_bits_retain(0x0001_0000);
 
 /// The sizes that the file or device at `path` takes; `None` if the kernel or the file system does not say.
-///
-/// # Errors
-/// The error of the system call.
 pub fn atomic_units(path: &Path) -> io::Result<Option<AtomicUnits>> {
     let found = match statx(CWD, path, AtFlags::empty(), StatxFlags::TYPE | WRITE_ATOMIC) {
         Err(rustix::io::Errno::INVAL) => return Ok(None),
@@ -64,7 +61,6 @@ impl System {
         self.exists(directory.join("partition")).then(|| sectors.checked_mul(SECTOR_BYTES))?
     }
 
-    /// Release of the kernel.
     pub fn kernel_release(&self) -> Option<String> {
         self.line("/proc/sys/kernel/osrelease")
     }

@@ -58,7 +58,6 @@ impl System {
     }
 }
 
-/// One line of `/proc/self/cgroup`.
 pub(super) struct Group {
     /// Version 1 only; empty for version 2.
     pub(super) controllers: Vec<String>,
@@ -75,7 +74,6 @@ impl Group {
     }
 }
 
-/// The control groups of this process.
 pub(super) fn groups_of(system: &System) -> Vec<Group> {
     system.text("/proc/self/cgroup").map(|text| parse_groups(&text)).unwrap_or_default()
 }

@@ -16,7 +16,6 @@ pub enum DiskColumn {
     SectorsRead,
     ReadMs,
     Writes,
-    /// Writes merged before they reached the device.
     WritesMerged,
     SectorsWritten,
     WriteMs,
@@ -34,10 +33,8 @@ pub enum DiskColumn {
     FlushMs,
 }
 
-/// Number of known columns.
 const COLUMNS: usize = DiskColumn::FlushMs as usize + 1;
 
-/// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskStats {
     /// `major:minor`.
@@ -63,9 +60,6 @@ impl DiskStats {
 
 impl System {
     /// The counters of every block device, including unused ones.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn disk_stats(&self) -> Result<Vec<DiskStats>, Unreadable> {
         let text = self.read("/proc/diskstats")?;
         Ok(text.lines().filter_map(DiskStats::parse).collect())

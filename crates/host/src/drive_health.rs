@@ -15,7 +15,6 @@ const TROUBLES: [&str; 7] =
 /// No more of the log is read at a time, bytes.
 const LOG_BYTES_MAX: usize = 16 << 20;
 
-/// A place in the kernel's log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogPlace(u64);
 

@@ -26,19 +26,16 @@ const SAME_NS: u64 = 1_000_000_000;
 /// How long a second signal may take to remove what is unfinished.
 const REMOVING_NS: u64 = 5_000_000_000;
 
-/// What to do on a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SignalEffect {
     /// Stop, and keep what there is.
     Stop,
     /// Nothing that the one before did not.
     Same,
-    /// Remove unfinished files and exit.
     Leave,
     End,
 }
 
-/// The signals so far.
 #[derive(Debug, Default)]
 struct Wishes {
     counted: u32,
@@ -61,7 +58,6 @@ impl Wishes {
     }
 }
 
-/// How a program reacts to a request to end.
 pub trait Ending: Send + Sync + 'static {
     /// Asks the work to stop, and to keep what it has. Once.
     fn stop(&self);
@@ -73,7 +69,6 @@ pub trait Ending: Send + Sync + 'static {
     fn clean_up(&self, continues: &mut dyn FnMut() -> bool);
 }
 
-/// What happens after a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndingNews {
     /// The work was asked to stop, at a key.
@@ -81,7 +76,6 @@ pub enum EndingNews {
     /// Because the terminal is gone.
     StoppingWithoutTerminal,
     Stopping,
-    /// Unfinished files are removed, and then the process exits.
     Leaving,
     /// Nothing ends: somebody asked (SIGUSR1) where the work is.
     StatusWanted,

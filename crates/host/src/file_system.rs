@@ -25,7 +25,6 @@ impl System {
         })
     }
 
-    /// The mount that holds `path`.
     pub fn mount_of(&self, path: &Path) -> Option<Mount> {
         let path = std::fs::canonicalize(path).ok()?;
         let number = device_number(std::fs::metadata(&path).ok()?.dev());

@@ -12,7 +12,6 @@ const GROUPS: &str = "/sys/fs/cgroup";
 /// How deep to look for groups: slices and services, but not what services create below themselves.
 const DEPTH_MAX: usize = 3;
 
-/// One group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupIo {
     /// Path from the root of the hierarchy, such as `/system.slice/mariadb.service`.

@@ -59,7 +59,6 @@ pub use system::{System, Unreadable, device_number};
 pub use topology::Topology;
 pub use volumes::Volumes;
 
-/// The machine that this process runs on.
 pub fn host() -> Host {
     System::here().host()
 }
@@ -80,12 +79,10 @@ pub fn device_counters(names: &[String]) -> Vec<DeviceCounters> {
     System::here().device_counters(names)
 }
 
-/// Cumulative time of every online CPU.
 pub fn cpu_ticks() -> Vec<CpuTicks> {
     System::here().cpu_ticks()
 }
 
-/// Cumulative CPU time of every process.
 pub fn process_cpu_times() -> Vec<ProcessCpu> {
     System::here().process_cpu_times()
 }

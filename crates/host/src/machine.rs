@@ -6,13 +6,11 @@ use iostall_measure::platform::{Host, Processor};
 
 use super::system::{System, keyed, kilobytes, list_length};
 
-/// The name of this machine.
 pub fn machine_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 impl System {
-    /// The machine that this process runs on.
     pub fn host(&self) -> Host {
         let name = rustix::system::uname();
         let cpuinfo = self.text("/proc/cpuinfo").unwrap_or_default();

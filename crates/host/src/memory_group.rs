@@ -17,11 +17,8 @@ pub struct MemoryGroup {
 
 impl MemoryGroup {
     /// Creates a group below the process's current one, limits its memory (page cache included) to
-    /// `limit_bytes`, and moves the process into it.
-    ///
-    /// # Errors
-    /// If there is no memory controller or no permission: creating groups usually takes root, and version 2
-    /// allows no process in a group that has limited groups below it.
+    /// `limit_bytes`, and moves the process into it. Creating groups usually takes root, and version 2 allows
+    /// no process in a group that has limited groups below it.
     pub fn enter(limit_bytes: u64) -> io::Result<Self> {
         let system = System::here();
         let (home, is_v1) = memory_home(&system)

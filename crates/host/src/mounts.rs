@@ -17,7 +17,6 @@ pub struct Mount {
     pub root: PathBuf,
     pub mount_point: PathBuf,
     pub mount_options: String,
-    /// Type of the file system.
     pub kind: String,
     pub source: String,
     /// Options of the file system.
@@ -57,10 +56,6 @@ impl System {
         self.read_mounts().unwrap_or_default()
     }
 
-    /// All mounts that this process sees.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn read_mounts(&self) -> Result<Vec<Mount>, Unreadable> {
         self.read("/proc/self/mountinfo").map(|text| parse(&text))
     }

@@ -6,17 +6,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Creates the directory and its missing parents.
-///
-/// # Errors
-/// When one of them cannot be created.
 pub fn create_directory_for_owner(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Creates an empty file.
-///
-/// # Errors
-/// When it cannot be created or already exists.
+/// Creates an empty file. Fails if it exists.
 pub fn create_file_for_owner(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }

@@ -31,9 +31,6 @@ impl Pressure {
 
 impl System {
     /// I/O pressure of the whole machine; `None` if the file has no numbers.
-    ///
-    /// # Errors
-    /// When there is no such file, because the kernel does not count it.
     pub fn io_pressure(&self) -> Result<Option<Pressure>, Unreadable> {
         self.read("/proc/pressure/io").map(|text| Pressure::parse(&text))
     }

@@ -9,7 +9,6 @@ use super::system::{System, list_numbers};
 
 const PROCESSORS: &str = "/sys/devices/system/cpu";
 
-/// What the kernel reports about one processor.
 struct Place {
     id: u32,
     /// Processors of the same core, including this one.

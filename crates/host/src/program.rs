@@ -13,7 +13,6 @@ use crate::accounts::Account;
 /// How often a running program is checked.
 const LOOK_EVERY_NS: u64 = 20_000_000;
 
-/// A running program and its process group.
 #[derive(Debug)]
 pub struct Program {
     child: Child,
@@ -23,9 +22,6 @@ pub struct Program {
 
 impl Program {
     /// Starts `command` in a new process group.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         let child = command.process_group(0).spawn()?;
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -33,9 +29,6 @@ impl Program {
     }
 
     /// The same under `account`, without any of our groups. Only root can.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     pub fn start_as(command: &mut Command, account: &Account) -> io::Result<Self> {
         Self::start(command.uid(account.user).gid(account.group))
     }
@@ -46,9 +39,6 @@ impl Program {
     }
 
     /// Whether the program itself has ended. Other processes of its group may still run.
-    ///
-    /// # Errors
-    /// When the system does not report it.
     pub fn has_ended(&self) -> io::Result<bool> {
         let Some(id) = self.group else { return Ok(false) };
         // Does not reap the process: its id stays reserved until `finish`, so that a signal cannot reach
@@ -78,17 +68,11 @@ impl Program {
     }
 
     /// Waits for the program to end.
-    ///
-    /// # Errors
-    /// When the system does not report how it ended.
     pub fn finish(mut self) -> io::Result<ExitStatus> {
         self.child.wait()
     }
 
     /// Waits for the program to end, but no longer than `limit`; whether it has.
-    ///
-    /// # Errors
-    /// When the system does not report it.
     pub fn ends_within(&self, limit: Duration) -> io::Result<bool> {
         let clock = MonotonicClock::new();
         let deadline_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);

@@ -21,7 +21,6 @@ impl SignalSet {
         Self(mask.and_then(|mask| u128::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0))
     }
 
-    /// Whether the signal with this number is in it.
     pub fn contains(self, number: i32) -> bool {
         let bit = number.checked_sub(1).and_then(|bit| u32::try_from(bit).ok());
         bit.and_then(|bit| self.0.checked_shr(bit)).is_some_and(|mask| mask & 1 == 1)

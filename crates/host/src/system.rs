@@ -8,7 +8,6 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// A system file that cannot be read.
 #[derive(Debug, Error)]
 #[error("cannot read {path}: {source}", path = path.display())]
 pub struct Unreadable {
@@ -23,12 +22,10 @@ pub struct System {
 }
 
 impl System {
-    /// The system that this process runs on.
     pub fn here() -> Self {
         Self::at("/")
     }
 
-    /// The system below the directory `root`.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
@@ -82,7 +79,6 @@ impl System {
         Some(Path::new("/").join(resolved.strip_prefix(root).ok()?))
     }
 
-    /// Whether the path exists.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.locate(path).exists()
     }

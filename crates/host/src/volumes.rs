@@ -23,7 +23,6 @@ pub struct Volumes {
 }
 
 impl Volumes {
-    /// Of `system`.
     pub fn of_system(system: System) -> Self {
         Self {
             system,
