@@ -24,7 +24,6 @@ pub const BUFFER_ALIGN: usize = 4096;
 
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Page size of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pages {
     /// Transparent huge pages if the kernel offers them, otherwise 4 KiB pages.
@@ -82,7 +81,6 @@ impl BufferPool {
         self.mapping.huge_bytes()
     }
 
-    /// Adds the page size of the pool to `report`.
     pub fn report_pages(&self, report: &mut EngineReport) {
         let mapped = self.mapping.bytes as u64;
         if self.mapping.pages == Pages::Small {
@@ -119,7 +117,6 @@ impl BufferPool {
         self.mapping.slot_bytes
     }
 
-    /// Whether `buffer` belongs to this pool.
     #[inline]
     pub(crate) fn owns(&self, buffer: &Buffer) -> bool {
         Arc::ptr_eq(&self.mapping, &buffer.mapping)

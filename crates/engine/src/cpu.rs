@@ -7,21 +7,17 @@ use std::mem::MaybeUninit;
 
 use rustix::thread::CpuSet;
 
-/// CPU time used so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
     pub user_ns: u64,
-    /// Time in the kernel, nanoseconds.
     pub system_ns: u64,
 }
 
 impl CpuTime {
-    /// User and kernel time, nanoseconds.
     pub fn total_ns(self) -> u64 {
         self.user_ns + self.system_ns
     }
 
-    /// CPU time used since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),

@@ -15,16 +15,13 @@ use thiserror::Error;
 /// How long a pipe may stay silent: the program that writes to it may be waiting for a person.
 const SILENT_S: i64 = 60;
 
-/// A kind of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
     /// Its name in messages, such as `profile`.
     pub what: &'static str,
-    /// The largest size that is accepted.
     pub limit: ByteCount,
 }
 
-/// Why an input was not read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InputError {
@@ -39,7 +36,6 @@ pub enum InputError {
 }
 
 impl InputError {
-    /// What to do, if known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::System { .. } => None,
@@ -51,12 +47,10 @@ impl InputError {
 }
 
 impl Input {
-    /// Reads the whole file at `path`.
     pub fn read(self, path: &Path) -> Result<Vec<u8>, InputError> {
         self.all_of(path, self.open(path)?)
     }
 
-    /// Reads the whole file at `path` as UTF-8 text.
     pub fn text(self, path: &Path) -> Result<String, InputError> {
         String::from_utf8(self.read(path)?).map_err(|_| self.no_text(path))
     }

@@ -20,7 +20,6 @@ use crate::buffer::{BufferPool, Pages};
 /// as the time of the write: each write would wait for the file system's journal.
 const DATA_SYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC.cast_unsigned());
 
-/// Whether a target is read, written, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
     #[default]
@@ -47,7 +46,6 @@ impl Access {
     }
 }
 
-/// How a target is opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenOptions {
     pub access: Access,
@@ -63,11 +61,9 @@ pub struct OpenOptions {
     pub exclusive: bool,
 }
 
-/// An open file or block device.
 #[derive(Debug)]
 pub struct OpenTarget {
     pub path: PathBuf,
-    /// File or device.
     pub kind: TargetKind,
     /// Size when it was opened.
     pub size_bytes: u64,
@@ -77,7 +73,6 @@ pub struct OpenTarget {
 }
 
 impl OpenTarget {
-    /// The open file.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -94,7 +89,6 @@ impl AsFd for OpenTarget {
     }
 }
 
-/// Why a target could not be opened.
 #[derive(Debug, Error)]
 pub enum OpenError {
     #[error("cannot open {} for {access}: {source}", path.display())]

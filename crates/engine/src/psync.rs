@@ -29,9 +29,13 @@ pub struct PsyncEngine {
 #[derive(Debug)]
 enum Caller {
     /// The submitting thread makes the call, so latency includes no thread switch.
-    Itself { files: Vec<OwnedFd> },
-    /// One thread for each request in flight.
-    Threads { shared: Arc<Shared>, threads: Vec<JoinHandle<()>> },
+    Itself {
+        files: Vec<OwnedFd>,
+    },
+    Threads {
+        shared: Arc<Shared>,
+        threads: Vec<JoinHandle<()>>,
+    },
 }
 
 #[derive(Debug)]

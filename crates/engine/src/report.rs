@@ -2,7 +2,6 @@
 
 use iostall_measure::Unavailable;
 
-/// Which features an engine got from the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineReport {
     /// `io_uring`, `psync`, `null` or `sim`.

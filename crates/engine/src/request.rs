@@ -12,7 +12,6 @@ use crate::report::EngineReport;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileIndex(pub u16);
 
-/// The operations of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestOp {
     /// Reads `length` bytes at `offset` into the start of the buffer.
@@ -32,7 +31,6 @@ pub enum RequestOp {
 }
 
 impl RequestOp {
-    /// Whether it writes data.
     pub fn is_write(self) -> bool {
         matches!(self, Self::Write | Self::WriteThrough)
     }
@@ -47,15 +45,12 @@ pub struct Request {
     pub token: u32,
     pub op: RequestOp,
     pub file: FileIndex,
-    /// At which byte.
     pub offset: u64,
-    /// How many bytes.
     pub length: u32,
     /// `None` only for the sync calls.
     pub buffer: Option<Buffer>,
 }
 
-/// The result of a request.
 #[derive(Debug)]
 pub struct Completion {
     pub token: u32,
@@ -103,7 +98,6 @@ impl IoFailure {
 }
 
 impl IoFailure {
-    /// What kind of error it is, such as a full file system.
     pub fn kind(self) -> std::io::ErrorKind {
         std::io::Error::from(self).kind()
     }
@@ -154,18 +148,12 @@ impl Wait {
 #[derive(Debug, Error)]
 pub enum EngineError {
     #[error("{engine} cannot be used: {cause}")]
-    Unavailable {
-        engine: &'static str,
-        cause: String,
-        /// The command or setting that would allow it.
-        hint: String,
-    },
+    Unavailable { engine: &'static str, cause: String, hint: String },
     #[error("{call}: {source}")]
     System { call: &'static str, source: std::io::Error },
 }
 
 impl EngineError {
-    /// The command or setting that would help, if known.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Unavailable { hint, .. } => Some(hint),
@@ -186,7 +174,6 @@ impl EngineError {
 
 /// Carries out requests. An engine belongs to one thread.
 pub trait Engine {
-    /// Which features the engine got from the kernel.
     fn report(&self) -> EngineReport;
 
     /// Maximum number of requests queued or in flight.

@@ -12,9 +12,6 @@ use crate::guard;
 
 /// Everything that can be found out about a target without writing to it. `direct` is the result of opening
 /// it.
-///
-/// # Errors
-/// When the target cannot be found, opened for reading or measured.
 pub fn target_facts(path: &Path, direct: Option<DirectIo>) -> io::Result<Target> {
     let system = System::here();
     let metadata = std::fs::metadata(path)?;

@@ -2,7 +2,6 @@
 
 use crate::request::{Request, RequestOp};
 
-/// Which tokens are in flight.
 #[derive(Debug)]
 pub(crate) struct Tokens {
     busy: Vec<bool>,
@@ -41,7 +40,6 @@ impl Tokens {
         self.in_flight += 1;
     }
 
-    /// Frees the token of a completion.
     #[inline]
     pub(crate) fn release(&mut self, token: u32) {
         self.busy[token as usize] = false;

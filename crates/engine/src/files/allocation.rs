@@ -7,7 +7,6 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Block allocation of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
     pub size_bytes: u64,
@@ -23,9 +22,6 @@ pub struct Allocation {
 
 /// Reads the allocation from the file system. Dirty pages are flushed first, because blocks may be allocated
 /// only when data is written back.
-///
-/// # Errors
-/// When the file cannot be opened for reading or measured.
 pub fn allocation(path: &Path) -> io::Result<Allocation> {
     let file = File::open(path)?;
     let extents = extents(&file);
@@ -68,7 +64,6 @@ struct RawExtent {
     reserved_too: [u32; 3],
 }
 
-/// Extents fetched in one call.
 const BATCH: usize = 256;
 
 /// `struct fiemap` followed by its extents.

@@ -17,14 +17,12 @@ const LENGTH_MAX: usize = 64 << 10;
 const LENGTH_USUAL: usize = 1 << 10;
 const ACCESS_LISTS: &[u8] = b"system.posix_acl_";
 
-/// Name and value of an extended attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribute {
     pub name: Vec<u8>,
     pub value: Vec<u8>,
 }
 
-/// The attributes of an open file, and those that cannot be read.
 pub(super) fn attributes(file: impl AsFd) -> io::Result<(Vec<Attribute>, Vec<Loss>)> {
     all(|names| rustix::fs::flistxattr(&file, names), |name, value| rustix::fs::fgetxattr(&file, name, value))
 }

@@ -6,7 +6,6 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-/// Readable and writable only by the owner.
 const OWNER_ONLY: u32 = 0o600;
 
 /// Makes an empty file, open for writing, with the permissions in `mode`. It fails where something has the name.
@@ -59,7 +58,6 @@ pub fn create_new_directory_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
 
-/// Makes a symbolic link at `path` that leads to `target`.
 pub fn make_symlink(target: &Path, path: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, path)
 }

@@ -10,9 +10,6 @@ const BLKDISCARD: libc::Ioctl = 0x1277;
 
 /// Discards the range of a block device, bytes, in multiples of its sectors. What it reads from there afterwards is not defined.
 /// `false` if it cannot discard.
-///
-/// # Errors
-/// The error of the system call.
 #[expect(unsafe_code, reason = "BLKDISCARD has no safe wrapper in rustix or libc")]
 pub fn discard(device: &File, range: &Range<u64>) -> io::Result<bool> {
     let of_kernel: [u64; 2] = [range.start, range.end.saturating_sub(range.start)];

@@ -90,11 +90,9 @@ pub fn sync_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes everything on the file system of the open file or directory `any` durable.
-///
-/// # Errors
-/// Also when anything could not be written back since `any` was opened (Linux 5.8). Open it before writing:
-/// another program's sync in between would clear the error for everyone who opens later.
+/// Makes everything on the file system of the open file or directory `any` durable. Fails also when anything
+/// could not be written back since `any` was opened (Linux 5.8). Open it before writing: another program's
+/// sync in between would clear the error for everyone who opens later.
 pub fn sync_file_system(any: impl AsFd) -> io::Result<()> {
     Ok(rustix::fs::syncfs(any)?)
 }
@@ -110,12 +108,10 @@ pub fn has_no_links(error: &io::Error) -> bool {
     [libc::EPERM, libc::ENOSYS, libc::EOPNOTSUPP, libc::EMLINK].map(Some).contains(&error.raw_os_error())
 }
 
-/// The effective user id of this process.
 pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The effective group id of this process.
 pub fn effective_group() -> u32 {
     rustix::process::getegid().as_raw()
 }

@@ -7,9 +7,6 @@ use rustix::fs::{AtFlags, CWD, Gid, Uid, chownat};
 
 /// Gives `path`, and everything below it, to the account `user` and the group `group`. Links themselves are given away, never
 /// what they lead to.
-///
-/// # Errors
-/// If one of them cannot be given away: only root can.
 pub fn give_tree(path: &Path, user: u32, group: u32) -> io::Result<()> {
     let (owner, group_id) = (Uid::from_raw(user), Gid::from_raw(group));
     chownat(CWD, path, Some(owner), Some(group_id), AtFlags::SYMLINK_NOFOLLOW)?;

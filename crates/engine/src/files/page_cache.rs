@@ -11,9 +11,6 @@ use rustix::fs::{Access, Advice, access, fadvise};
 ///
 /// `cachestat(2)` (Linux 6.5) gives the exact number. Older kernels have `mincore(2)`, which is accurate only
 /// for users who may write the file and reports every page as resident to others; they get `None`.
-///
-/// # Errors
-/// When the file cannot be opened or measured.
 pub fn page_cache_share(path: &Path) -> io::Result<Option<f64>> {
     let file = File::open(path)?;
     let size_bytes = file.metadata()?.len();
@@ -39,9 +36,6 @@ pub fn has_dirty_pages(file: &File) -> Option<bool> {
 ///
 /// Pages that a process has mapped stay, so this is only a request: check the result with
 /// [`page_cache_share`].
-///
-/// # Errors
-/// When the file cannot be opened or its dirty pages cannot be written.
 pub fn drop_from_cache(path: &Path) -> io::Result<()> {
     let file = File::open(path)?;
     // Dirty pages would not be dropped.

@@ -5,12 +5,10 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-/// The bytes of a path.
 pub fn path_bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_bytes()
 }
 
-/// The path with these bytes.
 pub fn path_from_bytes(bytes: Vec<u8>) -> PathBuf {
     OsString::from_vec(bytes).into()
 }

@@ -40,7 +40,6 @@ impl OpenDirectory {
         Ok(File::from(rustix::fs::openat(&self.0, name, flags, Mode::empty())?))
     }
 
-    /// Makes a symbolic link that leads to `to`.
     pub fn make_symlink(&self, name: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::symlinkat(to, &self.0, name)?)
     }
@@ -60,7 +59,6 @@ impl OpenDirectory {
         link_losses(&self.0, name, metadata)
     }
 
-    /// Sets the directory's own metadata.
     pub fn set_metadata(&self, metadata: &NewMetadata, attributes: &[Attribute]) -> Vec<Loss> {
         super::metadata::set_metadata(&self.0, metadata, attributes)
     }

@@ -8,7 +8,6 @@ use std::path::Path;
 /// Unit of `st_blocks`, whatever the file system's block size.
 const ALLOCATION_BYTES: u64 = 512;
 
-/// What a path currently refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathNow {
     /// Still the file that was opened.
@@ -18,10 +17,6 @@ pub enum PathNow {
 }
 
 impl PathNow {
-    /// Whether `path` still refers to `file`.
-    ///
-    /// # Errors
-    /// When the file system does not answer.
     pub fn of(file: &File, path: &Path) -> io::Result<Self> {
         let opened = file.metadata()?;
         match std::fs::metadata(path) {
@@ -33,7 +28,6 @@ impl PathNow {
     }
 }
 
-/// Size and allocation of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileNow {
     pub size_bytes: u64,
@@ -41,10 +35,6 @@ pub struct FileNow {
 }
 
 impl FileNow {
-    /// Reads both from the open file.
-    ///
-    /// # Errors
-    /// When the file system does not answer.
     pub fn of(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         let allocated_bytes = metadata.blocks().saturating_mul(ALLOCATION_BYTES);

@@ -4,7 +4,6 @@ use std::io;
 
 use crate::cpu::{IoPriority, set_io_priority};
 
-/// Priority levels, for CPU and disk together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Niceness {
     /// CPU nice 10; lowest level of best-effort I/O.

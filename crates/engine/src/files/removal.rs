@@ -11,7 +11,6 @@ use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags};
 
 use super::stamp::{FileStamp, stamp, stamp_in};
 
-/// A directory that is held open.
 #[derive(Debug)]
 pub struct OpenDirectory(pub(super) OwnedFd);
 
@@ -45,7 +44,6 @@ impl OpenDirectory {
         Ok(Self(rustix::fs::openat(directory, name, flags, Mode::empty())?))
     }
 
-    /// The directory's own stamp.
     pub fn stamp(&self) -> io::Result<FileStamp> {
         stamp(&self.0)
     }
@@ -73,7 +71,6 @@ impl OpenDirectory {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
     }
 
-    /// Removes an empty directory.
     pub fn remove_directory(&self, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
     }

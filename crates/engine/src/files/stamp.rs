@@ -6,12 +6,10 @@ use std::path::Path;
 
 use rustix::fs::{FileType, Stat};
 
-/// What an inode is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     Regular,
     Directory,
-    /// A symbolic link.
     Symlink,
     /// A pipe, a socket or a device.
     Special,
@@ -26,7 +24,6 @@ pub struct FileStamp {
     pub inode: u64,
     pub kind: FileKind,
     pub size_bytes: u64,
-    /// Allocated bytes.
     pub allocated_bytes: u64,
     /// Last access, if the file system records it, nanoseconds since 1970. Not part of
     /// [`Self::change_since`], because reading may update it.
@@ -68,7 +65,6 @@ impl FileStamp {
     }
 }
 
-/// Of an open file.
 pub fn stamp(file: impl AsFd) -> io::Result<FileStamp> {
     Ok(from_stat(&rustix::fs::fstat(file)?))
 }

@@ -18,7 +18,6 @@ pub struct StandardInput<F> {
 }
 
 impl<F: Fn() -> bool> StandardInput<F> {
-    /// Standard input of this process.
     pub fn open(is_over: F) -> io::Result<Self> {
         Ok(Self::of(File::from(io::stdin().as_fd().try_clone_to_owned()?), is_over))
     }

@@ -13,9 +13,6 @@ use crate::random::random_bytes;
 pub const INPUT_NAME: &str = "/proc/self/fd/0";
 
 /// A file with this content in memory, which nobody else may read.
-///
-/// # Errors
-/// If the system refuses it.
 pub fn in_memory(content: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create("iostall", MemfdFlags::CLOEXEC)?);
     // Everybody may write to it at first, and then some programs do not trust its content.
@@ -24,10 +21,6 @@ pub fn in_memory(content: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// An empty file in `directory` for reading and writing.
-///
-/// # Errors
-/// If there can be none.
 pub fn unnamed(directory: &Path) -> io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     match rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {

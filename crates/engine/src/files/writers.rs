@@ -7,7 +7,6 @@ use std::os::fd::AsRawFd as _;
 
 use rustix::io::Errno;
 
-/// Processes that can write to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writers {
     /// No process has it open or mapped for writing.

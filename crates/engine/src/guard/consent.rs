@@ -19,7 +19,6 @@ pub struct WriteConsent {
 }
 
 impl WriteConsent {
-    /// No consent.
     pub fn none() -> Self {
         Self::default()
     }

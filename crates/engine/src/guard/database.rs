@@ -12,11 +12,9 @@ use super::mark::made_by_iostall;
 use super::signature::ReadAt;
 use crate::input;
 
-/// A file that was recognised as part of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseFile {
     pub database: &'static str,
-    /// What it was recognised by.
     pub sign: String,
 }
 

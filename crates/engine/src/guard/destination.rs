@@ -27,7 +27,7 @@ enum User {
     Loop(String),
 }
 
-/// What goes with a name.
+/// What is lost when a name is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removes {
     /// The content too.
@@ -70,9 +70,6 @@ impl Destinations {
     }
 
     /// Whether files can be created and renamed in `directory`. Creates nothing to find out.
-    ///
-    /// # Errors
-    /// A [`Refusal`] if the system would not allow it.
     pub fn check_directory(&self, directory: &Path) -> Result<(), Refusal> {
         let failed = |action| move |source| Refusal::System { path: directory.to_owned(), action, source };
         let metadata = match std::fs::metadata(directory) {
@@ -94,9 +91,6 @@ impl Destinations {
     /// Whether a file like `new` may be renamed to `path` and replace what is there. A name that does not
     /// exist yet passes; see
     /// [`Self::check_directory`].
-    ///
-    /// # Errors
-    /// A [`Refusal`]; nothing was changed.
     pub fn check_name(&self, path: &Path, new: &FileStamp) -> Result<(), Refusal> {
         let failed = |action| move |source| Refusal::System { path: path.to_owned(), action, source };
         let there = match std::fs::symlink_metadata(path) {
@@ -110,9 +104,6 @@ impl Destinations {
 
     /// Whether the name `path` may be removed, with its content if `removes` says so. Only regular files, links
     /// and directories are ever removed.
-    ///
-    /// # Errors
-    /// A [`Refusal`]; nothing was changed.
     pub fn check_removal(&self, path: &Path, removes: Removes) -> Result<(), Refusal> {
         let there = std::fs::symlink_metadata(path).map_err(|source| Refusal::System {
             path: path.to_owned(),

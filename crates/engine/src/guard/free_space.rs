@@ -16,7 +16,6 @@ const FLOOR_DIVISOR: u64 = 20;
 /// What a test leaves free is enough for a server's log to grow into, however large the file system is.
 const FLOOR_MAX_BYTES: u64 = 8 << 30;
 
-/// Why there is not enough space.
 #[derive(Debug, Error)]
 pub enum FreeSpaceError {
     #[error(
@@ -37,9 +36,6 @@ pub enum FreeSpaceError {
 
 /// Whether `wanted_bytes` may be taken on the file system of `directory`: 5 % of the file system must stay free, at least 1 GiB and at
 /// most 8 GiB.
-///
-/// # Errors
-/// [`FreeSpaceError::TooLittle`] if not.
 pub fn check_free_space(directory: &Path, wanted_bytes: u64) -> Result<(), FreeSpaceError> {
     let space = statvfs(directory).map_err(|source| FreeSpaceError::System {
         directory: directory.to_owned(),

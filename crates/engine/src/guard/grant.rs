@@ -32,7 +32,6 @@ pub struct WriteGrant {
 }
 
 impl WriteGrant {
-    /// The open target.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -47,10 +46,6 @@ impl WriteGrant {
         open_path(&self.file)
     }
 
-    /// Current size of the file or device.
-    ///
-    /// # Errors
-    /// The error of the system call.
     pub fn size_bytes(&self) -> io::Result<u64> {
         let size_bytes = io::Seek::seek(&mut &self.file, io::SeekFrom::End(0))?;
         io::Seek::rewind(&mut &self.file)?;
@@ -68,9 +63,6 @@ impl WriteGrant {
     }
 
     /// Removes the file if its path still refers to it; a file that another program put in its place stays.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn remove(&self) -> io::Result<()> {
         let there = match std::fs::symlink_metadata(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -79,7 +71,6 @@ impl WriteGrant {
         if same_inode(&there, &self.file.metadata()?) { std::fs::remove_file(&self.path) } else { Ok(()) }
     }
 
-    /// Why it may be written.
     pub fn reason(&self) -> &GrantReason {
         &self.reason
     }
@@ -88,9 +79,6 @@ impl WriteGrant {
 /// Opens the target for writing if allowed. Creates it if it does not exist.
 ///
 /// Refusals that no flag overrides come first, so that the user does not try flags in vain.
-///
-/// # Errors
-/// A [`Refusal`]; the target is untouched.
 pub fn check_write(path: &Path, consent: &WriteConsent) -> Result<WriteGrant, Refusal> {
     check_write_on(&System::here(), path, consent)
 }

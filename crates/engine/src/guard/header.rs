@@ -11,10 +11,8 @@
 
 pub const HEADER_BYTES: usize = 32;
 
-/// Start of every header.
 const MAGIC: &[u8; 7] = b"IOSTALL";
 
-/// What the header is the start of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderKind {
     /// A file that iostall created. Only at offset 0.
@@ -43,7 +41,6 @@ impl HeaderKind {
         Self::ALL.into_iter().find(|kind| kind.letter() == *letter)
     }
 
-    /// Changes the kind of the header that `block` begins with.
     #[inline]
     pub fn put(self, block: &mut [u8]) {
         if let Some(letter) = block.get_mut(MAGIC.len()) {

@@ -3,7 +3,6 @@
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 
-/// Whether both are the same inode.
 pub(super) fn same_inode(one: &Metadata, two: &Metadata) -> bool {
     (one.dev(), one.ino(), one.rdev()) == (two.dev(), two.ino(), two.rdev())
 }

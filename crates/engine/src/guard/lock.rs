@@ -84,9 +84,6 @@ static HELD: Mutex<Vec<Weak<Held>>> = Mutex::new(Vec::new());
 
 /// Locks a file that iostall created for as long as it is read, so that no other run writes to it or removes
 /// it. `None`: the file is not ours and is read without a lock.
-///
-/// # Errors
-/// [`Refusal::InUse`] if another run of iostall writes to it.
 pub fn hold_for_reading(path: &Path, file: &File) -> Result<Option<FileLock>, Refusal> {
     let failed = |source| Refusal::System { path: path.to_owned(), action: "look at it", source };
     let metadata = file.metadata().map_err(failed)?;
@@ -104,7 +101,6 @@ pub fn hold_for_reading(path: &Path, file: &File) -> Result<Option<FileLock>, Re
     }
 }
 
-/// Locks a file for as long as it is written.
 pub(super) fn hold_for_writing(
     system: &System,
     path: &Path,

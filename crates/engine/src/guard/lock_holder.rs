@@ -2,13 +2,10 @@
 
 use std::fmt;
 
-/// The process that has locked a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockHolder {
-    /// Process id, if the system reports it.
     pub pid: Option<u32>,
     pub program: Option<String>,
-    /// Whether it is iostall.
     pub is_iostall: bool,
 }
 

@@ -28,10 +28,8 @@ const VERSION: &str = "1";
 
 /// Marks a file that iostall has just created: the attribute, and a header at offset 0.
 ///
-/// `file` must be open for writing and not for direct I/O. Its first 32 bytes are overwritten.
-///
-/// # Errors
-/// When the attribute or the header cannot be written. A file system without user attributes is no error.
+/// `file` must be open for writing and not for direct I/O. Its first 32 bytes are overwritten. A file system
+/// without user attributes is no error.
 pub fn mark_made_by_iostall(file: &File) -> io::Result<()> {
     let mut random = [0; 8];
     getrandom(&mut random, GetRandomFlags::empty())?;
@@ -48,16 +46,12 @@ pub fn mark_made_by_iostall(file: &File) -> io::Result<()> {
 }
 
 /// Whether iostall created the file, according to both marks.
-///
-/// # Errors
-/// When the file cannot be opened or read.
 pub fn made_by_iostall(path: &Path) -> io::Result<bool> {
     // O_NONBLOCK: a FIFO in the file's place must not block until a writer appears.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     is_marked(&OpenOptions::new().read(true).custom_flags(flags).open(path)?)
 }
 
-/// Whether the open file has both marks.
 pub(super) fn is_marked(file: &File) -> io::Result<bool> {
     let mut head = vec![0; HEAD_BYTES];
     let length = ReadAt::read_at(file, &mut head, 0)?;

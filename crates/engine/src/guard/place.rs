@@ -53,20 +53,14 @@ const KERNEL_FILE_SYSTEMS: [(u64, &str); 18] = [
 /// Whether a new file may be created at `path`, by any command. Follows links, including dangling ones;
 /// directories on the way may be missing.
 ///
-/// Checks only the place, not whether an existing file may be replaced.
-///
-/// # Errors
-/// [`Refusal::NoSuchDevice`] in `/dev`, except in file systems mounted below it such as `/dev/shm`, and on
-/// any devtmpfs; [`Refusal::KernelFile`] on proc, sysfs and the like; [`Refusal::WindowsPath`] for a Windows
-/// path, which Linux would accept as a file name.
+/// Checks only the place, not whether an existing file may be replaced. Refuses `/dev`, except file systems
+/// mounted below it such as `/dev/shm`, any devtmpfs, proc, sysfs and the like, and Windows paths, which
+/// Linux would accept as file names.
 pub fn check_new_file(path: &Path) -> Result<(), Refusal> {
     check_new_file_on(&System::here(), path)
 }
 
 /// Whether a new file may have the name `path`, as it was typed.
-///
-/// # Errors
-/// [`Refusal::WindowsPath`].
 pub fn check_name(path: &Path) -> Result<(), Refusal> {
     match path.to_str().and_then(WindowsPath::of) {
         Some(kind) if path.symlink_metadata().is_err() => {

@@ -3,14 +3,12 @@
 use super::database::DatabaseFile;
 use super::signature::Signature;
 
-/// Why a target may be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GrantReason {
     /// The file has just been created and is empty. It has no mark yet.
     Created,
     /// An empty file that belongs to no database. It has no mark yet.
     Empty,
-    /// The file has iostall's mark.
     MadeByIostall,
     /// The user named this file, or this block device without a known signature.
     Overwrite,

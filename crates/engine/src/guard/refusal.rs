@@ -34,11 +34,7 @@ pub enum Refusal {
     /// Nothing exists there, and the name is a Windows path, which would create a file of that name in the
     /// current directory.
     #[error("{} is a Windows {}, and nothing here has that name", path.display(), kind.name())]
-    WindowsPath {
-        path: PathBuf,
-        /// What the path refers to on Windows.
-        kind: WindowsPath,
-    },
+    WindowsPath { path: PathBuf, kind: WindowsPath },
     /// The path led to something else when it was opened than when it was checked.
     #[error("{} was replaced while it was being checked", path.display())]
     Replaced { path: PathBuf },
@@ -49,12 +45,7 @@ pub enum Refusal {
         swap: String,
     },
     #[error("{} cannot be written: {what} is mounted on {}", path.display(), mount_point.display())]
-    Mounted {
-        path: PathBuf,
-        /// The mounted file or device.
-        what: String,
-        mount_point: PathBuf,
-    },
+    Mounted { path: PathBuf, what: String, mount_point: PathBuf },
     #[error("{} cannot be written: {device} is part of {holder}", path.display())]
     Held {
         path: PathBuf,
@@ -78,21 +69,13 @@ pub enum Refusal {
     #[error("{} is not a device but an ordinary file in a device directory, which is kept in memory", path.display())]
     FileAmongDevices { path: PathBuf },
     #[error("{} would be a new file in a directory of {found}", path.display())]
-    DatabaseDirectory {
-        path: PathBuf,
-        /// The database that owns the directory.
-        found: DatabaseFile,
-    },
+    DatabaseDirectory { path: PathBuf, found: DatabaseFile },
     #[error("{} exists, was not made by iostall, and holds {}", path.display(), ByteCount(*size_bytes))]
     FileNotNamed { path: PathBuf, size_bytes: u64 },
     #[error("{} is a block device, which is written only with explicit permission", path.display())]
     DeviceNotNamed { path: PathBuf },
     #[error("{} belongs to a database: {found}", path.display())]
-    Database {
-        path: PathBuf,
-        /// What it was recognised as, and by what.
-        found: DatabaseFile,
-    },
+    Database { path: PathBuf, found: DatabaseFile },
     #[error("{} is not empty: {}", path.display(), list(found))]
     Signatures { path: PathBuf, found: Vec<Signature> },
     /// The user must say whether the link or what it leads to is meant.
@@ -177,7 +160,6 @@ impl Refusal {
         }
     }
 
-    /// Hints for targets in use.
     fn hint_for_used(&self) -> Option<String> {
         Some(match self {
             Self::Swap { path, .. } => format!("`swapoff {}` first, if it is not needed", shell_path(path)),
@@ -210,7 +192,6 @@ impl Refusal {
         })
     }
 
-    /// Hints for names that a copy may not replace.
     fn hint_for_name(&self) -> Option<String> {
         Some(match self {
             Self::Link { path, leads_to } => format!(

@@ -16,7 +16,6 @@ use super::place::{check_file_is_not_among_devices, kernel_file_system};
 use super::reason::GrantReason;
 use super::refusal::Refusal;
 
-/// Checks an open regular file at the resolved `path`.
 pub(super) fn check(
     system: &System,
     path: &Path,

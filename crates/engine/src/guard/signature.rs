@@ -7,7 +7,6 @@
 use std::fmt;
 use std::io;
 
-/// A signature that was found on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
     pub what: &'static str,
@@ -100,9 +99,6 @@ const AT_START: [(u64, &[u8], &str); 53] = [
 ];
 
 /// All known signatures on a device of `size_bytes`.
-///
-/// # Errors
-/// When the device cannot be read at the offset of a signature.
 pub(super) fn find(device: &impl ReadAt, size_bytes: u64) -> io::Result<Vec<Signature>> {
     let mut found = Vec::new();
     let near_start = AT_START.iter().map(|(offset, magic, what)| (Some(*offset), *magic, *what));

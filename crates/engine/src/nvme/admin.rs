@@ -31,11 +31,9 @@ pub(super) struct AdminCommand {
     pub(super) result: u32,
 }
 
-/// Reads log page `page` into `data`, whose length is a multiple of 4 bytes up to 4096. `device` is a namespace, such as
-/// `/dev/nvme0n1`, open for reading. Needs root.
-///
-/// # Errors
-/// The error of the system call; `Unsupported` if the controller refuses the command, or if it is no NVMe device.
+/// Reads log page `page` into `data`, whose length is a multiple of 4 bytes up to 4096. `device` is a
+/// namespace, such as `/dev/nvme0n1`, open for reading. Needs root. `Unsupported` if the controller refuses
+/// the command, or if it is no NVMe device.
 pub fn log_page(device: &File, page: u8, data: &mut [u8]) -> io::Result<()> {
     let length = u32::try_from(data.len()).ok().filter(|length| (4..=4096).contains(length));
     let Some(length) = length.filter(|length| length.is_multiple_of(4)) else {
@@ -69,7 +67,6 @@ pub(super) fn submit(device: &File, command: AdminCommand, data: &mut [u8]) -> i
     }
 }
 
-/// The number of the namespace that `device` is.
 #[expect(unsafe_code, reason = "no crate here wraps the numbers of NVMe's namespaces")]
 pub(super) fn namespace_of(device: &File) -> io::Result<u32> {
     // SAFETY: the descriptor is open, and the call takes no argument.

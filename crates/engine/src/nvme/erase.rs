@@ -24,7 +24,6 @@ const ALLOCATED: u32 = 0x10;
 const FORMAT_MS: u32 = 3_600_000;
 const POLL_NS: u64 = 500_000_000;
 
-/// How a drive is to be erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erase {
     /// Format NVM with erasure of user data, in the format that the namespace has.
@@ -33,7 +32,6 @@ pub enum Erase {
     Sanitize,
 }
 
-/// How it was erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erased {
     /// User data, by Format NVM.
@@ -44,13 +42,11 @@ pub enum Erased {
     Key,
 }
 
-/// Why it was not.
 #[derive(Debug, Error)]
 pub enum EraseError {
     /// No namespace of an NVMe drive.
     #[error("it is no NVMe drive")]
     NotNvme,
-    /// The drive has no such command.
     #[error("the drive has no command for it")]
     Unsupported,
     /// The command would erase other namespaces too.
@@ -62,16 +58,13 @@ pub enum EraseError {
     /// The drive says that its Sanitize failed.
     #[error("the drive says that it failed to erase itself")]
     Failed,
-    /// A command failed.
     #[error("the drive refused")]
     Command(#[source] io::Error),
 }
 
-/// Erases the drive of `device`, a whole namespace such as `/dev/nvme0n1`, open for writing. Returns when it is done. `go_on` is
-/// told which part of it is done (0 to 1) a few times a second, and says whether to go on waiting. Needs root.
-///
-/// # Errors
-/// [`EraseError`]; nothing was erased, except with `Interrupted` and `Failed`.
+/// Erases the drive of `device`, a whole namespace such as `/dev/nvme0n1`, open for writing. Returns when it
+/// is done. `go_on` is told which part of it is done (0 to 1) a few times a second, and says whether to go on
+/// waiting. Needs root. On an error nothing was erased, except with `Interrupted` and `Failed`.
 pub fn erase(
     device: &File,
     how: Erase,
@@ -86,7 +79,6 @@ pub fn erase(
     erase_with(&mut Namespace { device, number: namespace }, how, clock, go_on)
 }
 
-/// The commands that erasing needs.
 trait Admin {
     fn number(&self) -> u32;
     fn identify(&mut self, what: u32, namespace: u32) -> io::Result<Vec<u8>>;

@@ -12,7 +12,6 @@ use super::resolve::{Resolved, resolve};
 use super::{descriptor, replace, stream};
 use crate::guard::{DatabaseFile, check_name, check_new_file, database_at};
 
-/// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceKind {
     New,
@@ -20,7 +19,6 @@ pub enum PlaceKind {
     Pipe,
     /// A character device, or an open file without a name.
     Device,
-    /// A descriptor of this process.
     Descriptor(i32),
     /// Something that cannot be written, such as a directory.
     Other(&'static str),
@@ -41,7 +39,6 @@ enum Identity {
     },
 }
 
-/// Where a path leads, with every link resolved.
 #[derive(Debug)]
 pub struct Place {
     /// Without links; a descriptor keeps the name it was given as.
@@ -54,11 +51,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// Resolves `path`. Opens nothing except a descriptor of this process, which is kept.
-    ///
-    /// # Errors
-    /// An [`OutputRefusal`] if the path leads nowhere. Whether it may be written is checked by
-    /// [`Self::check_writable`].
+    /// Resolves `path`. Opens nothing except a descriptor of this process, which is kept. Whether it may be
+    /// written is checked by [`Self::check_writable`].
     pub fn of(path: &Path) -> Result<Self, OutputRefusal> {
         let typed = path;
         match resolve(path)? {
@@ -103,7 +97,6 @@ impl Place {
         })
     }
 
-    /// The kind of the target.
     pub fn kind(&self) -> PlaceKind {
         self.kind
     }
@@ -151,10 +144,6 @@ impl Place {
         self.path.strip_prefix(above).ok().map(Path::to_owned)
     }
 
-    /// Checks whether it can be written at all.
-    ///
-    /// # Errors
-    /// An [`OutputRefusal`].
     pub fn check_writable(&self) -> Result<(), OutputRefusal> {
         if matches!(self.kind, PlaceKind::New | PlaceKind::File) {
             check_new_file(&self.path).map_err(OutputRefusal::Place)?;
@@ -185,16 +174,13 @@ impl Place {
         Ok(head)
     }
 
-    /// The database that the file belongs to, if any.
     pub fn database(&self) -> io::Result<Option<DatabaseFile>> {
         if self.kind == PlaceKind::File { database_at(&self.path) } else { Ok(None) }
     }
 
     /// Writes the output of `render`. A regular file is replaced only when all of it is durable, and
-    /// otherwise unchanged. `waiting` is called once if a pipe has no reader yet.
-    ///
-    /// # Errors
-    /// The error of the system call. A reader that closes the pipe early is no error.
+    /// otherwise unchanged. `waiting` is called once if a pipe has no reader yet. A reader that closes the
+    /// pipe early is no error.
     pub fn write(
         &self,
         render: &dyn Fn(&mut dyn Write) -> io::Result<()>,

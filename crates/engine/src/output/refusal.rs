@@ -30,7 +30,6 @@ pub enum OutputRefusal {
 }
 
 impl OutputRefusal {
-    /// What the user can do.
     pub fn hint(&self) -> String {
         match self {
             Self::NoDirectory { .. } => "make the directory first".into(),

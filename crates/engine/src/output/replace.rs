@@ -90,7 +90,6 @@ fn write_durably(file: &File, render: &dyn Fn(&mut dyn Write) -> io::Result<()>)
 /// How many temporary names are tried: only leftovers of an earlier process with the same pid can collide.
 const TRIES: u32 = 100;
 
-/// A file being written.
 struct Draft {
     file: File,
     /// Its temporary name, if the file system does not support unnamed files.

@@ -16,7 +16,6 @@ const LINKS_MAX: u32 = 40;
 /// Mode of a directory like `/tmp`: sticky and writable by everybody.
 const EVERYBODYS: u32 = 0o1002;
 
-/// Where a path leads.
 pub(super) enum Resolved {
     /// A name that may not exist and is not a link, in a directory whose path contains no link.
     Name {
@@ -24,13 +23,11 @@ pub(super) enum Resolved {
         /// The missing part of the path from `directory` on; just the name if the directory exists.
         rest: PathBuf,
     },
-    /// To an open file of this process.
     Descriptor(i32),
     /// To an unnamed open file of another process, through this link in procfs.
     Unnamed(PathBuf),
 }
 
-/// Follows every link in `path`.
 pub(super) fn resolve(path: &Path) -> Result<Resolved, OutputRefusal> {
     let mut at = std::path::absolute(path)?;
     for _ in 0..LINKS_MAX {

@@ -36,7 +36,6 @@ pub(super) fn open_pipe(path: &Path, waiting: &dyn Fn()) -> io::Result<File> {
     }
 }
 
-/// Opens a character device for writing.
 pub(super) fn open_device(path: &Path) -> io::Result<File> {
     // In procfs, another process's open file may have lost its name.
     open(path, |kind| kind.is_char_device() || path.starts_with("/proc"))

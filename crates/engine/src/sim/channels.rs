@@ -7,7 +7,6 @@ use super::model::{Arrival, DeviceModel};
 /// min(Q, N) / D a second, and each takes D, or Q / N times D if they queue.
 #[derive(Clone, Debug)]
 pub struct Channels {
-    /// When each channel has finished its work.
     free_ns: Vec<u64>,
     service_ns_base: u64,
     service_ns_tail_mean: u64,

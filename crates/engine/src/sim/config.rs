@@ -28,10 +28,8 @@ pub struct SimConfig {
     pub service_ns_base: u64,
     /// Mean of the exponential part added to it, nanoseconds; 0 makes the service time constant.
     pub service_ns_tail_mean: u64,
-    /// Service time of a sync call, nanoseconds.
     pub sync_ns: u64,
     pub stalls: Vec<Stall>,
-    /// What goes wrong.
     pub faults: Faults,
 }
 
@@ -78,7 +76,6 @@ pub struct Stall {
     pub to_ns: u64,
 }
 
-/// Which faults occur, and how often.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faults {
     /// Requests that fail with `EIO`, by arrival order from 0.

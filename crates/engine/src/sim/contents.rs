@@ -23,7 +23,6 @@ impl Image {
         Self { blocks: BTreeMap::new(), size_bytes }
     }
 
-    /// Its size.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }

@@ -24,7 +24,6 @@ pub struct SimDevice {
 }
 
 impl SimDevice {
-    /// The device that `config` describes, on `clock`.
     pub fn new(config: SimConfig, clock: ManualClock) -> Self {
         let model = Box::new(Channels::of(&config));
         Self::with_model(config, model, clock)
@@ -44,7 +43,6 @@ impl SimDevice {
         Self { clock, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Current size of each file.
     pub fn file_sizes_bytes(&self) -> Vec<u64> {
         self.state().files.iter().map(|file| file.live().size_bytes()).collect()
     }
@@ -54,7 +52,6 @@ impl SimDevice {
         self.state().next_end_ns()
     }
 
-    /// The clock that it advances.
     pub fn clock(&self) -> &ManualClock {
         &self.clock
     }
@@ -106,7 +103,6 @@ pub(super) struct State {
     config: SimConfig,
     rng: Xoshiro256PlusPlus,
     model: Box<dyn DeviceModel>,
-    /// Requests started so far.
     begun: u64,
     pending: BinaryHeap<Reverse<Pending>>,
     /// By engine: completions that it has not collected.
@@ -161,7 +157,6 @@ impl State {
         self.files.len()
     }
 
-    /// Registers an engine and returns its number.
     pub(super) fn attach(&mut self) -> usize {
         self.finished.push(Vec::new());
         self.finished.len() - 1
@@ -204,7 +199,6 @@ impl State {
         self.pending.push(Reverse(Pending { end_ns, number, engine, request, fails, moves, covers }));
     }
 
-    /// When the next request ends.
     pub(super) fn next_end_ns(&self) -> Option<u64> {
         self.pending.peek().map(|Reverse(pending)| pending.end_ns)
     }

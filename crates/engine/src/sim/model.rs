@@ -4,7 +4,6 @@ use std::fmt::Debug;
 
 use crate::request::{FileIndex, RequestOp};
 
-/// A request that reaches the device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrival {
     /// On the device's clock.
@@ -20,13 +19,11 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// Whether it moves no data.
     pub fn is_sync(&self) -> bool {
         matches!(self.op, RequestOp::Fdatasync | RequestOp::Fsync | RequestOp::SyncFileRange)
     }
 }
 
-/// A model of a device's service times.
 pub trait DeviceModel: Debug + Send {
     /// When a request that arrives now ends. Called once for every request, in order of arrival; the model
     /// keeps its own state.

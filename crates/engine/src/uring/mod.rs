@@ -31,7 +31,6 @@ use register::RegisteredBuffers;
 /// Largest ring that the kernel allows.
 pub const CAPACITY_MAX: u32 = 32_768;
 
-/// Parameters of a ring.
 #[derive(Clone, Copy, Debug)]
 pub struct UringConfig<'a> {
     /// Maximum number of requests in flight, 1 to [`CAPACITY_MAX`].
@@ -73,7 +72,6 @@ pub struct UringEngine {
     not_send: PhantomData<*mut ()>,
 }
 
-/// Result of an enter, apart from failures of the ring itself.
 enum Entered {
     /// Done, possibly in part, or interrupted by a signal.
     Progress,

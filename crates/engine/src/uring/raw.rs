@@ -24,7 +24,6 @@ struct RingUpdate {
     ring_fd: u64,
 }
 
-/// How this thread refers to its ring.
 pub(super) struct RingHandle {
     ring_fd: RawFd,
     /// `None` if the kernel (before 5.18) has no registered rings.

@@ -12,7 +12,6 @@ pub(super) fn policy() -> Option<String> {
     Some(setting.trim().to_owned())
 }
 
-/// Explains why `io_uring_setup` failed with `source` under `policy`.
 pub(super) fn explain(source: io::Error, policy: Option<&str>) -> EngineError {
     let unavailable =
         |cause: String, hint: &str| EngineError::Unavailable { engine: ENGINE, cause, hint: hint.into() };

@@ -32,7 +32,6 @@ pub(super) fn files(ring: &IoUring, files: &[OwnedFd], report: &mut EngineReport
     }
 }
 
-/// A pool registered with a ring.
 pub(super) struct RegisteredBuffers {
     pool: BufferPool,
     /// A piece ends between two buffers, because a request may not cross its end.
@@ -96,7 +95,6 @@ pub(super) fn buffers(
     }
 }
 
-/// How a pool is divided.
 struct Pieces {
     slots_per_piece: u32,
     piece_bytes: usize,

@@ -9,7 +9,6 @@ use super::refusal;
 use crate::report::EngineReport;
 use crate::request::EngineError;
 
-/// A setup flag, and the first kernel that supports it.
 struct SetupFlag {
     name: &'static str,
     kernel: &'static str,
