@@ -12,7 +12,6 @@ pub(crate) struct SlcCache {
     next: usize,
     /// By logical page: its place in the ring, if it is there.
     places: Vec<u32>,
-    /// Pages in it.
     used: u32,
 }
 
@@ -23,12 +22,10 @@ impl SlcCache {
         Self { ring, next: 0, places: vec![UNMAPPED; index(user_pages)], used: 0 }
     }
 
-    /// Whether it holds `logical`.
     pub(crate) fn has(&self, logical: u32) -> bool {
         self.places[index(logical)] != UNMAPPED
     }
 
-    /// Pages in it.
     pub(crate) fn used(&self) -> u32 {
         self.used
     }

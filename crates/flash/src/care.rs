@@ -8,7 +8,6 @@ use crate::ftl::{Ftl, UNMAPPED};
 use crate::number::{count, index};
 use crate::random::Stream;
 
-/// When blocks are moved, and where the patrol is.
 #[derive(Debug)]
 pub(crate) struct Care {
     wear_gap: Option<u32>,
@@ -145,12 +144,10 @@ impl Care {
 }
 
 impl Ftl {
-    /// Blocks that have gone bad.
     pub fn bad_blocks(&self) -> u32 {
         self.bad_blocks
     }
 
-    /// The block that holds the host's page `logical`.
     fn block_of_page(&self, logical: u32) -> Option<u32> {
         let physical = self.physical_of[index(logical)];
         (physical != UNMAPPED).then(|| self.block_of.quotient(physical))

@@ -81,7 +81,6 @@ impl Collector {
     }
 }
 
-/// A queue of blocks in an array of fixed length.
 #[derive(Debug)]
 pub(crate) struct Ring {
     blocks: Vec<u32>,

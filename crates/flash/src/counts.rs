@@ -1,11 +1,8 @@
 //! What a device did.
 
-/// What a device did since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Pages that the host wrote.
     pub host_pages: u64,
-    /// Pages that the host trimmed.
     pub trimmed_pages: u64,
     /// Pages that collection moved.
     pub moved_pages: u64,
@@ -13,12 +10,10 @@ pub struct Counts {
     pub absorbed_pages: u64,
     /// Pages that were moved for another reason: wear levelling, and the refresh of old or much-read blocks.
     pub refreshed_pages: u64,
-    /// Blocks erased.
     pub erased_blocks: u64,
 }
 
 impl Counts {
-    /// What happened after `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -31,7 +26,6 @@ impl Counts {
         }
     }
 
-    /// Both together.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         Self {

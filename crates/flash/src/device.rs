@@ -9,7 +9,6 @@ use crate::error::FlashError;
 use crate::ftl::Ftl;
 use crate::theory::NandTimes;
 
-/// How a device is built from chips.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlashBuild {
     /// Of the whole device; each plane has an equal part of it.
@@ -50,7 +49,6 @@ struct Plane {
 }
 
 impl FlashDevice {
-    /// An empty device.
     pub fn new(build: &FlashBuild) -> Result<Self, FlashError> {
         let count = build.planes.max(1);
         let user_pages = build.settings.user_pages.div_ceil(count);
@@ -83,12 +81,10 @@ impl FlashDevice {
         Ok(())
     }
 
-    /// What all planes did so far.
     pub fn counts(&self) -> Counts {
         self.planes.iter().fold(Counts::default(), |all, plane| all.and(&plane.ftl.counts()))
     }
 
-    /// Writes that were refused because every page was valid.
     pub fn refused(&self) -> u64 {
         self.refused
     }
@@ -130,7 +126,6 @@ impl FlashDevice {
         }
     }
 
-    /// How long a plane takes to move pages and erase blocks.
     fn moving_ns(&self, caused: &Counts) -> u64 {
         (caused.moved_pages + caused.refreshed_pages) * (self.read_ns + self.program_ns)
             + caused.erased_blocks * self.erase_ns

@@ -1,6 +1,5 @@
 //! Division by a number that is known only at run time, without the slow instruction.
 
-/// Divides 32-bit numbers by one divisor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Divider {
     /// 2^64 / divisor, rounded up: exact for all 32-bit dividends (Lemire, Kaser and Kurz, 2019). 0 divides by one.

@@ -59,7 +59,6 @@ pub struct Ftl {
     pub(crate) reads: Vec<u32>,
     /// Pages that the host had written when somebody last looked; 0 if nobody does.
     pub(crate) now: u64,
-    /// Blocks that have gone bad.
     pub(crate) bad_blocks: u32,
     pub(crate) collector: Collector,
     pub(crate) free: Ring,

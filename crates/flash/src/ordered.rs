@@ -35,7 +35,6 @@ impl OrderedBlocks {
         }
     }
 
-    /// Adds a block with `valid` valid pages.
     pub(crate) fn insert(&mut self, block: u32, valid: u32) {
         let last = position(self.borders.len() - 1);
         self.put(self.tail, block);
@@ -77,7 +76,6 @@ impl OrderedBlocks {
         Some(chosen)
     }
 
-    /// Takes a block that is in the array.
     pub(crate) fn remove(&mut self, block: u32, valid: &[u16]) {
         // It moves down to those with the fewest valid pages, which the groups in between do not notice.
         let fewest = u32::from(valid[index(self.ring[self.slot(self.head)])]);

@@ -7,11 +7,9 @@ use crate::number::index;
 use crate::random::{Stream, threshold};
 use crate::zipf::Zipf;
 
-/// Draws pages of a pattern.
 #[derive(Debug)]
 pub struct Pages {
     shape: Shape,
-    /// The number of pages.
     end: u32,
     rng: Stream,
 }

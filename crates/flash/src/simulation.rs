@@ -15,7 +15,6 @@ use crate::random::{Stream, threshold};
 /// Pages that are drawn and written at a time: enough to overlap waiting for memory, few enough to stay in the nearest cache.
 const BATCH: usize = 64;
 
-/// A device, and what writes to it.
 #[derive(Debug)]
 pub struct Simulation {
     ftl: Ftl,
@@ -82,7 +81,6 @@ impl Simulation {
         self.ftl.memory_bytes() + self.cache.as_ref().map_or(0, SlcCache::memory_bytes)
     }
 
-    /// Writes `pages` in order.
     pub fn fill(&mut self, pages: Range<u32>) -> Result<(), FlashError> {
         for page in pages {
             self.write(page)?;
@@ -110,7 +108,6 @@ impl Simulation {
         Ok(self.counts().since(&before))
     }
 
-    /// Whether the host's page `page` holds data.
     pub(crate) fn is_live(&self, page: u32) -> bool {
         self.ftl.is_live(page) || self.cache.as_ref().is_some_and(|cache| cache.has(page))
     }

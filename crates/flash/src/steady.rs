@@ -16,7 +16,6 @@ const TENTHS: u32 = 10;
 /// Pages that are written between two looks at whether to go on.
 const CHUNK_PAGES: u32 = 1 << 18;
 
-/// What a device did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steady {
     /// In order, since every page was written once.

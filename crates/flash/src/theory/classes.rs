@@ -35,7 +35,6 @@ pub fn fifo_classes(alpha: f64, classes: &[WriteClass]) -> f64 {
 pub struct Separated {
     /// Pages programmed for each page that the host writes.
     pub write_amplification: f64,
-    /// The share of the spare area of each class.
     pub spare_shares: Vec<f64>,
 }
 

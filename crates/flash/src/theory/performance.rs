@@ -1,13 +1,9 @@
 //! From write amplification to speed and life.
 
-/// What the operations of a flash chip take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NandTimes {
-    /// To read a page, microseconds.
     pub read_us: f64,
-    /// To program a page, microseconds.
     pub program_us: f64,
-    /// To erase a block, microseconds.
     pub erase_us: f64,
 }
 
