@@ -7,13 +7,11 @@ use iostall_model::outcome::{IntervalOp, IntervalPoint};
 
 use crate::worker_stats::IntervalReport;
 
-/// Histograms of one interval of one role, by operation.
 #[derive(Default)]
 struct Pending {
     ops: BTreeMap<Op, (u64, Histogram)>,
 }
 
-/// The series of one role so far.
 struct RoleSeries {
     /// The interval that each worker of the role has reached; all earlier ones are reported.
     reached: BTreeMap<u32, u64>,

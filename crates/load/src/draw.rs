@@ -3,7 +3,6 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Draws streams by the weights of their targets.
 #[derive(Clone, Debug)]
 pub(crate) struct StreamDraw {
     random: Xoshiro256PlusPlus,

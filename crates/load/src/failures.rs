@@ -7,7 +7,6 @@ use iostall_model::outcome::ErrorOutcome;
 /// A worker gives up after this many consecutive failures.
 const FAILURES_IN_A_ROW_MAX: u32 = 1000;
 
-/// One failed request.
 pub(crate) struct Failure {
     pub(crate) op: Op,
     pub(crate) target: u32,
@@ -17,7 +16,6 @@ pub(crate) struct Failure {
     pub(crate) cause: Result<u32, IoFailure>,
 }
 
-/// All failures of a worker.
 #[derive(Default)]
 pub(crate) struct Failures {
     kinds: Vec<ErrorOutcome>,
@@ -25,7 +23,6 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    /// Resets the count of consecutive failures.
     #[inline]
     pub(crate) fn success(&mut self) {
         self.in_a_row = 0;
@@ -66,7 +63,6 @@ impl Failures {
     }
 }
 
-/// Adds the failures of one worker to those of its role.
 pub(crate) fn merge(into: &mut Vec<ErrorOutcome>, from: Vec<ErrorOutcome>) {
     for kind in from {
         match into.iter_mut().find(|known| known.op == kind.op && known.kind == kind.kind) {

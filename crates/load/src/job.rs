@@ -11,10 +11,8 @@ use iostall_model::SpanProfile;
 use crate::plan::Planned;
 use crate::speed::Speed;
 
-/// The engine that carries requests out.
 #[derive(Clone, Debug)]
 pub enum EngineKind {
-    /// `io_uring`.
     Uring,
     Psync,
     /// No I/O: measures the limit of the generator.
@@ -25,7 +23,6 @@ pub enum EngineKind {
 }
 
 impl EngineKind {
-    /// Whether it works on files of the system.
     pub fn opens_files(&self) -> bool {
         match self {
             Self::Uring | Self::Psync => true,
@@ -34,7 +31,6 @@ impl EngineKind {
     }
 }
 
-/// A target of the run.
 #[derive(Clone, Debug)]
 pub struct LoadTarget {
     /// The name from `--target NAME=PATH`; `None` for a plain positional target.
@@ -49,11 +45,9 @@ pub struct LoadTarget {
     pub first_header: HeaderKind,
 }
 
-/// What a span needs besides its profile.
 #[derive(Clone, Copy)]
 pub struct SpanJob<'a> {
     pub span: &'a SpanProfile,
-    /// The run's seed.
     pub seed: u64,
     pub targets: &'a [LoadTarget],
     pub engine: &'a EngineKind,

@@ -21,12 +21,10 @@ use crate::source::WriteSource;
 
 /// Request size for a new file: enough for full device speed, and a multiple of every sector size.
 const REQUEST_BYTES: u32 = 1 << 20;
-/// Requests in flight.
 const DEPTH: u32 = 8;
 /// File sizes are multiples of this, so that direct requests reach the last byte.
 pub const SIZE_ALIGN: u64 = 4096;
 
-/// Why a file could not be written completely.
 #[derive(Debug, Error)]
 pub enum PrepareError {
     #[error(transparent)]
@@ -78,7 +76,6 @@ pub fn write_pass(
     write_sequence(&Sequence { path, from, to, request_bytes, seed, first_header }, kind, go_on)
 }
 
-/// What to write in order.
 struct Sequence<'a> {
     path: &'a Path,
     from: u64,
@@ -129,7 +126,6 @@ fn write_sequence(
     }
 }
 
-/// A piece of the file being written.
 #[derive(Clone, Copy, Default)]
 struct Piece {
     offset: u64,
@@ -170,7 +166,6 @@ impl Writer<'_> {
         self.sync(&mut engine)
     }
 
-    /// Submits the next piece, if any is left.
     fn start<E: Engine>(&mut self, engine: &mut E, pieces: &mut [Piece], token: u32, mut buffer: Buffer) {
         let left = self.end - self.next;
         let length = u32::try_from(left).unwrap_or(u32::MAX).min(self.request_bytes);

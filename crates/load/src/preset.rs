@@ -7,10 +7,8 @@ use thiserror::Error;
 use crate::profile::{ProfileError, parse_profile};
 use crate::spelling::did_you_mean;
 
-/// A built-in profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
-    /// Its name on the command line.
     pub name: &'static str,
     /// One line, the same as the profile's description.
     pub summary: &'static str,
@@ -18,17 +16,11 @@ pub struct Preset {
     pub text: &'static str,
 }
 
-/// Why there is no such preset.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PresetError {
     #[error("there is no preset {name:?}{suggestion}; the presets are {names}")]
-    Unknown {
-        name: String,
-        /// A similar name, if there is one.
-        suggestion: String,
-        names: String,
-    },
+    Unknown { name: String, suggestion: String, names: String },
     /// A built-in profile is broken, which is a bug.
     #[error(transparent)]
     Broken(#[from] ProfileError),
@@ -61,7 +53,6 @@ pub fn presets() -> &'static [Preset] {
     &PRESETS
 }
 
-/// The profile of the preset `name`.
 pub fn preset(name: &str) -> Result<Profile, PresetError> {
     Ok(parse_profile(preset_text(name)?, &format!("preset {name}"))?)
 }

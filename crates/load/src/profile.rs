@@ -23,7 +23,6 @@ pub use own_files::give_own_files;
 /// A hundred times the size of a thousand roles.
 const PROFILE: Input = Input { what: "profile", limit: ByteCount(1 << 20) };
 
-/// The profile in the file at `path`.
 pub fn read_profile(path: &Path) -> Result<Profile, ProfileFileError> {
     Ok(parse_profile(&PROFILE.text(path)?, &path.display().to_string())?)
 }

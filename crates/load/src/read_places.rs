@@ -21,7 +21,6 @@ const LOOK_UP_NS: u64 = 50_000_000;
 /// Requests are multiples of this, bytes.
 const ALIGN: u32 = 4096;
 
-/// A place to read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     pub offset: u64,
@@ -29,7 +28,6 @@ pub struct Place {
     pub length: u32,
 }
 
-/// A place that was read, or could not be.
 #[derive(Clone, Copy, Debug)]
 pub struct PlaceRead {
     pub place: Place,
@@ -39,16 +37,13 @@ pub struct PlaceRead {
     pub failure: Option<IoFailure>,
 }
 
-/// How to read.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadOrder<'a> {
-    /// The file or device to open.
     pub path: &'a Path,
     pub kind: &'a EngineKind,
     pub clock: &'a RunClock,
     /// Ends it: what is in flight is waited for.
     pub stop: &'a StopToken,
-    /// Places in flight.
     pub depth: u32,
     /// No place is longer, bytes; a multiple of 4096.
     pub length_max: u32,
@@ -56,10 +51,8 @@ pub struct ReadOrder<'a> {
     pub bytes_per_s: Option<f64>,
 }
 
-/// Reads `places`, always direct. `taken` gets each when it is done, in the order in which they end, and ends the reading with `false`.
-///
-/// # Errors
-/// If the target cannot be opened, or the engine breaks. A place that cannot be read is no error.
+/// Reads `places`, always direct. `taken` gets each when it is done, in the order in which they end, and ends
+/// the reading with `false`. A place that cannot be read is no error.
 pub fn read_places(
     order: &ReadOrder<'_>,
     places: &mut dyn Iterator<Item = Place>,
@@ -94,7 +87,6 @@ pub fn read_places(
     }
 }
 
-/// A place in flight.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     place: Place,

@@ -23,7 +23,6 @@ const PIECE_BYTES: u64 = 2 << 20;
 /// Share of the free memory that a span may use.
 const MEMORY_SHARE: f64 = 0.8;
 
-/// The span exceeds what the machine has.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ResourceError {
     #[error("the load needs about {needed} of memory for its buffers and counts, and {available} are free")]
@@ -45,7 +44,6 @@ pub enum ResourceError {
 }
 
 impl ResourceError {
-    /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Memory { .. } => {

@@ -9,7 +9,6 @@ use thiserror::Error;
 use crate::plan::PlanError;
 use crate::resource_limits::ResourceError;
 
-/// Why a span could not be run.
 #[derive(Debug, Error)]
 pub enum RunError {
     #[error(transparent)]
@@ -35,7 +34,6 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Engine(error) => error.hint(),

@@ -16,7 +16,6 @@ use crate::watcher::{Observer, TICK, Watcher};
 use crate::window::{StopToken, Window};
 use crate::worker_spec::{worker_specs, workers_of_roles};
 
-/// Runs one span to its end or until `stop` is raised.
 pub(crate) fn simulate(
     job: SpanJob<'_>,
     device: &SimDevice,

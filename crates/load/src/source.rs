@@ -16,7 +16,6 @@ use crate::fill::BlockFiller;
 /// Alignment of pieces in a pool.
 const POOL_STEP: usize = 512;
 
-/// Fills the buffer of a write.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteSource {
     data: SourceData,
@@ -49,7 +48,6 @@ impl WriteSource {
         Self::new(SourceData::Same)
     }
 
-    /// New random bytes each time.
     pub(crate) fn fresh(seed: u64) -> Self {
         Self::new(SourceData::Fresh(Box::new(Xoshiro256PlusPlus::seed_from_u64(seed))))
     }
@@ -59,12 +57,10 @@ impl WriteSource {
         Self::new(SourceData::Pool { data, random: Box::new(Xoshiro256PlusPlus::seed_from_u64(seed)) })
     }
 
-    /// Uses a header of `kind` for the block at offset 0.
     pub(crate) fn with_first_header(self, kind: HeaderKind) -> Self {
         Self { first_header: kind, ..self }
     }
 
-    /// Fills `block`, to be written at `offset`.
     #[inline]
     pub(crate) fn prepare(&mut self, block: &mut [u8], offset: u64, sequence: u64) {
         let has_header = match &mut self.data {

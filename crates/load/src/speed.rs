@@ -21,7 +21,6 @@ impl Speed {
         }
     }
 
-    /// What it is.
     #[inline]
     pub fn factor(&self) -> f64 {
         f64::from_bits(self.0.load(Ordering::Relaxed))

@@ -14,7 +14,6 @@ use crate::window::Window;
 /// An arrival submitted later than this after it was due counts as late.
 const LATE_NS: u64 = 1_000_000;
 
-/// When requests may start.
 pub(crate) enum Pace {
     /// As soon as a slot is free.
     Closed,
@@ -23,7 +22,6 @@ pub(crate) enum Pace {
     Open(Box<OpenPace>),
 }
 
-/// Bursts with pauses in between.
 pub(crate) struct BurstPace {
     burst: Burst,
     left: u32,
@@ -173,7 +171,6 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// The next request of the slot `token`.
     #[inline]
     pub(crate) fn plan_next(&mut self, token: u32) -> Planned {
         let own = if self.plans.len() == 1 { 0 } else { token as usize % self.plans.len() };

@@ -22,7 +22,6 @@ use crate::worker_stats::IntervalReport;
 /// Interval of the watcher's updates.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
-/// Where a span is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Load runs, nothing is measured.
@@ -45,7 +44,6 @@ impl Observer for () {
     fn tick(&mut self, _: Phase, _: u64, _: &[Option<&IntervalPoint>]) {}
 }
 
-/// System counters at one time.
 struct Counters {
     cpus: Vec<CpuTicks>,
     devices: Vec<DeviceCounters>,
@@ -108,14 +106,12 @@ impl<'a> Watcher<'a> {
         self.read_counters(u64::MAX, self.window.cut_at(stop.at_ns()));
     }
 
-    /// Collects the workers' reports.
     pub(crate) fn take_reports(&mut self, incoming: &Receiver<IntervalReport>) {
         for report in incoming.try_iter() {
             let _grown = self.collector.take(report);
         }
     }
 
-    /// Updates the observer.
     pub(crate) fn tick(&self, now_ns: u64, stop: &StopToken, observer: &mut dyn Observer) {
         let (phase, left_ns) = phase_at(now_ns, self.window.cut_at(stop.at_ns()));
         let newest: Vec<_> = (0..self.roles).map(|role| self.collector.latest(role)).collect();

@@ -15,7 +15,6 @@ pub struct Window {
 }
 
 impl Window {
-    /// The window of `span` if it starts at `start_ns`.
     pub fn of(span: &SpanProfile, start_ns: u64) -> Self {
         let measure_from_ns = start_ns + span.warmup.0;
         let measure_to_ns = measure_from_ns + span.duration.0;
@@ -32,7 +31,6 @@ impl Window {
         }
     }
 
-    /// Length of the measured part.
     pub fn measured_ns(self) -> u64 {
         self.measure_to_ns - self.measure_from_ns
     }
@@ -106,7 +104,6 @@ impl StopToken {
         Arc::clone(&self.flag)
     }
 
-    /// Whether it was raised.
     pub fn is_raised(&self) -> bool {
         self.at_ns() != u64::MAX
     }

@@ -32,7 +32,6 @@ use crate::window::{StopToken, Window};
 use crate::worker::{Worker, WorkerOutcome, WorkerParts};
 use crate::worker_stats::{IntervalReport, WorkerStats};
 
-/// A file that a role's workers share.
 struct RoleFile {
     target: u32,
     size_bytes: u64,
@@ -65,7 +64,6 @@ struct StreamSpec {
     file: Option<Arc<OpenTarget>>,
     first_header: HeaderKind,
     plan: StreamPlan,
-    /// Unique within the run.
     number: u64,
 }
 
@@ -326,7 +324,6 @@ enum AnyEngine {
     Sim(SimEngine),
 }
 
-/// A worker with its engine.
 pub(crate) struct ReadyWorker {
     spec: WorkerSpec,
     engine: AnyEngine,
@@ -336,7 +333,6 @@ pub(crate) struct ReadyWorker {
 }
 
 impl ReadyWorker {
-    /// Runs in `window`.
     pub(crate) fn run<C: Clock>(
         self,
         window: Window,

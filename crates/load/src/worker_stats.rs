@@ -10,7 +10,6 @@ use iostall_measure::{Histogram, Op};
 use iostall_model::Cell;
 use iostall_model::outcome::CellInterval;
 
-/// The results of one worker in one interval.
 #[derive(Debug)]
 pub(crate) struct IntervalReport {
     /// Index of the role in the span.
@@ -73,7 +72,6 @@ impl CellStats {
     }
 }
 
-/// The cells of one worker.
 pub(crate) struct WorkerStats {
     role: usize,
     worker: u32,
@@ -82,7 +80,6 @@ pub(crate) struct WorkerStats {
     interval: u64,
     interval_ns: u64,
     interval_end_ns: u64,
-    /// Whether each cell keeps its own series.
     keeps_series: bool,
     reports: Sender<IntervalReport>,
 }
@@ -116,7 +113,6 @@ impl WorkerStats {
         }
     }
 
-    /// Keeps a series for each cell if `keeps_series`.
     pub(crate) fn with_series(mut self, keeps_series: bool) -> Self {
         self.keeps_series = keeps_series;
         self

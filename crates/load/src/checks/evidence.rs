@@ -4,17 +4,14 @@ use iostall_engine::files::{FileNow, PathNow};
 use iostall_measure::platform::{Host, Target};
 use iostall_model::LoadOutcome;
 
-/// Load on a device just before a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BusyBefore {
     pub device: String,
     /// Share of time with at least one request in flight, 0 to 1.
     pub busy_share: f64,
-    /// Requests completed per second.
     pub iops: f64,
 }
 
-/// The input of all checks.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     pub host: &'a Host,

@@ -57,7 +57,6 @@ fn is_memory(target: &Target) -> bool {
     target.file_system.as_ref().is_some_and(|fs| matches!(fs.kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs"))
 }
 
-/// The warning about a target that is in memory.
 pub fn memory_file_system(target: &Target) -> Option<Warning> {
     is_memory(target).then(|| {
         Warning::new(WarningCode::MemoryFileSystem, "this file system is in memory: no device was measured")

@@ -8,13 +8,11 @@ use crate::window::{StopToken, Window};
 /// Length of a slice of the measured part, nanoseconds.
 pub(super) const SLICE_NS: u64 = 500_000_000;
 
-/// What one committer measured.
 #[derive(Debug)]
 pub(super) struct Committed {
     pub(super) commit_ns: Histogram,
     /// Commits that ended in each slice of the measured part.
     pub(super) slices: Vec<u64>,
-    /// End of its last recorded commit.
     pub(super) last_end_ns: u64,
 }
 

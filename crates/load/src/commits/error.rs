@@ -5,7 +5,6 @@ use std::io;
 use iostall_engine::{EngineError, IoFailure, OpenError};
 use thiserror::Error;
 
-/// Why a commit could not be made durable, or no committer started.
 #[derive(Debug, Error)]
 pub enum CommitError {
     #[error(transparent)]
@@ -15,11 +14,7 @@ pub enum CommitError {
     #[error("cannot map the buffer of the log: {0}")]
     Buffer(#[source] io::Error),
     #[error("{call} failed: {failure}")]
-    Call {
-        /// The system call.
-        call: &'static str,
-        failure: IoFailure,
-    },
+    Call { call: &'static str, failure: IoFailure },
     #[error("the log took only {moved} of {wanted} bytes")]
     Short { moved: u32, wanted: u32 },
     #[error("a committer could not be started: {0}")]

@@ -10,7 +10,6 @@ use iostall_measure::{Clock, Histogram};
 use super::error::CommitError;
 use super::log::CommitLog;
 
-/// A log that several committers share.
 pub(super) struct Group {
     log: Mutex<CommitLog>,
     line: Mutex<Line>,

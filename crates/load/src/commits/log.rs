@@ -18,7 +18,6 @@ const FLUSH_BYTES_MAX: u32 = 1 << 20;
 /// Every so many bytes begin with a header.
 const HEADER_EVERY: usize = 4096;
 
-/// A log that is open for commits.
 pub struct CommitLog {
     engine: Box<dyn Engine + Send>,
     /// Away only while the engine has it.
@@ -30,7 +29,6 @@ pub struct CommitLog {
     sequence: u64,
 }
 
-/// The result of opening a log.
 pub enum Opened {
     Log(CommitLog),
     /// The method does not exist here, with the reason.

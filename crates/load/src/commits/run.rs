@@ -18,7 +18,6 @@ use crate::window::{StopToken, Window};
 /// How often the observer is called.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The logs of a step.
 pub enum Logs {
     /// One for all committers.
     Shared(CommitLog),
@@ -26,7 +25,6 @@ pub enum Logs {
     Separate(Vec<CommitLog>),
 }
 
-/// How to commit, and for how long.
 pub struct Committing<'a> {
     pub method: SyncMethod,
     pub committers: u32,

@@ -2,7 +2,6 @@
 
 use thiserror::Error;
 
-/// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FioError {
     /// An option whose work nothing here does.
@@ -18,9 +17,7 @@ pub enum FioError {
     Value {
         /// As fio calls it.
         option: String,
-        /// What stands there.
         value: String,
-        /// What should.
         wanted: &'static str,
     },
     /// Not one of fio's options that are known here.
@@ -34,26 +31,16 @@ pub enum FioError {
     Syntax {
         /// From 1.
         line: usize,
-        /// What is wrong with it.
         message: &'static str,
     },
-    /// A section that cannot be run.
     #[error("job {job:?}: {source}")]
-    Job {
-        /// Its name.
-        job: String,
-        /// Why.
-        source: Box<FioError>,
-    },
-    /// Jobs that cannot run together.
+    Job { job: String, source: Box<FioError> },
     #[error("job {job:?}: {reason}")]
     Together {
         /// The first that does not fit.
         job: String,
-        /// Why.
         reason: &'static str,
     },
-    /// A file without a job.
     #[error("there is no job in it: a section is [name], with options below it")]
     NoJobs,
 }

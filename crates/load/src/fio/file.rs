@@ -7,12 +7,9 @@ use super::job::FioJob;
 pub use super::profile::FioFile;
 use super::profile::to_profile;
 
-/// A job file, read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioProfile {
-    /// What it asks for.
     pub profile: Profile,
-    /// The files that its jobs name.
     pub files: Vec<FioFile>,
     /// What is otherwise than fio does it, a sentence each.
     pub notes: Vec<String>,

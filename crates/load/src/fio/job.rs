@@ -10,7 +10,6 @@ use super::others::{no_equal, without_effect};
 /// fio's own block size.
 const BLOCK_DEFAULT: &str = "4k";
 
-/// What became of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// It is in the job.
@@ -22,7 +21,6 @@ pub enum Effect {
 /// A job with fio's defaults: sequential reads of 4 KiB through the page cache, one at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioJob {
-    /// Its name.
     pub name: String,
     /// `filename`, taken apart at the colons.
     pub files: Vec<String>,
@@ -119,7 +117,6 @@ fn block(bytes: u64) -> BlockSize {
 }
 
 impl FioJob {
-    /// Percent of writes.
     pub fn write_pct(&self) -> u32 {
         self.kind_pct.unwrap_or(self.mix_pct)
     }
@@ -146,7 +143,6 @@ impl FioJob {
         !unknown(value(None)) || !unknown(value(Some("1")))
     }
 
-    /// Takes one option.
     pub fn take(&mut self, name: &str, value: Option<&str>) -> Result<Effect, FioError> {
         let name = name.replace('-', "_").to_ascii_lowercase();
         if without_effect(&name, value)? {
@@ -168,7 +164,6 @@ impl FioJob {
         Ok(Effect::Taken)
     }
 
-    /// Options that say where.
     fn take_where(&mut self, name: &str, text: &str) -> Result<Effect, FioError> {
         match name {
             "name" | "description" => {
@@ -190,7 +185,6 @@ impl FioJob {
         Ok(Effect::Taken)
     }
 
-    /// Options that say what.
     fn take_what(&mut self, name: &str, text: &str) -> Result<Effect, FioError> {
         match name {
             "rw" | "readwrite" => self.take_kind(name, text)?,
@@ -210,7 +204,6 @@ impl FioJob {
         Ok(Effect::Taken)
     }
 
-    /// Options that say how much at once, how fast and for how long.
     fn take_pace(&mut self, name: &str, text: &str) -> Result<Effect, FioError> {
         const SECOND: u64 = 1_000_000_000;
         match name {

@@ -59,7 +59,6 @@ pub(super) fn count(option: &str, value: &str, least: u32) -> Result<u32, FioErr
     if number < least { Err(wrong(option, value, WANTED)) } else { Ok(number) }
 }
 
-/// A whole percentage.
 pub(super) fn percent(option: &str, value: &str) -> Result<u32, FioError> {
     let number = value.trim().trim_end_matches('%').parse::<u32>().ok().filter(|number| *number <= 100);
     number.ok_or_else(|| wrong(option, value, "write 0 to 100"))

@@ -9,12 +9,10 @@ use iostall_model::profile::{Access, Bound, Region, RoleProfile, SpanProfile};
 use super::error::FioError;
 use super::job::FioJob;
 
-/// A file that a job names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FioFile {
     /// As its role asks for it.
     pub name: String,
-    /// What it is.
     pub path: PathBuf,
     /// `size`, where the job says it.
     pub size: Option<ByteCount>,

@@ -11,7 +11,6 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("fio has no equal of {setting} in role {role:?}")]
 pub struct NotInFio {
-    /// The role.
     pub role: String,
     /// As a profile calls it.
     pub setting: &'static str,

@@ -13,23 +13,14 @@ pub enum PlanError {
          larger than the block size, or writes where the role only reads"
     )]
     Recorded {
-        /// Role.
         role: String,
         /// Its first byte.
         offset: u64,
-        /// Its bytes.
         length: u32,
     },
     /// Workers without a request.
     #[error("role {role}: {requests} recorded requests are too few for {workers} workers")]
-    TooFewRecorded {
-        /// Role.
-        role: String,
-        /// Requests that there are.
-        requests: usize,
-        /// Its workers.
-        workers: u32,
-    },
+    TooFewRecorded { role: String, requests: usize, workers: u32 },
     /// The largest block is larger than the region.
     #[error(
         "role {role:?}: a block of {block} does not fit in bytes {start} to {end} of a target of {target_size}; \

@@ -4,7 +4,6 @@ use iostall_measure::Op;
 
 use super::rng::{Bernoulli, StreamRng};
 
-/// Position of a stream in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamPlace {
     pub target_size_bytes: u64,
@@ -14,14 +13,12 @@ pub struct StreamPlace {
     pub workers: u32,
     /// Unique within the run, so that no two streams issue the same sequence.
     pub stream_number: u64,
-    /// The run's seed.
     pub seed: u64,
     /// Required alignment of offsets and lengths on this target, bytes: the logical sector with direct I/O,
     /// otherwise 1.
     pub sector_align: u32,
 }
 
-/// The next request of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planned {
     /// [`Op::Read`] or [`Op::Write`]. Syncs depend on completions and are not planned here.

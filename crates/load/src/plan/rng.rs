@@ -16,7 +16,6 @@ impl StreamRng {
         Self(Xoshiro256PlusPlus::seed_from_u64(mix(mix(seed) ^ stream_number)))
     }
 
-    /// 64 random bits.
     #[inline]
     pub(super) fn bits(&mut self) -> u64 {
         self.0.next_u64()
@@ -75,7 +74,6 @@ pub(super) enum Bernoulli {
 }
 
 impl Bernoulli {
-    /// With probability `share`.
     pub(super) fn new(share: Percent) -> Self {
         if share >= Percent::HUNDRED {
             Self::Always

@@ -25,7 +25,6 @@ fn positions(length: u64, block: u64, stride: u64) -> u64 {
     (length - block).checked_div(stride).unwrap_or(0) + 1
 }
 
-/// A worker's own sequence.
 #[derive(Clone, Debug)]
 pub(super) struct OwnPath {
     next: u64,
@@ -137,7 +136,6 @@ impl SharedSequence {
     }
 }
 
-/// A worker's view of the shared sequence.
 #[derive(Clone, Debug)]
 pub(super) struct SharedPath {
     sequence: Arc<SharedSequence>,

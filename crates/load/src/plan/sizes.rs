@@ -4,7 +4,6 @@ use iostall_model::profile::BlockMix;
 
 use super::rng::{Choices, StreamRng};
 
-/// Block sizes with their weights.
 #[derive(Clone, Debug)]
 pub(super) struct SizeMix {
     sizes: Box<[u32]>,

@@ -10,7 +10,6 @@ use super::ProfileError;
 
 /// Largest queue depth per worker and target.
 const QUEUE_DEPTH_MAX: u32 = 4096;
-/// Most workers of a role.
 const WORKERS_MAX: u32 = 512;
 /// Smallest unit of direct I/O on any device, bytes.
 const SECTOR: u64 = 512;

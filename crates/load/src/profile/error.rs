@@ -3,7 +3,6 @@
 use iostall_engine::InputError;
 use thiserror::Error;
 
-/// Why a profile could not be read.
 #[derive(Debug, Error)]
 pub enum ProfileFileError {
     #[error(transparent)]
@@ -12,7 +11,6 @@ pub enum ProfileFileError {
     Profile(#[from] ProfileError),
 }
 
-/// Why a profile cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProfileError {

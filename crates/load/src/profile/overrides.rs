@@ -48,20 +48,13 @@ pub struct Overrides {
     pub batch_wait: Option<Nanos>,
 }
 
-/// Why settings cannot override a profile's.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OverrideError {
     #[error("{text:?} is not a setting: {message}; write ROLE.FIELD=VALUE, such as log.block-size=4K")]
     Setting { text: String, message: String },
     #[error("the profile {profile:?} has no role {role:?}{suggestion}; its roles are {roles}")]
-    UnknownRole {
-        profile: String,
-        role: String,
-        /// A similar name, if there is one.
-        suggestion: String,
-        roles: String,
-    },
+    UnknownRole { profile: String, role: String, suggestion: String, roles: String },
     #[error(
         "{fields}: the profile {profile:?} has several roles ({roles}); name the one to change, as in {example}"
     )]

@@ -41,7 +41,6 @@ struct Slot {
     commit_from_ns: u64,
 }
 
-/// The results of a worker.
 pub(crate) struct WorkerOutcome {
     pub(crate) report: EngineReport,
     pub(crate) cells: Vec<Cell>,
@@ -74,7 +73,6 @@ pub(crate) struct WorkerParts<'a, E, C> {
     pub(crate) draw: Option<StreamDraw>,
 }
 
-/// See the module.
 pub(crate) struct Worker<'a, E, C> {
     engine: E,
     clock: C,
@@ -421,7 +419,6 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
-    /// Its final statistics.
     pub(crate) fn finish(self) -> WorkerOutcome {
         let (cpu, submit_calls) = self.meter.spent.unwrap_or_default();
         WorkerOutcome {
