@@ -51,7 +51,6 @@ fn empty(kind: Kind) -> Row {
     Row { subject, counters: Counters::new(), age_ms: None }
 }
 
-/// A row from named columns.
 pub(crate) fn row(kind: Kind, columns: impl Iterator<Item = (String, Value)>) -> Row {
     let mut row = empty(kind);
     for (name, value) in columns {
@@ -60,7 +59,6 @@ pub(crate) fn row(kind: Kind, columns: impl Iterator<Item = (String, Value)>) ->
     row
 }
 
-/// The columns of a driver's row, by index.
 pub(crate) trait Columns {
     /// The text at `index`; `None` if it is NULL or not text.
     fn text(&self, index: usize) -> Option<String>;

@@ -6,7 +6,6 @@ use iostall_connect::SourceError;
 use iostall_model::device::Placement;
 use iostall_model::{Kind, Sample, Setting, Subject, Warning, WarningCode};
 
-/// A server or host whose counters can be read.
 pub trait Source: Send {
     /// Reads every counter once, connecting first if necessary. Takes at most as long as the limit given at
     /// opening; after an error the next call reconnects.
@@ -45,7 +44,6 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether rows of `kind` are kept.
     pub fn has_kind(&self, kind: Kind) -> bool {
         self.kinds.is_empty() || self.kinds.contains(&kind)
     }

@@ -12,7 +12,6 @@ use crate::sample_time;
 use crate::settings::checked;
 use crate::source::{Filter, Source};
 
-/// The host that iostall runs on.
 pub(crate) struct LinuxSource {
     system: System,
     topology: Topology,

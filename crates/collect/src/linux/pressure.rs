@@ -18,7 +18,6 @@ pub(super) fn row(pressure: Pressure, name: &str) -> Option<Row> {
     (!counters.is_empty()).then_some(Row { subject, counters, age_ms: None })
 }
 
-/// The warning if the kernel does not count it.
 pub(super) fn not_counted() -> Warning {
     Warning::new(
         WarningCode::NotCounted,

@@ -32,10 +32,8 @@ const ENDING: Duration = Duration::from_secs(1);
 
 /// Server error: missing privilege on a table.
 const TABLE_ACCESS_DENIED: u16 = 1142;
-/// Server error: no such table.
 const NO_SUCH_TABLE: u16 = 1146;
 
-/// A MariaDB or MySQL server.
 pub(crate) struct MysqlSource {
     address: Address,
     login: Login,

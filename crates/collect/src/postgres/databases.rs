@@ -28,7 +28,6 @@ const ENDING: Duration = Duration::from_secs(1);
 /// The database name for relations that all databases share.
 const SHARED: &str = "(shared)";
 
-/// The other databases of a server.
 #[derive(Default)]
 pub(super) struct Databases {
     /// Databases to read; empty for all.
@@ -39,10 +38,8 @@ pub(super) struct Databases {
     is_crowded: bool,
 }
 
-/// Repeated failures to read a database.
 struct Refusal {
     warning: Warning,
-    /// Failures in a row.
     count: u32,
     /// Not retried before this time, on the sample clock.
     until_ns: u64,
@@ -101,7 +98,6 @@ impl Databases {
         Ok((rows, warnings))
     }
 
-    /// Stores the rows of a database, or why there are none.
     fn take(
         &mut self,
         name: &str,

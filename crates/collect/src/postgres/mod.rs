@@ -28,7 +28,6 @@ const OLDEST: u32 = 12;
 /// How long the server may take to end the session.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// A PostgreSQL server.
 pub(crate) struct PostgresSource {
     address: Address,
     limit: Duration,
@@ -37,7 +36,6 @@ pub(crate) struct PostgresSource {
     volumes: Volumes,
 }
 
-/// What is kept about a server between readings.
 struct Server {
     login: Login,
     client: Option<Client>,

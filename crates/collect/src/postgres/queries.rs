@@ -42,7 +42,6 @@ pub(super) const DIRECTORY: Query =
 pub(super) const CONNECTABLE: Query =
     Query { tag: "iostall:connectable", texts: &[(12, include_str!("sql/connectable_12.sql"))] };
 
-/// A query whose rows are counters.
 pub(super) struct Counted {
     pub(super) query: Query,
     pub(super) kind: fn(u32) -> Kind,

@@ -15,7 +15,6 @@ const SETTINGS: Query =
 const MEASURED: Query =
     Query { tag: "iostall:settings_measured", texts: &[(12, include_str!("sql/settings_measured_12.sql"))] };
 
-/// All of them, from the server that `client` is connected to.
 pub(super) async fn read(login: &Login, client: &Client, version: u32) -> Result<Vec<Setting>, SourceError> {
     let mut all = vec![Setting::set("", "engine", "postgres")];
     for (query, class) in [(SETTINGS, SettingClass::Setting), (MEASURED, SettingClass::Measured)] {

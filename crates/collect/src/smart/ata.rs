@@ -13,14 +13,12 @@ const MIB_32: u64 = 32 << 20;
 const GIB: u64 = 1 << 30;
 const SECTOR: u64 = 512;
 
-/// What an attribute counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     /// Bytes of hosts in units of so many.
     Host(u64),
     /// Bytes of the flash in units of so many.
     Nand(u64),
-    /// Pages programmed for hosts.
     HostPages,
     /// Pages programmed by the drive for itself.
     OwnPages,
@@ -84,7 +82,6 @@ const RULES: [Rule; 30] = [
     rule("SAMSUNG MZ7L", 177, "Wear_Leveling_Count", Meaning::LeftValue),
 ];
 
-/// One attribute as it is in the document.
 struct Attribute {
     id: u64,
     name: String,
@@ -92,7 +89,6 @@ struct Attribute {
     raw: Option<u64>,
 }
 
-/// The counters of a drive.
 pub(super) fn wear(
     field: Field<'_>,
     drive: &DriveIdentity,

@@ -20,7 +20,6 @@ const SMARTCTL: [&str; 4] = ["smartctl", "-j", "-x", ""];
 const NVME_HEALTH: [&str; 4] = ["nvme", "smart-log", "-o", "json"];
 const NVME_IDENTITY: [&str; 4] = ["nvme", "id-ctrl", "-o", "json"];
 
-/// What a place has.
 #[derive(Debug, Default)]
 pub struct Drives {
     pub readings: Vec<DriveReading>,

@@ -17,9 +17,6 @@ const BLOCK_SHIFTS: std::ops::RangeInclusive<u64> = 9..=16;
 
 /// Asks nvme about the namespace `device`, for at most `limit` each time; `None` if there is no such program, or the drive does not
 /// say.
-///
-/// # Errors
-/// If the program cannot be run, or fails.
 pub fn nvme_power_fail(device: &str, limit: Duration) -> Result<Option<NvmePowerFail>, SmartError> {
     let Some(namespace) = output(device, NAMESPACE, limit)? else { return Ok(None) };
     let Some(controller) = output(device, CONTROLLER, limit)? else { return Ok(None) };

@@ -20,7 +20,6 @@ const SAID: [(u64, &str); 5] = [
 ];
 const FAILING: u64 = 1 << 3;
 
-/// One reading.
 pub(super) fn reading(field: Field<'_>) -> Result<DriveReading, SmartError> {
     let program = field.part("smartctl").unwrap_or(field);
     let status = program.count("exit_status")?.unwrap_or(0);

@@ -16,7 +16,6 @@ use crate::source::Source;
 /// What a stored counter comes from, where the document itself is gone.
 const STORED: &str = "the store";
 
-/// Drives at one place.
 pub(crate) struct SmartSource {
     name: String,
     place: PathBuf,
@@ -79,7 +78,6 @@ fn newest(readings: Vec<DriveReading>) -> Vec<DriveReading> {
     histories.map(|history| DriveReading { drive: history.drive(), ..history.latest().clone() }).collect()
 }
 
-/// A reading as it is stored.
 pub fn row(reading: &DriveReading) -> Row {
     let (drive, wear) = (&reading.drive, &reading.wear);
     let read = reading.taken_utc.and_then(|taken| u64::try_from(taken.as_second()).ok());

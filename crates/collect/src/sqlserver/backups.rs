@@ -17,7 +17,6 @@ const ASK_EVERY_NS: u64 = 300_000_000_000;
 /// Longer than a history takes that is cleaned up now and then.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// See the module.
 #[derive(Default)]
 pub(super) struct Backups {
     rows: Vec<Row>,

@@ -52,14 +52,12 @@ impl Position {
     }
 }
 
-/// A part of a history.
 #[derive(Debug)]
 pub struct Batch {
     /// In the order they were taken; empty at the end of the history.
     pub samples: Vec<Sample>,
     /// Missed samples up to the last of these samples.
     pub gaps: Vec<Gap>,
-    /// Where the next part begins.
     pub next: Position,
 }
 
@@ -183,7 +181,6 @@ fn gap(row: &Columns) -> Gap {
     Gap { at, missed: number(row, "beats"), reason: text(row, "message") }
 }
 
-/// The samples with their rows.
 fn samples(heads: Vec<Head>, files: Vec<Columns>) -> Vec<Sample> {
     let mut rows: HashMap<i64, Vec<Row>> = HashMap::new();
     for file in files {

@@ -40,7 +40,6 @@ const SETTINGS_SHARE: u32 = 10;
 /// The first version with volume statistics in every build.
 const VERSION_WITH_VOLUMES: u32 = 11;
 
-/// A SQL Server instance, or an Azure SQL database.
 pub(crate) struct SqlServerSource {
     address: Address,
     access: Access,
@@ -123,7 +122,6 @@ impl Source for SqlServerSource {
     }
 }
 
-/// The counters, and what else is needed of the server.
 struct Reading {
     sample: Sample,
     has_volumes: bool,
@@ -155,7 +153,6 @@ async fn read(address: &Address, connection: &mut Connection) -> Result<Reading,
     })
 }
 
-/// What the instance reports about itself.
 #[derive(Debug, Default)]
 struct Instance {
     version: u32,

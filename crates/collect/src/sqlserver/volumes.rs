@@ -18,7 +18,6 @@ const ASK_EVERY_NS: u64 = 600_000_000_000;
 /// Longer than a volume takes that does not hang.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// See the module.
 pub(super) struct Volumes {
     /// By database and file; `None`: the server names no volume.
     by_file: HashMap<String, Option<String>>,
@@ -109,7 +108,6 @@ impl Volumes {
         self.identities.iter().map(placement).collect()
     }
 
-    /// Why volumes are missing or old.
     pub(super) fn warning(&self) -> Option<Warning> {
         self.warning.clone()
     }
@@ -122,7 +120,6 @@ fn file_of(row: &Row) -> &str {
     &identity[..end]
 }
 
-/// A file, and the volume that it lies on.
 #[derive(Default)]
 struct OnVolume {
     file: String,
