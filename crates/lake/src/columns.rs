@@ -11,7 +11,6 @@ use parquet::data_type::ByteArray;
 
 use crate::file::Column;
 
-/// Schema of the samples file.
 pub(crate) fn sample_schema() -> String {
     let mut schema = String::from("message samples {\n");
     let texts =
@@ -32,7 +31,6 @@ pub(crate) fn sample_schema() -> String {
     schema + "}"
 }
 
-/// The file of gaps.
 pub(crate) const GAP_SCHEMA: &str = "message gaps {
   required binary source (STRING);
   required binary source_id (STRING);

@@ -31,7 +31,6 @@ const LEVEL: i32 = 9;
 /// Values that are read back at once.
 const READ_AT_ONCE: usize = 8192;
 
-/// A file being filled.
 pub(crate) struct DataFile {
     address: String,
     spool: NamedTempFile,
@@ -51,18 +50,12 @@ pub(crate) struct DataFileWritten {
 
 impl DataFileWritten {
     /// Whether it is still there, and as it was written.
-    ///
-    /// # Errors
-    /// If not.
     pub(crate) fn check(&self) -> Result<(), MoveError> {
         check_bytes(&self.address, self.hash)
     }
 }
 
 /// Whether the bytes at `address` are those with this hash.
-///
-/// # Errors
-/// If not, or they cannot be read.
 pub(crate) fn check_bytes(address: &str, hash: u128) -> Result<(), MoveError> {
     if xxh3_128(&place::read(address)?) == hash {
         return Ok(());
@@ -91,7 +84,6 @@ impl DataFile {
         Ok(Self { address, spool, writer, rows: Rows::new(&fields) })
     }
 
-    /// Adds a row.
     pub(crate) fn push(&mut self, cells: impl Iterator<Item = Cell>) -> Result<(), MoveError> {
         self.rows.push(cells);
         if self.rows.count >= ROWS_AT_ONCE { self.flush() } else { Ok(()) }

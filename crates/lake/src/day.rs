@@ -18,7 +18,6 @@ use crate::table::{BUCKETS, LakeTableKind};
 pub(crate) struct BucketFiles<'a> {
     place: &'a Place,
     tables: &'a [Table; 3],
-    /// Where the file of each table goes.
     addresses: [String; 3],
     files: BTreeMap<usize, DataFile>,
     /// What all rows of one series have in common.
@@ -27,7 +26,6 @@ pub(crate) struct BucketFiles<'a> {
     of_epoch: (String, Vec<Cell>),
 }
 
-/// The bucket of a server.
 pub(crate) fn bucket_of_source(source: &LakeSource) -> i32 {
     bucket_of(&source.store.to_string(), BUCKETS)
 }

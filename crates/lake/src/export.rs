@@ -14,14 +14,12 @@ const ROWS_AT_ONCE: usize = 200_000;
 /// Most samples per row group, however few rows they have.
 const SAMPLES_AT_ONCE_MAX: usize = 10_000;
 
-/// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
     pub samples_file: PathBuf,
     pub gaps_file: PathBuf,
     pub sources: u64,
     pub samples: u64,
-    /// Total number of rows.
     pub rows: u64,
 }
 

@@ -15,7 +15,6 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::error::ExportError;
 
-/// The values of one column in a row group.
 #[derive(Debug)]
 pub(crate) enum Column {
     /// Text without nulls.
@@ -28,7 +27,6 @@ pub(crate) enum Column {
     SomeNumber(Vec<Option<u64>>),
 }
 
-/// A file being written.
 pub(crate) struct ParquetFile {
     path: PathBuf,
     unnamed: NamedTempFile,
@@ -58,7 +56,6 @@ impl ParquetFile {
         Ok(Self { path, unnamed, writer })
     }
 
-    /// Writes a row group.
     pub(crate) fn write(&mut self, columns: &[Column]) -> Result<(), ExportError> {
         let mut all = || {
             let mut group = self.writer.next_row_group()?;

@@ -24,10 +24,8 @@ use crate::table::LakeTableKind;
 /// How often a day is begun again that changes while it is written.
 const TRIES_MAX: u32 = 5;
 
-/// What to move.
 #[derive(Clone, Debug)]
 pub struct MoveRequest {
-    /// The URL of the repository.
     pub url: String,
     /// The directory or bucket of the lake.
     pub to: String,
@@ -44,7 +42,7 @@ pub enum MoveEvent {
     Begun { day: LakeDay },
     /// A bucket of its servers is written and was read back.
     Written { day: LakeDay, bucket: i32 },
-    /// All of it is, and it is what the repository has.
+    /// All buckets of the day are written and match the repository.
     Verified { day: LakeDay },
     /// A file of the new snapshots is there.
     Described { day: LakeDay, address: String },
@@ -54,7 +52,6 @@ pub enum MoveEvent {
     Again { day: LakeDay },
 }
 
-/// A day that was moved, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MovedDay {
     pub day: LakeDay,
@@ -65,9 +62,6 @@ pub struct MovedDay {
 }
 
 /// The days that would be moved.
-///
-/// # Errors
-/// If the repository cannot be read.
 pub fn movable_days(request: &MoveRequest) -> Result<Vec<MovedDay>, MoveError> {
     let repository = open(&request.url)?;
     let limit = limit(request);
@@ -78,10 +72,8 @@ pub fn movable_days(request: &MoveRequest) -> Result<Vec<MovedDay>, MoveError> {
     repository.lake_days(limit)?.into_iter().map(day).collect()
 }
 
-/// Moves every day that ended long enough ago, the oldest first.
-///
-/// # Errors
-/// If the repository or the place of the lake cannot be used, or another one moves days. Days that were moved before stay so.
+/// Moves every day that ended long enough ago, the oldest first. Fails if another one moves days. Days that
+/// were moved before an error stay so.
 pub fn move_days(request: &MoveRequest, events: &mut dyn FnMut(&MoveEvent)) -> Result<(), MoveError> {
     let mut repository = open(&request.url)?;
     let place = Place::at(&request.to)?;
@@ -116,7 +108,6 @@ fn open(url: &str) -> Result<PostgresHistory, MoveError> {
     Ok(PostgresHistory::open(&address, &secret).map_err(StoreError::from)?)
 }
 
-/// A move that was begun.
 struct Move<'a> {
     repository: &'a mut PostgresHistory,
     place: &'a Place,
@@ -126,7 +117,6 @@ struct Move<'a> {
     events: &'a mut dyn FnMut(&MoveEvent),
 }
 
-/// The files of one table.
 type Written = [Vec<DataFileWritten>; 3];
 
 /// Whether the day was moved; it changed meanwhile if not.

@@ -9,7 +9,7 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::move_error::MoveError;
 
-/// What Iceberg's readers take an address apart by.
+/// Characters at which Iceberg's readers split an address.
 const NOT_IN_NAMES: [char; 4] = ['?', '#', '%', '\\'];
 
 /// A directory or the beginning of names in a bucket.
@@ -79,7 +79,7 @@ impl Place {
         keep().map_err(failed)
     }
 
-    /// The same of bytes.
+    /// As [`Place::keep`], for a file whose content is in memory.
     pub(crate) fn put(&self, bytes: &[u8], address: &str) -> Result<(), MoveError> {
         let mut spool = self.spool()?;
         spool.write_all(bytes).map_err(|source| MoveError::Place { place: address.to_owned(), source })?;
@@ -87,7 +87,6 @@ impl Place {
     }
 }
 
-/// The bytes at an address.
 pub(crate) fn read(address: &str) -> Result<Vec<u8>, MoveError> {
     let read = || {
         if !is_object(Path::new(address)) {

@@ -5,7 +5,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::table::{Field, FieldKind};
 
-/// The value of a column in a row.
 #[derive(Clone, Debug)]
 pub(crate) enum Cell {
     Missing,
@@ -29,7 +28,6 @@ impl Cell {
     }
 }
 
-/// The values of a column that are there.
 #[derive(Clone, Debug)]
 pub(crate) enum Values {
     Text(Vec<ByteArray>),
@@ -37,7 +35,6 @@ pub(crate) enum Values {
     Double(Vec<f64>),
 }
 
-/// The values of one column, and for every row whether it has one.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) values: Values,
@@ -57,7 +54,6 @@ impl ColumnSum {
         self.sum = self.sum.wrapping_add(bits);
     }
 
-    /// Adds the values of a column.
     pub(crate) fn add_all(&mut self, values: &Values) {
         match values {
             Values::Text(values) => values.iter().for_each(|value| self.add(xxh3_64(value.data()))),

@@ -7,7 +7,6 @@ use iostall_model::counter::Role;
 use iostall_model::{Counter, Peak};
 use serde_json::{Value, json};
 
-/// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldKind {
     Text,
@@ -26,11 +25,9 @@ pub(crate) enum Course {
     Again,
     /// Values that grow or stay from row to row.
     Growing,
-    /// Anything.
     Any,
 }
 
-/// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) name: String,
@@ -39,14 +36,13 @@ pub(crate) struct Field {
     pub(crate) course: Course,
 }
 
-/// A table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LakeTableKind {
-    /// One row a counter row of a sample.
+    /// One row for each counter row of a sample.
     Samples,
-    /// One row an hour of a series.
+    /// One row for each hour of a series.
     Hours,
-    /// One row a bucket of an hour's distribution of stall.
+    /// One row for each bucket of an hour's distribution of stall.
     Stalls,
 }
 
@@ -89,7 +85,6 @@ impl LakeTableKind {
         }
     }
 
-    /// All columns in order.
     pub(crate) fn fields(self) -> Vec<Field> {
         let mut fields: Vec<Field> = ABOUT
             .into_iter()

@@ -6,7 +6,6 @@ use serde_json::{Value as Json, json};
 
 use crate::data_file::DataFileWritten;
 
-/// Why one could not be written or read.
 pub(super) type AvroResult<T> = Result<T, Box<apache_avro::Error>>;
 
 /// A manifest in a list of them.

@@ -20,16 +20,14 @@ pub(crate) struct Table {
     metadata: Json,
 }
 
-/// Files to add to a table.
 pub(crate) struct Addition<'a> {
     pub(crate) files: &'a [DataFileWritten],
     /// Days since 1970.
     pub(crate) day: i32,
-    /// What no other snapshot is called.
+    /// An id that no other snapshot has.
     pub(crate) snapshot: i64,
     /// Milliseconds since 1970, UTC.
     pub(crate) at_ms: i64,
-    /// The addresses of the new manifest, list and metadata.
     pub(crate) addresses: [String; 3],
 }
 
@@ -137,7 +135,6 @@ impl Table {
         Some(())
     }
 
-    /// The manifests of the current snapshot.
     fn manifests(&self) -> Result<Vec<manifest::Listed>, MoveError> {
         let current = &self.metadata["current-snapshot-id"];
         let snapshots = self.metadata["snapshots"].as_array();
