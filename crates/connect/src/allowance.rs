@@ -41,7 +41,7 @@ impl Allowance {
         }))
     }
 
-    /// Of a server that is ours to trust with what it sends.
+    /// No limits, for a server whose answers are trusted.
     pub fn without_limit() -> Self {
         Self(Arc::new(Shared {
             bytes: u64::MAX.into(),
@@ -50,7 +50,6 @@ impl Allowance {
         }))
     }
 
-    /// A reading begins.
     pub fn renew(&self) {
         self.0.bytes.store(READING_BYTES, Ordering::Relaxed);
         self.0.rows.store(READING_ROWS, Ordering::Relaxed);
@@ -107,7 +106,6 @@ struct Login {
     is_over: AtomicBool,
 }
 
-/// Signals a successful login.
 #[derive(Clone, Debug)]
 pub(crate) struct LetIn(Arc<Login>);
 

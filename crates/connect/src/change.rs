@@ -13,7 +13,6 @@ use crate::refused::ChangeError;
 use crate::secret::Secret;
 use crate::sqlserver::SqlServerChange;
 
-/// See the module.
 pub enum ChangeSession {
     Postgres(PostgresChange),
     Mysql(MysqlChange),
@@ -22,9 +21,6 @@ pub enum ChangeSession {
 
 impl ChangeSession {
     /// Connects within `limit`, which is the timeout of each statement, too.
-    ///
-    /// # Errors
-    /// If the server cannot be reached or does not let us in, or the address is that of no database.
     pub fn open(address: &Address, password: &Secret, limit: Duration) -> Result<Self, ChangeError> {
         Ok(match address.engine {
             Engine::Postgres => Self::Postgres(PostgresChange::open(address, password, limit)?),
@@ -42,10 +38,6 @@ impl ChangeSession {
         matches!(engine, Engine::Postgres | Engine::SqlServer)
     }
 
-    /// Begins a transaction.
-    ///
-    /// # Errors
-    /// If the server refuses.
     pub fn begin(&mut self) -> Result<(), ChangeError> {
         match self {
             Self::Postgres(session) => session.begin(),
@@ -54,10 +46,8 @@ impl ChangeSession {
         }
     }
 
-    /// Runs a statement, which must leave the transaction open.
-    ///
-    /// # Errors
-    /// If it fails. What it has done so far is gone with the transaction.
+    /// Runs a statement, which must leave the transaction open. If it fails, what it has done so far is gone
+    /// with the transaction.
     pub fn run(&mut self, statement: &str) -> Result<(), ChangeError> {
         match self {
             Self::Postgres(session) => session.run(statement),
@@ -66,11 +56,8 @@ impl ChangeSession {
         }
     }
 
-    /// The one value that a query gives, as text; `None` if it gives no row, or NULL. The query changes nothing where the engine can
-    /// see to that.
-    ///
-    /// # Errors
-    /// If it fails, or gives more.
+    /// The one value that a query gives, as text; `None` if it gives no row, or NULL. The query changes
+    /// nothing where the engine can see to that. More than one value is an error.
     pub fn value(&mut self, query: &str) -> Result<Option<String>, ChangeError> {
         match self {
             Self::Postgres(session) => session.value(query),
@@ -79,10 +66,8 @@ impl ChangeSession {
         }
     }
 
-    /// Makes everything since the beginning of the transaction last.
-    ///
-    /// # Errors
-    /// If the server refuses. If the connection breaks, nobody knows whether it lasts.
+    /// Makes everything since the beginning of the transaction last. If the connection breaks, nobody knows
+    /// whether it lasts.
     pub fn commit(&mut self) -> Result<(), ChangeError> {
         match self {
             Self::Postgres(session) => session.commit(),
@@ -92,10 +77,8 @@ impl ChangeSession {
         }
     }
 
-    /// Undoes everything since the beginning of the transaction.
-    ///
-    /// # Errors
-    /// If the connection is broken; then the server does it.
+    /// Undoes everything since the beginning of the transaction. If the connection is broken, the server does
+    /// it.
     pub fn roll_back(&mut self) -> Result<(), ChangeError> {
         match self {
             Self::Postgres(session) => session.roll_back(),

@@ -9,7 +9,6 @@ use thiserror::Error;
 
 use crate::pooler;
 
-/// Why a source could not be read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SourceError {
@@ -99,7 +98,6 @@ impl SourceError {
         }
     }
 
-    /// What to do about it.
     pub fn hint(&self) -> String {
         if let Self::Connect { reason, .. } | Self::Login { reason, .. } | Self::Query { reason, .. } = self
             && let Some(hint) = pooler::hint(reason)
@@ -171,7 +169,6 @@ impl SourceError {
     }
 }
 
-/// The scheme at the start of a source's name.
 fn scheme(source_name: &str) -> &str {
     source_name.split(':').next().unwrap_or_default()
 }

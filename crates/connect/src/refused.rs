@@ -4,7 +4,6 @@ use thiserror::Error;
 
 use crate::error::SourceError;
 
-/// Why a statement was not run, or not to its end.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ChangeError {
@@ -36,7 +35,7 @@ impl ChangeError {
         }
     }
 
-    /// Of a query with so many columns and rows.
+    /// The error of a query that must give one value and gave this many columns and rows.
     pub(crate) fn not_one(columns: usize, rows: usize) -> Self {
         Self::NotOneValue { given: format!("{columns} columns and {rows} rows") }
     }

@@ -12,7 +12,6 @@ use crate::error::SourceError;
 /// How often a wait looks whether it is still wanted.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Why a session could not answer.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CopyError {

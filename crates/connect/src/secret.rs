@@ -27,7 +27,6 @@ impl Secret {
         }))
     }
 
-    /// A password typed by the user.
     pub fn typed(text: String) -> Self {
         Self(text)
     }
@@ -38,7 +37,6 @@ impl Secret {
         Ok(Self(text.lines().next().unwrap_or_default().to_owned()))
     }
 
-    /// The value of the environment variable `name`.
     pub fn from_environment(name: &str) -> Result<Self, SourceError> {
         std::env::var(name).map(Self).map_err(|_| SourceError::PasswordVariable { name: name.to_owned() })
     }

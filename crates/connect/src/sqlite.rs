@@ -28,7 +28,6 @@ const LOOK: Duration = Duration::from_millis(100);
 /// `SQLITE_READONLY_ROLLBACK` and `SQLITE_READONLY_RECOVERY`: the last program has left a transaction half written.
 const UNFINISHED: [std::ffi::c_int; 2] = [776, 264];
 
-/// A copy that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteCopy {
     /// Version of the library that made it.
@@ -38,7 +37,6 @@ pub struct SqliteCopy {
     pub has_log: bool,
 }
 
-/// Why a database was not copied.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SqliteError {
@@ -55,7 +53,6 @@ pub enum SqliteError {
 }
 
 impl SqliteError {
-    /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotDatabase { .. } => {

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-/// How a login proves who it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Auth {
     /// A login of the server's own, with a password.
@@ -14,10 +13,8 @@ pub enum Auth {
     Entra(Entra),
 }
 
-/// Where the access token comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entra {
-    /// The user provides it.
     Token(TokenFrom),
     /// Azure gives it to this machine or app. The user is the client id of a user-assigned identity.
     ManagedIdentity,
@@ -30,7 +27,6 @@ pub enum Entra {
     },
 }
 
-/// Where a token is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenFrom {
     File(PathBuf),
@@ -45,7 +41,6 @@ impl Auth {
         matches!(self, Self::Entra(_))
     }
 
-    /// The settings of a URL that ask for it.
     pub(super) fn settings(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::Password => Vec::new(),

@@ -4,7 +4,6 @@ use std::str::FromStr;
 
 use super::AddressError;
 
-/// The database servers and hosts that can be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
     /// Microsoft SQL Server and Azure SQL.
@@ -19,7 +18,6 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// The scheme of its URLs.
     pub fn scheme(self) -> &'static str {
         match self {
             Self::SqlServer => "sqlserver",

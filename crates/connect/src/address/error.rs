@@ -45,7 +45,6 @@ pub enum AddressError {
 }
 
 impl AddressError {
-    /// What to write instead.
     pub fn hint(&self) -> String {
         let hint = match self {
             Self::NotUrl { .. } | Self::Engine(_) => {

@@ -9,7 +9,6 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::Engine;
 use super::auth::{Auth, Entra};
 
-/// Where the password comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PasswordFrom {
     #[default]
@@ -21,7 +20,6 @@ pub enum PasswordFrom {
     Prompt,
 }
 
-/// How the connection is protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tls {
     /// Not encrypted: the default for loopback addresses and Unix sockets.
@@ -35,7 +33,6 @@ pub enum Tls {
     Unverified,
 }
 
-/// A source's address, as in its URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     pub engine: Engine,
@@ -47,11 +44,8 @@ pub struct Address {
     pub user: String,
     /// Database to connect to; empty for the server's default.
     pub database: String,
-    /// Where the password comes from.
     pub password: PasswordFrom,
-    /// How the login proves who it is.
     pub auth: Auth,
-    /// How the connection is protected.
     pub tls: Tls,
 }
 
@@ -61,12 +55,10 @@ impl Address {
         self.is_socket() || matches!(self.host.as_str(), "localhost" | "127.0.0.1" | "::1")
     }
 
-    /// Whether the host is the path of a Unix socket.
     pub fn is_socket(&self) -> bool {
         self.host.starts_with('/')
     }
 
-    /// Who logs in, for messages.
     pub(crate) fn account(&self) -> String {
         let user = &self.user;
         match &self.auth {

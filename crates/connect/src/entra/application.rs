@@ -14,16 +14,13 @@ const HINTS: Hints = Hints {
               looked up",
 };
 
-/// An application with its client secret.
 pub(super) struct Application {
-    /// Where it gets its tokens.
     pub(super) url: String,
     pub(super) client_id: String,
     pub(super) secret: Secret,
 }
 
 impl Application {
-    /// A token for `resource`.
     pub(super) fn token(&self, resource: &str, limit: Duration) -> Result<Token, Failure> {
         let secret = self.secret.reveal();
         let scope = format!("{resource}.default");

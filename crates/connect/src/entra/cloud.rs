@@ -1,6 +1,5 @@
 //! The separate clouds of Azure. Each has its own Entra, and its databases accept only tokens issued for them.
 
-/// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cloud {
     /// The end of its servers' names.
@@ -32,7 +31,6 @@ const OTHERS: [Cloud; 2] = [
 ];
 
 impl Cloud {
-    /// The cloud of the server `host`.
     pub(super) fn of_host(host: &str) -> Self {
         let host = host.to_ascii_lowercase();
         OTHERS.into_iter().find(|cloud| host.ends_with(cloud.suffix)).unwrap_or(PUBLIC)

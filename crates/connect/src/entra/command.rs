@@ -52,7 +52,6 @@ pub(super) fn output(words: &[String], limit: Duration) -> Result<String, Failur
     Err(Failure::refused(format!("{name} ended with {status}{last}"), by_hand))
 }
 
-/// What a program has written so far.
 struct Output {
     bytes: Arc<Mutex<Vec<u8>>>,
     end: Receiver<()>,

@@ -1,6 +1,5 @@
 //! Why there is no token.
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) reason: String,

@@ -20,13 +20,11 @@ const ANSWER_BYTES_MAX: u64 = 64 << 10;
 /// Entra adds numbers for its support to each message.
 const FOR_SUPPORT: &str = " Trace ID:";
 
-/// An answer to a request.
 pub(super) struct Answer {
     status: u16,
     text: String,
 }
 
-/// What to do about a request that failed.
 pub(super) struct Hints {
     pub(super) unreachable: &'static str,
     pub(super) refused: &'static str,

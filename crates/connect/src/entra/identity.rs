@@ -23,7 +23,6 @@ const HINTS: Hints = Hints {
               auth=entra with token-command=COMMAND",
 };
 
-/// Where this machine gets its tokens.
 #[derive(Debug)]
 pub(super) enum Endpoint {
     Metadata { host: String },

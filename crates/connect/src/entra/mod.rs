@@ -32,18 +32,14 @@ const TOKEN: Input = Input { what: "token file", limit: ByteCount(64 << 10) };
 const PRINTS_TOKEN: &str = "the output must be the token, or JSON with access_token: `az account get-access-token --resource \
                             https://database.windows.net/ --query accessToken -o tsv` prints one";
 
-/// Provides tokens for the logins of a source.
 pub(crate) struct Tokens {
     source_name: String,
     cloud: Cloud,
     origin: Origin,
-    /// How long to wait for a token.
     limit: Duration,
-    /// The last token.
     last: Mutex<Option<Token>>,
 }
 
-/// Where tokens come from, with everything that is needed to get one.
 enum Origin {
     User(TokenFrom),
     Identity { client_id: String },
@@ -131,7 +127,6 @@ impl Tokens {
     }
 }
 
-/// A token that the user provides.
 fn provided(from: &TokenFrom, limit: Duration) -> Result<Token, Failure> {
     let (text, what) = match from {
         TokenFrom::File(path) => {

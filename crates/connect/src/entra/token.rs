@@ -16,7 +16,6 @@ const BEGIN: &str = "eyJ";
 /// Anything shorter is no token.
 const TOKEN_CHARACTERS_MIN: usize = 20;
 
-/// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Token {
     pub(super) text: Secret,
@@ -70,7 +69,7 @@ impl Token {
     }
 }
 
-/// The content of a token; null if it is in another format.
+/// Null if the token is in another format.
 fn claims(token: &str) -> Value {
     let part = token.split('.').nth(1).unwrap_or_default().trim_end_matches('=');
     let content = URL_SAFE_NO_PAD.decode(part).ok();

@@ -18,7 +18,6 @@ const BEGIN: &str = include_str!("sql/change_begin.sql");
 const LOOK: &str = include_str!("sql/change_look.sql");
 const LOOKED: &str = include_str!("sql/change_looked.sql");
 
-/// See [`crate::ChangeSession`].
 pub struct MysqlChange {
     // Dropped first: the connection ends while its runtime is still there.
     connection: Conn,
@@ -63,7 +62,7 @@ impl MysqlChange {
         bounded(runtime, address, *limit, answer)?.map_err(|error| failed(address, error))
     }
 
-    /// One of ours.
+    /// Runs a statement that this program wrote.
     fn batch(&mut self, text: &str) -> Result<(), ChangeError> {
         let Self { connection, runtime, address, limit } = self;
         let answer = async { Ok(connection.query_drop(text).await) };

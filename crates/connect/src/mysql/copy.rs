@@ -21,14 +21,12 @@ const TABLES: &str = include_str!("sql/copy_tables.sql");
 /// What CHECK TABLE says of a table that is as it should be.
 const GOOD: [&str; 2] = ["OK", "Table is already up to date"];
 
-/// A table of the copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MariadbTable {
     pub database: String,
     pub name: String,
 }
 
-/// A session with the server.
 pub struct MariadbCopy<'a> {
     // Dropped first: the connection ends while its runtime is still there.
     connection: Conn,
@@ -37,10 +35,8 @@ pub struct MariadbCopy<'a> {
 }
 
 impl<'a> MariadbCopy<'a> {
-    /// Connects to the server at `socket`, in `database` unless that is empty. Waits end early once `is_over`.
-    ///
-    /// # Errors
-    /// If the server does not let us in. [`CopyError::is_not_up_yet`] tells whether to try again.
+    /// Connects to the server at `socket`, in `database` unless that is empty. Waits end early once
+    /// `is_over`. [`CopyError::is_not_up_yet`] tells whether to try again.
     pub fn open(socket: &Path, database: &str, is_over: &'a dyn Fn() -> bool) -> Result<Self, CopyError> {
         let address = Address {
             engine: Engine::Mysql,
@@ -59,28 +55,18 @@ impl<'a> MariadbCopy<'a> {
         Ok(Self { connection, runtime, is_over })
     }
 
-    /// The server's version.
-    ///
-    /// # Errors
-    /// If it does not say.
     pub fn version(&mut self) -> Result<String, CopyError> {
         let rows = self.rows(FACTS)?;
         Ok(rows.first().map(|row| text(row, 0)).unwrap_or_default())
     }
 
     /// All tables, by name, but those that the server makes up.
-    ///
-    /// # Errors
-    /// If the server refuses to list them.
     pub fn tables(&mut self) -> Result<Vec<MariadbTable>, CopyError> {
         let rows = self.rows(TABLES)?;
         Ok(rows.iter().map(|row| MariadbTable { database: text(row, 0), name: text(row, 1) }).collect())
     }
 
     /// Checks a table as `CHECK TABLE … EXTENDED` does; what is wrong, in the server's words.
-    ///
-    /// # Errors
-    /// If the server could not answer, or has ended.
     pub fn check(&mut self, table: &MariadbTable) -> Result<Vec<String>, CopyError> {
         let MariadbTable { database, name } = table;
         let statement = format!("CHECK TABLE {}.{} EXTENDED", identifier(database), identifier(name));
@@ -95,9 +81,6 @@ impl<'a> MariadbCopy<'a> {
 
     /// Whether a statement of the user holds: it runs without an error, and where it returns rows, there is one, and its first
     /// column is neither NULL nor 0 in any.
-    ///
-    /// # Errors
-    /// If the statement fails.
     pub fn holds(&mut self, statement: &str) -> Result<bool, CopyError> {
         let Self { connection, runtime, is_over } = self;
         let asked = wanted(runtime, *is_over, async {

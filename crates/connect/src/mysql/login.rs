@@ -16,7 +16,6 @@ const LOGIN: [u16; 12] = [1044, 1045, 1049, 1130, 1129, 1251, 1698, 1820, 1862, 
 /// Our rows have a few hundred bytes.
 const PACKET_BYTES_MAX: usize = 4 << 20;
 
-/// What is needed to connect to a server.
 pub struct Login {
     address: Address,
     password: Secret,
@@ -30,7 +29,6 @@ impl Login {
         Ok(Self { address, password, ssl })
     }
 
-    /// A new connection.
     pub async fn connect(&self) -> Result<Conn, SourceError> {
         Conn::new(self.options()).await.map_err(|error| refused(&self.address, &error))
     }
@@ -72,7 +70,6 @@ fn ssl(address: &Address) -> Result<Option<SslOpts>, SourceError> {
     })
 }
 
-/// Why connecting failed.
 fn refused(address: &Address, error: &mysql_async::Error) -> SourceError {
     let source_name = address.to_string();
     match error {

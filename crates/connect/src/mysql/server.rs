@@ -14,7 +14,6 @@ use crate::secret::Secret;
 
 const SERVER: &str = include_str!("sql/backup_server.sql");
 
-/// What a server says about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupFacts {
     /// As `VERSION()` says, such as `10.11.6-MariaDB-log`.
@@ -36,9 +35,6 @@ impl BackupFacts {
 }
 
 /// Asks the server that `address` names, within `limit`.
-///
-/// # Errors
-/// If it cannot be reached, or does not let us in.
 pub fn backup_facts(
     address: &Address,
     password: &Secret,

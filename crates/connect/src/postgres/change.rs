@@ -21,14 +21,13 @@ const ROLL_BACK: &str = include_str!("sql/change_roll_back.sql");
 /// The server ends a statement a little earlier than this side gives up.
 const LATE: Duration = Duration::from_secs(5);
 
-/// See [`crate::ChangeSession`].
 pub struct PostgresChange {
     // Dropped first: the connection ends while its runtime is still there.
     client: Client,
     runtime: Runtime,
     address: Address,
     limit: Duration,
-    /// Of the transaction that is open.
+    /// Of the transaction that was begun: another one in its place shows that a statement has ended it.
     id: String,
 }
 

@@ -25,7 +25,6 @@ use crate::tls;
 pub struct Login {
     /// For messages.
     pub name: String,
-    /// The limits shared by its connections.
     pub allowance: Allowance,
     pub(super) address: Address,
     config: Config,
@@ -122,7 +121,6 @@ impl Login {
         }
     }
 
-    /// Whether the address asks for TLS.
     pub(super) fn is_encrypted(&self) -> bool {
         self.tls.is_some()
     }
@@ -145,7 +143,6 @@ impl Login {
         Ok(Box::new(remote::reach(&self.address.host, self.address.port).await?))
     }
 
-    /// Who logs in.
     pub fn user(&self) -> &str {
         self.config.get_user().unwrap_or_default()
     }

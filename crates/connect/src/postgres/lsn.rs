@@ -9,7 +9,6 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lsn(pub u64);
 
-/// A text that is no position.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is not a position in the write-ahead log, such as 16/B374D848")]
 pub struct LsnError(String);

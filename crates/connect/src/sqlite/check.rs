@@ -16,7 +16,6 @@ const NAMED_MAX: usize = 20;
 /// How often it is seen whether the check is still wanted.
 const LOOK_EVERY_NS: u64 = 50_000_000;
 
-/// Why a database could not be checked.
 #[derive(Debug, Error)]
 #[error("cannot check {}: {source}", path.display())]
 pub struct SqliteCheckError {
@@ -24,16 +23,12 @@ pub struct SqliteCheckError {
     source: rusqlite::Error,
 }
 
-/// The version of the library.
 pub fn version() -> &'static str {
     rusqlite::version()
 }
 
 /// What is wrong in the database at `path`, with its indexes and its foreign keys; nothing if all is well. A check that is over
 /// ends with an error.
-///
-/// # Errors
-/// If SQLite cannot read it.
 pub fn check(path: &Path, is_over: &(dyn Fn() -> bool + Sync)) -> Result<Vec<String>, SqliteCheckError> {
     let failed = |source| SqliteCheckError { path: path.to_owned(), source };
     // One with a write-ahead log is only opened by those who may write.
@@ -49,7 +44,6 @@ pub fn check(path: &Path, is_over: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Str
     .map_err(failed)
 }
 
-/// Ends the check when it is over.
 fn interrupt(handle: &InterruptHandle, is_over: &(dyn Fn() -> bool + Sync), is_done: &AtomicBool) {
     let clock = MonotonicClock::new();
     while !is_done.load(Ordering::Relaxed) {

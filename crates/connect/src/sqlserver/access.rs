@@ -45,7 +45,6 @@ impl Access {
         self
     }
 
-    /// For a new connection.
     pub(super) async fn config(&self) -> Result<Config, SourceError> {
         let mut config = self.config.clone();
         if let Some(tokens) = &self.tokens {

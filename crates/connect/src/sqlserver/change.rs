@@ -18,7 +18,6 @@ const ROLL_BACK: &str = include_str!("sql/change_roll_back.sql");
 /// What messages call a batch.
 const BATCH: &str = "iostall:change";
 
-/// See [`crate::ChangeSession`].
 pub struct SqlServerChange {
     connection: BlockingConnection,
 }

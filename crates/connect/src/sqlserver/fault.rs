@@ -20,7 +20,6 @@ const ADVICE: &str = " To connect anyway you can:";
 /// Its message for a rejected certificate.
 const REJECTED: &str = "the server's certificate was rejected";
 
-/// Why connecting failed.
 pub(super) fn connecting(address: &Address, error: Error) -> SourceError {
     let source_name = address.to_string();
     match error {
@@ -42,7 +41,6 @@ pub(super) fn connecting(address: &Address, error: Error) -> SourceError {
     }
 }
 
-/// Why a query failed.
 pub(super) fn asking(address: &Address, query: &'static str, error: Error) -> SourceError {
     let source_name = address.to_string();
     match error {

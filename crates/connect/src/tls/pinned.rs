@@ -12,7 +12,6 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct Named {
     certificates: Vec<CertificateDer<'static>>,

@@ -4,7 +4,6 @@ use thiserror::Error;
 
 use crate::error::SourceError;
 
-/// Why a server could not be put into backup mode, or out of it.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BackupSessionError {
@@ -25,7 +24,6 @@ pub enum BackupSessionError {
 }
 
 impl BackupSessionError {
-    /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::Server(error) => error.hint(),

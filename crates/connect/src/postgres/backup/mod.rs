@@ -43,7 +43,6 @@ const SLOT_PREFIX: &str = "iostall_backup";
 /// SQLSTATE when every replication slot is taken, or there are none.
 const NO_SLOT: [&str; 2] = ["53400", "55000"];
 
-/// What a server says about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupServer {
     /// Major version.
@@ -63,7 +62,6 @@ pub struct BackupServer {
     pub has_checksums: bool,
 }
 
-/// What the server knows at the end of a backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupStop {
     /// Recovery must reach this position.
@@ -100,7 +98,6 @@ impl BackupSession {
         Ok(Self { client, runtime, source_name, user, server, slot })
     }
 
-    /// The server.
     pub fn server(&self) -> &BackupServer {
         &self.server
     }

@@ -33,7 +33,6 @@ pub const COPY_PORT: u16 = 5432;
 /// The server's own limit on a statement. Whoever waits has an earlier one.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// How to reach the server on a copy.
 #[derive(Clone, Copy)]
 pub struct CopyServer<'a> {
     /// The directory of its socket.
@@ -44,7 +43,6 @@ pub struct CopyServer<'a> {
     pub is_over: &'a dyn Fn() -> bool,
 }
 
-/// What a server says about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyFacts {
     /// As `server_version` says.
@@ -55,7 +53,6 @@ pub struct CopyFacts {
     pub has_checksums: bool,
 }
 
-/// A database of the copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyDatabase {
     pub name: String,
@@ -63,7 +60,6 @@ pub struct CopyDatabase {
     pub is_open: bool,
 }
 
-/// An index or a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyRelation {
     oid: u32,
@@ -71,7 +67,6 @@ pub struct CopyRelation {
     pub name: String,
 }
 
-/// A session in one database.
 pub struct CopySession<'a> {
     // Dropped first: the connection ends while its runtime is still there.
     client: Client,
@@ -80,10 +75,7 @@ pub struct CopySession<'a> {
 }
 
 impl<'a> CopySession<'a> {
-    /// Connects to `database`.
-    ///
-    /// # Errors
-    /// If the server does not let us in. [`CopyError::is_not_up_yet`] tells whether to try again.
+    /// Connects to `database`. [`CopyError::is_not_up_yet`] tells whether to try again.
     pub fn open(server: CopyServer<'a>, database: &str) -> Result<Self, CopyError> {
         let address = Address {
             engine: Engine::Postgres,
@@ -103,7 +95,6 @@ impl<'a> CopySession<'a> {
         Ok(Self { client, runtime, server })
     }
 
-    /// Who it is.
     pub fn facts(&self) -> Result<CopyFacts, CopyError> {
         let rows = self.rows(SERVER, &[])?;
         let row = rows.first().ok_or_else(|| CopyError::Said("it does not describe itself".to_owned()))?;

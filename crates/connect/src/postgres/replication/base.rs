@@ -30,7 +30,6 @@ const ARCHIVE: &str = ".tar";
 /// Tablespaces of a server.
 const TABLESPACES_MAX: usize = 100_000;
 
-/// What is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseBackupOptions {
     /// What the server's log and the label call the backup.
@@ -56,7 +55,6 @@ pub struct BaseTablespace {
     pub estimated_bytes: u64,
 }
 
-/// A part of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BasePart {
     /// The archive of the tablespace of this number in [`BaseBackup::tablespaces`].
@@ -64,7 +62,6 @@ pub enum BasePart {
     Manifest,
 }
 
-/// What comes next.
 enum Piece {
     Begins(BasePart),
     Data(Bytes),
@@ -109,10 +106,8 @@ pub struct BaseBackup {
 }
 
 impl ReplicationSession {
-    /// Gives the server the manifest of the backup on which an increment is to be made.
-    ///
-    /// # Errors
-    /// If the server does not take it, because it is older than 17, or the manifest is not of its cluster or cannot be read.
+    /// Gives the server the manifest of the backup on which an increment is to be made. Servers older than 17
+    /// refuse it.
     pub fn upload_manifest(&mut self, manifest: &mut dyn Read) -> Result<(), ReplicationError> {
         let link = &mut self.link;
         let limit = Some(link.limit);
@@ -213,9 +208,6 @@ impl BaseBackup {
     }
 
     /// Begins the next part, after what is left of the one before; `None` once everything was sent.
-    ///
-    /// # Errors
-    /// If the backup is not whole, for whatever reason.
     pub fn next_part(&mut self) -> Result<Option<BasePart>, ReplicationError> {
         self.data.clear();
         loop {

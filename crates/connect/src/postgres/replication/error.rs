@@ -6,7 +6,6 @@ use thiserror::Error;
 
 use crate::error::SourceError;
 
-/// Why a server could not be asked, or has not answered.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReplicationError {
@@ -66,7 +65,6 @@ impl ReplicationError {
         )
     }
 
-    /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::Server(error) => error.hint(),

@@ -20,14 +20,12 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Rows of the answer to a simple question.
 const ROWS_MAX: usize = 10_000;
 
-/// A session, and how long it is waited for.
 pub(super) struct Link {
     // Dropped first: the connection ends while its runtime is still there.
     pub(super) wire: Wire,
     pub(super) runtime: Runtime,
     pub(super) source_name: String,
     pub(super) user: String,
-    /// How long the answer to a simple question may take.
     pub(super) limit: Duration,
     /// Set when nobody wants an answer any more.
     pub(super) cancel: Arc<AtomicBool>,
@@ -80,7 +78,6 @@ impl Link {
         sent.map_err(|error| self.lost(&error))
     }
 
-    /// Sends a command.
     pub(super) fn command(&mut self, text: &str) -> Result<(), ReplicationError> {
         self.send(|output| frontend::query(text, output))
     }
@@ -135,7 +132,6 @@ impl Link {
         }
     }
 
-    /// A field as text.
     pub(super) fn text(&self, field: Option<&Bytes>, what: &'static str) -> Result<String, ReplicationError> {
         let bytes = field.ok_or_else(|| self.unknown(what, ""))?;
         std::str::from_utf8(bytes)

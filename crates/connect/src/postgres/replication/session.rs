@@ -18,7 +18,6 @@ const READS_SLOTS: u32 = 15;
 /// What a slot's name is made of, and how long it is at most.
 const SLOT_NAME_MAX: usize = 63;
 
-/// How to reach a server.
 pub struct ReplicationLogin<'a> {
     pub address: &'a Address,
     /// What the server calls the session: `application_name`.
@@ -30,7 +29,6 @@ pub struct ReplicationLogin<'a> {
     pub cancel: Arc<AtomicBool>,
 }
 
-/// Who a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemIdentity {
     /// The same for a primary and all its standbys.
@@ -40,7 +38,6 @@ pub struct SystemIdentity {
     pub flushed: Lsn,
 }
 
-/// How a timeline came to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimelineHistory {
     /// `00000002.history`.
@@ -48,7 +45,6 @@ pub struct TimelineHistory {
     pub content: Vec<u8>,
 }
 
-/// What a server knows of a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlotState {
     /// Before PostgreSQL 15 the protocol cannot tell.
@@ -62,7 +58,6 @@ pub enum SlotState {
     },
 }
 
-/// A session for replication.
 pub struct ReplicationSession {
     pub(super) link: Link,
     pub(super) version: u32,
@@ -70,10 +65,7 @@ pub struct ReplicationSession {
 }
 
 impl ReplicationSession {
-    /// Connects and logs in.
-    ///
-    /// # Errors
-    /// If the server cannot be reached, is older than 12, or does not let the login replicate.
+    /// Connects and logs in. Servers older than 12 are refused.
     pub fn open(login: ReplicationLogin<'_>) -> Result<Self, ReplicationError> {
         let ReplicationLogin { address, name, password, limit, cancel } = login;
         let runtime = runtime(address)?;
@@ -85,7 +77,6 @@ impl ReplicationSession {
         Ok(Self { link, version, version_text })
     }
 
-    /// The server's major version.
     pub fn version(&self) -> u32 {
         self.version
     }
@@ -95,7 +86,6 @@ impl ReplicationSession {
         &self.version_text
     }
 
-    /// Asks the server who it is.
     pub fn identify_system(&mut self) -> Result<SystemIdentity, ReplicationError> {
         let row = self.link.one("IDENTIFY_SYSTEM", "identify itself", 3)?;
         Ok(SystemIdentity {
@@ -105,7 +95,6 @@ impl ReplicationSession {
         })
     }
 
-    /// The value of a setting.
     pub fn show(&mut self, setting: &str) -> Result<String, ReplicationError> {
         if !is_word(setting) {
             return Err(self.link.unknown("name of a setting", setting));
@@ -137,7 +126,6 @@ impl ReplicationSession {
         self.link.rows(&command, "create a replication slot").map(drop)
     }
 
-    /// What the server knows of a slot.
     pub fn read_slot(&mut self, name: &str) -> Result<SlotState, ReplicationError> {
         let command = format!("READ_REPLICATION_SLOT {}", self.slot_name(name)?);
         if self.version < READS_SLOTS {

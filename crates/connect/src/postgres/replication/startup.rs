@@ -29,7 +29,6 @@ const HBA: &str = "pg_hba.conf";
 /// SQLSTATE of a login that is not allowed.
 const NOT_ALLOWED: &str = "28000";
 
-/// A session that has been let in.
 pub(super) struct Started {
     pub(super) wire: Wire,
     /// Major version.

@@ -25,10 +25,8 @@ const LOG_HEADER_BYTES: usize = 24;
 /// A position, a time, and whether an answer is wanted.
 const KEEP_ALIVE_BYTES: usize = 17;
 
-/// What the stream says next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WalMessage {
-    /// A part of the log.
     Wal {
         /// Where its first byte stands.
         start: Lsn,
@@ -47,12 +45,13 @@ pub enum WalMessage {
     },
     /// The timeline has ended: the log goes on in timeline `next`, which begins at `start`. [`WalStream::end`] gives the
     /// session back, which can begin there.
-    EndOfTimeline { next: u32, start: Lsn },
-    /// Nothing came in the time given.
+    EndOfTimeline {
+        next: u32,
+        start: Lsn,
+    },
     Nothing,
 }
 
-/// The stream of the log.
 pub struct WalStream {
     session: ReplicationSession,
     /// Where the log goes on, if the timeline has ended.
@@ -77,7 +76,6 @@ impl ReplicationSession {
 }
 
 impl WalStream {
-    /// Reads the answer to the command.
     fn begin(mut session: ReplicationSession) -> Result<Self, ReplicationError> {
         let limit = Some(session.link.limit);
         match session.link.next(limit)? {

@@ -20,7 +20,6 @@ const TAG_BYTES: usize = 1;
 /// Room for what is read at a time: a server sends the log in messages of 128 KiB.
 const READ_BYTES: usize = 256 << 10;
 
-/// A message of the server.
 pub(super) enum Incoming {
     /// The server waits for data.
     CopyIn,
@@ -29,7 +28,6 @@ pub(super) enum Incoming {
     Message(Message),
 }
 
-/// What a server says in an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Said {
     /// The five characters of its SQLSTATE.
@@ -41,7 +39,6 @@ pub(super) struct Said {
 /// The fields of a row, as the server sends them.
 pub(super) type Row = Vec<Option<Bytes>>;
 
-/// A connection.
 pub(super) struct Wire {
     socket: Socket,
     /// What came and was not looked at yet.
@@ -68,7 +65,6 @@ impl Wire {
         }
     }
 
-    /// Sends what `fill` writes.
     pub(super) async fn send(&mut self, output: &[u8]) -> io::Result<()> {
         self.socket.write_all(output).await?;
         self.socket.flush().await
@@ -137,7 +133,6 @@ fn said_in(fields: &[u8]) -> Said {
     said
 }
 
-/// What an error says.
 pub(super) fn said(body: &ErrorResponseBody) -> Said {
     let mut fields = Vec::new();
     let mut iterator = body.fields();
@@ -149,7 +144,6 @@ pub(super) fn said(body: &ErrorResponseBody) -> Said {
     said_in(&fields)
 }
 
-/// The fields of a row.
 pub(super) fn row(body: &DataRowBody) -> io::Result<Row> {
     let bytes = body.buffer_bytes();
     body.ranges().map(|range| Ok(range.map(|range| bytes.slice(range)))).collect()
