@@ -8,7 +8,6 @@ use crate::mail::Mail;
 use crate::message::Message;
 use crate::webhook::{Heartbeat, Webhook};
 
-/// A transport with its timeouts and retries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Channel {
     pub name: String,
@@ -19,16 +18,12 @@ pub struct Channel {
     pub attempts: u32,
 }
 
-/// The ways.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transport {
-    /// Posts a JSON document to a URL.
     Webhook(Webhook),
     /// Passes a JSON document to a program's standard input.
     Command(Command),
-    /// Sends a message by e-mail.
     Mail(Mail),
-    /// A sign of life.
     Heartbeat(Heartbeat),
 }
 

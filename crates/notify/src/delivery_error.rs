@@ -2,7 +2,6 @@
 
 use thiserror::Error;
 
-/// Why a notice was not delivered.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DeliveryError {

@@ -19,7 +19,6 @@ const WAITING_MAX: usize = 100;
 /// Pause before the second attempt, doubled for each further one.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// The result of a delivery.
 #[derive(Debug)]
 pub struct Delivery {
     /// Its number, as [`Dispatcher::send`] gave it.
@@ -32,14 +31,12 @@ pub struct Delivery {
     pub is_cut_short: bool,
 }
 
-/// See the module.
 pub struct Dispatcher {
     queues: BTreeMap<String, (Channel, SyncSender<(u64, Message)>)>,
     threads: Vec<JoinHandle<()>>,
     results: Sender<Delivery>,
     deliveries: Receiver<Delivery>,
     is_closing: Arc<AtomicBool>,
-    /// How many were handed over.
     sent: u64,
 }
 

@@ -19,7 +19,6 @@ use crate::channel::{Channel, Transport};
 /// Enough for thousands of rules.
 const ALERTS: Input = Input { what: "file of alerts", limit: ByteCount(1 << 20) };
 
-/// The rules and channels of a user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AlertFile {
     pub book: RuleBook,
@@ -29,7 +28,6 @@ pub struct AlertFile {
     pub pulses: Vec<Pulse>,
 }
 
-/// Why a file of alerts is invalid.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AlertFileError {
@@ -53,7 +51,6 @@ pub enum AlertFileError {
 /// A place in the file, and what is wrong there.
 type Wrong = (String, String);
 
-/// The alert tables of an alert file or a collector's file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AlertTables {
@@ -65,7 +62,6 @@ pub struct AlertTables {
     pub rules: Vec<WrittenRule>,
 }
 
-/// A storage class in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenClass {
@@ -78,7 +74,6 @@ pub struct WrittenClass {
 }
 
 impl AlertFile {
-    /// Reads the file at `path`.
     pub fn read(path: &Path) -> Result<Self, AlertFileError> {
         Self::parse(&ALERTS.text(path)?, path)
     }
@@ -154,7 +149,6 @@ fn notified(channels: &[Channel]) -> BTreeSet<&str> {
 }
 
 impl AlertFile {
-    /// The names of the channels that rules and jobs may notify.
     pub fn notified(&self) -> BTreeSet<&str> {
         notified(&self.channels)
     }

@@ -12,7 +12,6 @@ use crate::delivery_error::DeliveryError;
 use crate::message::Message;
 use crate::secret::Secret;
 
-/// How the connection to the mail server is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MailTls {
     /// TLS from the start (port 465).
@@ -23,7 +22,6 @@ pub enum MailTls {
     Off,
 }
 
-/// E-mail through a mail server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mail {
     pub host: String,

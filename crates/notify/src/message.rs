@@ -10,10 +10,8 @@ use crate::payload;
 
 /// Schema name in documents about jobs.
 pub const JOB_SCHEMA: &str = "iostall-job";
-/// Version of the format.
 pub const JOB_SCHEMA_VERSION: u32 = 1;
 
-/// A message to channels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
@@ -24,7 +22,6 @@ pub enum Message {
 }
 
 impl Message {
-    /// Names of the channels to send it to.
     pub fn channels(&self) -> &[String] {
         match self {
             Self::Alert(notice) => &notice.channels,
@@ -45,7 +42,6 @@ impl Message {
         one
     }
 
-    /// Why it is sent.
     pub fn occasion(&self) -> Occasion {
         match self {
             Self::Alert(notice) => notice.occasion,

@@ -9,10 +9,8 @@ use serde_json::{Value, json};
 
 /// Name of the document's format.
 pub const SCHEMA: &str = "iostall-alert";
-/// Version of the format.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// Nanoseconds in a millisecond and in a second.
 const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
 
@@ -51,7 +49,6 @@ pub(crate) fn payload(notice: &Notice) -> Value {
     document
 }
 
-/// What is said of one thing.
 fn about_json(about: &About) -> Value {
     let (_, factor) = metric(about.measured);
     json!({
@@ -147,7 +144,6 @@ fn limit_summary(notice: &Notice, about: &About, place: &str) -> Option<String> 
     })
 }
 
-/// What is said of backups of databases.
 fn backup_summary(notice: &Notice, about: &About, place: &str, limit: &str) -> String {
     let left = match notice.firing_count {
         0 => String::new(),
@@ -163,7 +159,6 @@ fn backup_summary(notice: &Notice, about: &About, place: &str, limit: &str) -> S
     }
 }
 
-/// What is said of drills.
 fn drill_summary(notice: &Notice, drill: &LastDrill) -> String {
     let of = drill.backup.as_deref().map_or_else(|| "any backup".to_owned(), shown);
     match (notice.occasion, drill.at) {
@@ -218,7 +213,6 @@ pub(crate) fn details(notice: &Notice) -> Vec<String> {
     lines
 }
 
-/// A number with its unit.
 fn amount(about: Measured, value: f64) -> String {
     match about {
         Measured::StallPerRead => format!("{} ms/read", short(value / NS_PER_MS)),

@@ -12,7 +12,6 @@ use crate::message::Message;
 pub use own::OwnTemplate;
 pub(crate) use request::Request;
 
-/// See the module.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Template {
     /// The document of `docs/formats.md`.
@@ -28,7 +27,6 @@ pub enum Template {
     PagerDuty,
     /// The alert API of Opsgenie; the token is its API key.
     Opsgenie,
-    /// The user's own.
     Own(OwnTemplate),
 }
 
@@ -36,7 +34,6 @@ impl Template {
     /// The names that a file may write.
     pub(crate) const NAMES: &'static str = "document, slack, mattermost, teams, pagerduty, opsgenie";
 
-    /// The one of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "document" => Self::Document,

@@ -28,14 +28,12 @@ pub struct Webhook {
     pub address: WebAddress,
     /// Sent as `Authorization: Bearer`, or as the receiver wants it.
     pub token: Option<Secret>,
-    /// What the document looks like.
     pub template: Template,
 }
 
 /// A `GET` of an address that expects one now and then, and raises an alarm when none comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heartbeat {
-    /// What is asked for.
     pub address: WebAddress,
 }
 

@@ -16,12 +16,9 @@ use crate::secret::Secret;
 use crate::template::{OwnTemplate, Template};
 use crate::webhook::{Heartbeat, WebAddress, Webhook};
 
-/// Default timeout of an attempt.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Default number of attempts.
 const ATTEMPTS: u32 = 3;
 
-/// The table of a channel in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Written {
@@ -58,9 +55,7 @@ pub(super) struct Checked {
 /// How often a sign of life is sent while samples arrive, and of which sources.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pulse {
-    /// The channel's name.
     pub channel: String,
-    /// From one to the next.
     pub every: Duration,
     /// Whose samples count.
     pub of: Match,

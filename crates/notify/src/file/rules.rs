@@ -15,7 +15,6 @@ use toml::Value;
 /// Default minimum of operations in an interval.
 const OPERATIONS_MIN: u64 = 10;
 
-/// A rule in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Written {
@@ -48,7 +47,6 @@ pub struct Written {
     group_wait: Option<Nanos>,
 }
 
-/// What a rule watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum When {
@@ -63,11 +61,10 @@ enum When {
     Silent,
     /// No good drill of a backup.
     NoDrill,
-    /// No recent backup of a database.
     NoBackup,
     /// Requests a second are held at a limit.
     HeldIops,
-    /// Bytes a second are.
+    /// Bytes a second are held at a limit.
     HeldThroughput,
     /// A bucket of credits is soon empty.
     Draining,

@@ -49,7 +49,6 @@ pub(super) fn for_opsgenie(message: &Message) -> Request {
     Request { path: String::new(), scheme, body: body.to_string() }
 }
 
-/// At most so many characters.
 fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

@@ -15,7 +15,6 @@ const TEMPLATE: Input = Input { what: "template", limit: ByteCount(256 << 10) };
 /// How many steps a template may take: one that loops without an end must not hold up a channel.
 const STEPS_MAX: u64 = 1_000_000;
 
-/// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnTemplate {
     path: PathBuf,

@@ -1,12 +1,10 @@
 //! What is sent to a web server.
 
-/// A request to a web server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     /// The path below the webhook's address, with its query; nothing where the address is whole.
     pub(crate) path: String,
     /// What stands before the token in the `Authorization` header; `None`: the token is in the body.
     pub(crate) scheme: Option<&'static str>,
-    /// The body.
     pub(crate) body: String,
 }
