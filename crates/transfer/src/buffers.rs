@@ -74,7 +74,6 @@ impl BufferSet {
     }
 }
 
-/// The engine in use.
 pub(crate) enum AnyEngine {
     Uring(Box<UringEngine>),
     /// Threads with blocking calls.

@@ -14,7 +14,6 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// Its checksum.
     pub fn kind(&self) -> HashKind {
         self.kind
     }
@@ -31,7 +30,6 @@ impl Digest {
     }
 }
 
-/// Computes a checksum incrementally.
 pub struct Hasher {
     state: State,
 }
@@ -45,7 +43,6 @@ enum State {
 }
 
 impl Hasher {
-    /// Of nothing yet.
     pub fn new(kind: HashKind) -> Self {
         let state = match kind {
             HashKind::Xxh3 => State::Xxh3(Box::default()),
@@ -57,7 +54,6 @@ impl Hasher {
         Self { state }
     }
 
-    /// Takes in `data`.
     pub fn update(&mut self, data: &[u8]) {
         match &mut self.state {
             State::Xxh3(state) => state.update(data),
@@ -75,7 +71,6 @@ impl Hasher {
         zeros(length, |part| self.update(part));
     }
 
-    /// The checksum of everything added.
     pub fn finish(self) -> Digest {
         match self.state {
             State::Xxh3(state) => {
@@ -139,7 +134,6 @@ impl BlockHashes {
         Self { block_bytes, filled: 0, state: Box::new(Xxh3::new()), done: Vec::new() }
     }
 
-    /// Takes in `data`.
     pub fn update(&mut self, mut data: &[u8]) {
         while !data.is_empty() {
             let room = usize::try_from(self.block_bytes - self.filled).unwrap_or(usize::MAX);
@@ -153,7 +147,6 @@ impl BlockHashes {
         }
     }
 
-    /// Adds `length` zero bytes.
     pub fn update_zeros(&mut self, length: u64) {
         zeros(length, |part| self.update(part));
     }

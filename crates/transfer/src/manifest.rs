@@ -30,7 +30,6 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// Start of the first line of a partial list, which the `*sum` tools report as malformed.
 const PARTIAL_LINE: &str = "# iostall: partial";
 
-/// A list of files and their checksums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     pub files: Vec<ManifestFile>,

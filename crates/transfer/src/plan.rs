@@ -71,13 +71,11 @@ impl Plan {
         self
     }
 
-    /// Bytes in holes.
     pub fn hole_bytes(&self) -> u64 {
         let holes = self.parts.iter().filter(|(_, content)| *content == Content::Hole);
         holes.map(|(range, _)| range.end - range.start).sum()
     }
 
-    /// The holes.
     pub fn holes(&self) -> Vec<Range<u64>> {
         let holes = self.parts.iter().filter(|(_, content)| *content == Content::Hole);
         holes.map(|(range, _)| range.clone()).collect()

@@ -30,7 +30,6 @@ pub struct Progress {
 /// Bytes that a stripe of a backup has taken or given so far.
 pub(crate) type StripeCounter = Arc<AtomicU64>;
 
-/// The file being moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileProgress {
     pub path: PathBuf,
@@ -41,7 +40,6 @@ pub struct FileProgress {
     pub phase: &'static str,
 }
 
-/// A snapshot of a [`Progress`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgressNow {
     pub bytes_total: u64,
@@ -73,12 +71,10 @@ impl Progress {
         Arc::clone(&self.cancel)
     }
 
-    /// Whether the transfer was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// Adds to the total.
     pub fn add_total(&self, files: u64, bytes: u64) {
         self.files_total.fetch_add(files, Ordering::Relaxed);
         self.bytes_total.fetch_add(bytes, Ordering::Relaxed);
@@ -89,7 +85,6 @@ impl Progress {
         *open(&self.file) = FileProgress { path: path.to_owned(), bytes_total, bytes_done: 0, phase };
     }
 
-    /// A file is done.
     pub fn end_file(&self) {
         self.files_done.fetch_add(1, Ordering::Relaxed);
     }
@@ -100,18 +95,15 @@ impl Progress {
         open(&self.file).bytes_done += bytes;
     }
 
-    /// Records data moved at `now_ns`.
     pub fn note_moved(&self, now_ns: u64, read_bytes: u64, written_bytes: u64) {
         open(&self.series).note(now_ns, read_bytes, written_bytes);
     }
 
-    /// Current requests in flight.
     pub fn set_in_flight(&self, reads: u32, writes: u32) {
         self.reads_in_flight.store(reads.into(), Ordering::Relaxed);
         self.writes_in_flight.store(writes.into(), Ordering::Relaxed);
     }
 
-    /// Adds to the time that buffers have spent.
     pub fn add_buffer_time(&self, time: &BufferTime) {
         open(&self.buffer_time).add(time);
     }
@@ -123,7 +115,6 @@ impl Progress {
         counters
     }
 
-    /// A look at it.
     pub fn now(&self) -> ProgressNow {
         ProgressNow {
             bytes_total: self.bytes_total.load(Ordering::Relaxed),

@@ -16,7 +16,6 @@ pub const TUNING_STEPS: [(u32, u32); 5] =
 /// Largest transfer size, bytes.
 pub const TRANSFER_BYTES_MAX: u32 = 64 << 20;
 
-/// Request sizes and depths of one transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     pub transfer_bytes: u32,
@@ -26,7 +25,6 @@ pub struct Shape {
     pub hash_buffers: u32,
 }
 
-/// Why a shape was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShapeReason {
     /// The user set it, or part of it.

@@ -25,7 +25,6 @@ const TRANSFER_BYTES: u32 = 4 << 20;
 /// Reads in flight plus buffers being hashed.
 const BUFFERS: u32 = 6;
 
-/// Checks files.
 pub struct Verifier<'a> {
     pub rate: Option<&'a RateLimit>,
     pub progress: &'a Progress,

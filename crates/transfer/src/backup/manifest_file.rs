@@ -11,7 +11,6 @@ use super::format::{FormatError, MANIFEST_HASH_BYTES, ManifestHeader, TAG_BYTES,
 /// Level of compression: names and numbers shrink well at any.
 const LEVEL: i32 = 3;
 
-/// Why a manifest could not be read or made.
 #[derive(Debug, Error)]
 pub enum ManifestError {
     #[error(transparent)]
@@ -28,7 +27,6 @@ pub enum ManifestError {
     Keys(#[from] KeyError),
 }
 
-/// A manifest and the keys that opened it.
 #[derive(Debug)]
 pub struct OpenedManifest {
     pub manifest: Manifest,
@@ -67,7 +65,6 @@ fn hash(bytes: &[u8], keys: Option<&SetKeys>) -> [u8; MANIFEST_HASH_BYTES] {
     }
 }
 
-/// The manifest in `file`.
 pub fn decode(mut file: Vec<u8>, unlock: Option<&Unlock>) -> Result<OpenedManifest, ManifestError> {
     let header = ManifestHeader::decode(&file)?;
     let keys = match &header.keys {

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use iostall_engine::{files, guard};
 use iostall_remote::{Object, ObjectReader, is_object};
 
-/// What a path or an address leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Missing,
@@ -18,10 +17,6 @@ pub enum Place {
 }
 
 impl Place {
-    /// What is at `path`.
-    ///
-    /// # Errors
-    /// If a store does not answer.
     pub fn at(path: &Path) -> io::Result<Self> {
         if is_object(path) {
             let object = Object::at(path)?;
@@ -40,7 +35,6 @@ impl Place {
     }
 }
 
-/// Begins to read an object.
 pub(super) fn reader(path: &Path) -> io::Result<ObjectReader> {
     Object::at(path)?.reader()
 }
@@ -65,7 +59,6 @@ pub(super) fn whole_object(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>
     if reader.bytes() > most { Ok(None) } else { reader.read(0, reader.bytes()).map(Some) }
 }
 
-/// What is in a directory.
 pub(super) fn paths_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     if is_object(directory) {
         let listed = Object::at(directory)?.list()?;

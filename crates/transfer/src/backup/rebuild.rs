@@ -21,7 +21,6 @@ use super::manifest_file;
 use super::places::is_there;
 use super::read::{self, Damage, Fault, ReadError, Stripe};
 
-/// A manifest that was made again.
 #[derive(Debug)]
 pub struct Rebuilt {
     pub manifest: Manifest,
@@ -30,9 +29,7 @@ pub struct Rebuilt {
 }
 
 /// Makes the manifest of the set of all stripes at `paths`, beside the first one, or at `to`.
-///
-/// # Errors
-/// If a stripe is missing, was not completed or is damaged where it says what it holds; or if no manifest is missing.
+/// Refuses if no manifest is missing.
 pub fn rebuild(
     paths: &[PathBuf],
     unlock: Option<&Unlock>,
@@ -97,7 +94,6 @@ fn open_all(paths: &[PathBuf]) -> Result<Vec<Stripe>, ReadError> {
     Ok(all.into_values().collect())
 }
 
-/// What the stripes say.
 #[derive(Default)]
 struct Found {
     records: Vec<StripeRecord>,

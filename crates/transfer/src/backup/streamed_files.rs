@@ -15,7 +15,6 @@ pub enum Ahead {
     Ends { file: usize, size_bytes: u64 },
 }
 
-/// An entry of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamedEntry {
     /// Relative, and without `.` and `..`.

@@ -24,7 +24,6 @@ const FILE_BYTES_MAX: u64 = i64::MAX as u64;
 /// Bits of a mode that say who may do what.
 const PERMISSIONS: u64 = 0o7777;
 
-/// Why an archive was not accepted.
 #[derive(Debug, Error)]
 pub enum TarError {
     #[error("cannot read the archive: {0}")]
@@ -35,7 +34,6 @@ pub enum TarError {
     Format { at: u64, what: String },
 }
 
-/// What an entry is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TarKind {
     File,
@@ -46,7 +44,6 @@ pub enum TarKind {
     },
 }
 
-/// An entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TarEntry {
     /// Relative, and without `.` and `..`.
@@ -57,7 +54,6 @@ pub struct TarEntry {
     pub size_bytes: u64,
 }
 
-/// Reads an archive.
 pub struct TarReader<R> {
     input: R,
     /// Bytes read.
@@ -73,15 +69,12 @@ impl<R: Read> TarReader<R> {
         Self { input, at: 0, left: 0, padding: 0 }
     }
 
-    /// What it reads from.
     pub fn input(&mut self) -> &mut R {
         &mut self.input
     }
 
     /// The next entry, after what is left of the one before; `None` once the input has ended and the archive is whole.
-    ///
-    /// # Errors
-    /// If the archive is not whole, or has anything else than files, directories and symbolic links.
+    /// Refuses all but files, directories and symbolic links.
     pub fn next_entry(&mut self) -> Result<Option<TarEntry>, TarError> {
         self.skip()?;
         let at = self.at;
@@ -113,9 +106,6 @@ impl<R: Read> TarReader<R> {
     }
 
     /// Reads content into `room`; returns how much, which is 0 at the end of the entry.
-    ///
-    /// # Errors
-    /// If the archive ends here.
     pub fn read(&mut self, room: &mut [u8]) -> Result<usize, TarError> {
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(room.len());
         let mut filled = 0;

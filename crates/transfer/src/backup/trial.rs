@@ -17,7 +17,6 @@ pub struct TrialLimit {
     pub bytes: u64,
 }
 
-/// What a trial moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Trial {
     /// Bytes of content a second, the time for making what was written durable included; 0 if there were none.
@@ -91,7 +90,6 @@ impl<S> Limited<S> {
         Self { source, clock, limit_ns, bytes_left: limit.bytes, begun_ns: None }
     }
 
-    /// What it limits.
     pub(super) fn source(&self) -> &S {
         &self.source
     }

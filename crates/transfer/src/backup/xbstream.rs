@@ -30,7 +30,6 @@ const FILE_BYTES_MAX: u64 = i64::MAX as u64;
 /// Pieces end at multiples of this, so that no page of a database is cut.
 const ALIGN_BYTES: u64 = 64 << 10;
 
-/// Why a stream was not accepted.
 #[derive(Debug, Error)]
 pub enum XbstreamError {
     #[error("cannot read the stream: {0}")]
@@ -52,7 +51,6 @@ impl XbstreamError {
     }
 }
 
-/// What a stream says next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum XbstreamPiece {
     /// The next file begins: the first is number 0.
@@ -63,7 +61,6 @@ pub enum XbstreamPiece {
     Ends { file: usize, size_bytes: u64 },
 }
 
-/// Reads a stream.
 pub struct XbstreamReader<R> {
     input: R,
     /// Bytes read.
@@ -107,9 +104,6 @@ impl<R: Read> XbstreamReader<R> {
     }
 
     /// What comes next, with content in `room`, which is not empty; `None` at the end of a stream that is whole.
-    ///
-    /// # Errors
-    /// If the stream is not whole, or no stream of this kind.
     pub fn next(&mut self, room: &mut [u8]) -> Result<Option<XbstreamPiece>, XbstreamError> {
         Ok(match self.ahead()? {
             None => None,
@@ -123,9 +117,6 @@ impl<R: Read> XbstreamReader<R> {
     }
 
     /// What comes next; `None` at the end of a stream that is whole. Content stays ahead until it is read.
-    ///
-    /// # Errors
-    /// If the stream is not whole, or no stream of this kind.
     pub fn ahead(&mut self) -> Result<Option<Ahead>, XbstreamError> {
         loop {
             let Some(chunk) = self.chunk.take() else {
@@ -145,9 +136,6 @@ impl<R: Read> XbstreamReader<R> {
     }
 
     /// Reads content that is ahead into `room`, which is not empty; returns how much, which is 0 if none is ahead.
-    ///
-    /// # Errors
-    /// If the stream is not whole, or the content has another checksum.
     pub fn read(&mut self, room: &mut [u8]) -> Result<usize, XbstreamError> {
         let Some(Chunk { file, content: Some(mut content), kind }) = self.chunk.take() else { return Ok(0) };
         let length = piece_bytes(content.offset, content.left, room.len());

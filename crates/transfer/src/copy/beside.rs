@@ -38,7 +38,6 @@ pub fn part_path(target: &Path) -> PathBuf {
     beside(target, "part")
 }
 
-/// Name of the journal of `target`.
 pub fn journal_path(target: &Path) -> PathBuf {
     beside(target, "journal")
 }
@@ -68,7 +67,6 @@ pub(super) fn unmarked_path(tree: &Path) -> PathBuf {
     beside(tree, "root")
 }
 
-/// Name of the mark in an unfinished tree.
 pub(super) fn mark_path(tree: &Path) -> PathBuf {
     beside(&tree.join("unfinished"), "tree")
 }

@@ -11,7 +11,6 @@ use crate::rate::RateLimit;
 /// Longest sleep while the rate limit holds a copy back, nanoseconds; then it checks for cancellation.
 const HOLD_POLL_NS: u64 = 100_000_000;
 
-/// The options of a copy, with its clock and progress.
 pub(super) struct CopyContext<'a> {
     pub(super) options: &'a CopyOptions,
     pub(super) progress: &'a Progress,

@@ -40,7 +40,6 @@ struct Folder {
     names: Box<[u8]>,
 }
 
-/// Where a file comes from and where it goes.
 #[derive(Clone, Debug)]
 pub(super) struct Location {
     folder: Arc<Folder>,
@@ -154,7 +153,6 @@ impl PackedStamp {
     }
 }
 
-/// One name of the plan.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     at: Location,
@@ -179,7 +177,6 @@ impl Entry {
         (self.source(), self.target())
     }
 
-    /// The directory of the target.
     pub(super) fn target_directory(&self) -> &Path {
         let Location { folder, length, .. } = &self.at;
         if *length == 0 { directory_of(&folder.target) } else { &folder.target }
@@ -203,7 +200,6 @@ impl Entry {
     }
 }
 
-/// See [`Entry::is_small`].
 pub(super) fn is_small((size_bytes, allocated_bytes): (u64, u64), options: &CopyOptions) -> bool {
     // A file of up to one block has no holes, or is stored in its inode.
     let has_holes = size_bytes > 4096 && allocated_bytes + 4096 <= size_bytes;

@@ -135,7 +135,6 @@ impl CopyError {
         }
     }
 
-    /// Whether the user cancelled it.
     pub fn is_cancelled(&self) -> bool {
         if let Self::DeviceUnfinished { cause, .. } = self {
             return cause.is_cancelled();
@@ -197,7 +196,6 @@ impl CopyError {
         matches!(self, Self::Moving { kept: true, .. } | Self::SourceChanged { kept: true, .. })
     }
 
-    /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NotNamed { part, target, .. } => {

@@ -103,7 +103,6 @@ pub(super) struct FileJournal {
 }
 
 impl FileJournal {
-    /// Whether there is anything to resume from.
     pub(super) fn has_ranges(&self) -> bool {
         self.ranges > 0
     }
@@ -150,7 +149,6 @@ impl FileJournal {
     }
 }
 
-/// Whether an unfinished copy to `target` has a journal.
 pub(super) fn has_journal(target: &Path) -> bool {
     journal_path(target).exists()
 }

@@ -40,7 +40,6 @@ pub struct CopyRecord {
     pub bytes: u64,
 }
 
-/// See [`CopyRecord`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recorded {
     Copied,
@@ -62,7 +61,6 @@ pub enum Recorded {
 /// The results of a copy so far; valid also if it ends with an error.
 #[derive(Debug, Default)]
 pub struct CopyLog {
-    /// How data was moved.
     pub shape: Option<TransferShape>,
     pub counts: CopyCounts,
     /// Total size of the copied files.
@@ -79,7 +77,6 @@ pub struct CopyLog {
     pub verify_ns: u64,
     /// Files that were equal when read back.
     pub verified_files: u64,
-    /// Files that differed.
     pub mismatches: Vec<Mismatch>,
     /// The device that was written.
     pub image: Option<DeviceImage>,
@@ -116,7 +113,6 @@ impl CopyLog {
         self.mismatches.is_empty() && self.failures.is_empty()
     }
 
-    /// Passes on what happened to a file.
     pub(super) fn record(&self, what: Recorded, path: &Path, bytes: u64) {
         if let Some(records) = &self.records {
             // A reader that has ended has reported why.
@@ -136,7 +132,6 @@ impl CopyLog {
         self.add_checked(target, bytes, filled.hashes);
     }
 
-    /// Records a file with its checksums.
     pub(super) fn add_checked(&mut self, target: &Path, bytes: u64, hashes: FileHashes) {
         self.first_file.get_or_insert_with(|| target.to_owned());
         let FileHashes { whole, blocks } = hashes;
@@ -170,7 +165,6 @@ impl CopyLog {
         }));
     }
 
-    /// Adds the results of a batch of small files.
     pub(super) fn add_batch(&mut self, batch: CopyLog) {
         for failure in &batch.failures {
             self.record(Recorded::Failed(failure.error.to_string()), &failure.source, 0);
@@ -181,7 +175,6 @@ impl CopyLog {
         self.merge(batch);
     }
 
-    /// Adds what another thread has copied.
     pub(super) fn merge(&mut self, mut other: CopyLog) {
         let (all, counts) = (&mut self.counts, other.counts);
         all.files += counts.files;

@@ -71,7 +71,6 @@ pub struct Copier<'a> {
 }
 
 impl<'a> Copier<'a> {
-    /// A copier with an empty log.
     pub fn new(options: &'a CopyOptions, progress: &'a Progress) -> Self {
         let context = context::CopyContext::new(options, progress);
         let mover = mover::Mover::new(options, progress, &context.clock);
@@ -83,12 +82,10 @@ impl<'a> Copier<'a> {
         self.log.records = Some(records);
     }
 
-    /// The log so far.
     pub fn log(&self) -> &CopyLog {
         &self.log
     }
 
-    /// What it has done.
     pub fn into_log(self) -> CopyLog {
         CopyLog { shape: self.mover.into_described(), records: None, ..self.log }
     }
@@ -108,7 +105,6 @@ impl<'a> Copier<'a> {
         CopyPlan::make(&self.context, &mut self.log, sources, destination)
     }
 
-    /// Carries out the plan.
     pub fn carry_out(&mut self, plan: CopyPlan) -> Result<(), CopyError> {
         let Self { context, mover, log } = self;
         tree::TreeCopier { files: file::FileCopier { context, mover, log } }.carry_out(plan)

@@ -67,7 +67,6 @@ impl<'a> Mover<'a> {
         }
     }
 
-    /// How the first file was moved.
     pub(super) fn into_described(self) -> Option<TransferShape> {
         self.described
     }

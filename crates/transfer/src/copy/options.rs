@@ -11,7 +11,6 @@ use super::error::CopyError;
 use super::selection::Selection;
 use crate::rate::RateLimit;
 
-/// How symbolic links are copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Symlinks {
     /// As a link.
@@ -22,7 +21,6 @@ pub enum Symlinks {
     Skip,
 }
 
-/// How devices, pipes and sockets are copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Specials {
     /// Skipped, and counted.
@@ -33,7 +31,6 @@ pub enum Specials {
     Refuse,
 }
 
-/// What to do with the results of an earlier attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resume {
     /// Resumes an unfinished copy of this source, and a tree that this same copy started.
@@ -42,7 +39,6 @@ pub enum Resume {
     /// As above; also leaves complete files alone, and if the source has changed, keeps what its unfinished
     /// copy still has in common with it.
     Always,
-    /// Copies everything again.
     Never,
 }
 
@@ -65,12 +61,10 @@ pub struct CopyOptions {
     pub verify: VerifyMode,
     pub hash: HashKind,
     pub reflink: Reflink,
-    /// Existing files may be replaced.
     pub overwrite: bool,
     /// Database files and devices that may be overwritten.
     pub consent: WriteConsent,
     pub resume: Resume,
-    /// Which files are copied.
     pub selection: Selection,
     /// Equal files at the destination are left as they are.
     pub equality: Option<Equality>,
@@ -89,7 +83,6 @@ pub struct CopyOptions {
     pub retries: u32,
     /// Pause before each retry, nanoseconds.
     pub retry_wait_ns: u64,
-    /// The first failure ends the copy.
     pub fail_fast: bool,
     /// Maximum rate of copying.
     pub rate: Option<Arc<RateLimit>>,

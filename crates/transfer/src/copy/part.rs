@@ -17,7 +17,6 @@ use super::error::CopyError;
 #[derive(Default)]
 pub(super) struct Named(Mutex<HashSet<(u64, u64)>>);
 
-/// What to do with an existing file of the final name.
 #[derive(Clone, Copy)]
 pub(super) enum Replace<'a> {
     /// Keep it and fail.

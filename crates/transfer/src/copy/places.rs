@@ -15,7 +15,6 @@ use super::part::directory_of;
 /// File systems on which a byte of data takes a byte of space: no compression, no remote storage.
 const PLAIN: [&str; 8] = ["ext2", "ext3", "ext4", "xfs", "tmpfs", "vfat", "exfat", "fuseblk"];
 
-/// A destination file system.
 #[derive(Debug)]
 struct Place {
     directory: PathBuf,
@@ -27,7 +26,6 @@ struct Place {
     needed_bytes: i128,
 }
 
-/// The destination file systems of a copy.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     all: Vec<Place>,

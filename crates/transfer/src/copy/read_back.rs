@@ -19,7 +19,6 @@ use crate::rate::RateLimit;
 /// Block size for locating a difference, bytes.
 pub(crate) const BLOCK_BYTES: u64 = 1 << 20;
 
-/// What is needed to read a file.
 pub(crate) struct Reader<'a, C> {
     pub(crate) buffers: &'a mut BufferSet,
     pub(crate) clock: &'a C,

@@ -68,7 +68,6 @@ impl Iterator for Unpacked<'_> {
     }
 }
 
-/// The small files of a directory.
 #[derive(Debug)]
 struct SmallFolder {
     source: PathBuf,
@@ -76,7 +75,6 @@ struct SmallFolder {
     names: Box<[u8]>,
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct SmallPlan {
     folders: Vec<SmallFolder>,

@@ -34,7 +34,6 @@ const STREAM: &str = "-";
 /// Bytes read and written at a time.
 const STREAM_BYTES: usize = 1 << 20;
 
-/// See the module.
 #[derive(Debug)]
 pub(super) enum StreamPlan {
     FromStdin { target: PathBuf },

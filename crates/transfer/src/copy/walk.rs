@@ -266,7 +266,6 @@ fn is_begun(source: &Path, target: &Path) -> bool {
         || files::stamp_of_path(source).is_ok_and(|stat| is_unfinished(target, &stat))
 }
 
-/// State of a walk through the sources.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
     options: &'a CopyOptions,
@@ -353,7 +352,6 @@ impl Walk<'_> {
     }
 }
 
-/// What is in a directory.
 #[derive(Default)]
 struct Found {
     small: SmallNames,

@@ -5,7 +5,6 @@ use thiserror::Error;
 
 /// Longest line: a digest, and the longest Linux path with every byte escaped.
 pub(super) const LINE_BYTES_MAX: u64 = 16 << 10;
-/// Why a manifest cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ManifestError {
     #[error("line {line} is not a checksum and a name: {text:?}")]

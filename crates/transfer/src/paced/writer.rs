@@ -22,10 +22,8 @@ const PIECES_MAX: usize = 128;
 /// Longest sleep between two checks for cancellation, nanoseconds.
 const POLL_NS: u64 = 100_000_000;
 
-/// What to write.
 pub struct PacedJob<'a> {
     pub method: WriteMethod,
-    /// How data arrives.
     pub pace: Pace,
     /// Bytes to write; `None` writes until the time is over.
     pub total_bytes: Option<u64>,
@@ -46,7 +44,6 @@ pub struct PacedJob<'a> {
     pub rate: Option<&'a RateLimit>,
 }
 
-/// Why writing stopped.
 #[derive(Debug, Error)]
 enum PacedError {
     #[error("writing {length} bytes at offset {offset}: {cause}")]

@@ -6,7 +6,6 @@ use super::frame::Frame;
 use super::stage::{OrderedStage, StageFailure};
 use crate::hash::{BlockHashes, Digest, Hasher, piece_hash};
 
-/// Which checksums to compute.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HashWanted {
     /// Of the whole file.
@@ -18,13 +17,11 @@ pub struct HashWanted {
 }
 
 impl HashWanted {
-    /// Whether nothing is requested.
     pub fn is_nothing(&self) -> bool {
         self.whole.is_none() && self.block_bytes.is_none() && !self.frames
     }
 }
 
-/// The checksums of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileHashes {
     pub whole: Option<Digest>,

@@ -56,7 +56,6 @@ impl Frame {
         self.head.origin
     }
 
-    /// Sets where its bytes come from.
     pub fn set_origin(&mut self, origin: Extent) {
         self.head.origin = origin;
     }
@@ -66,17 +65,14 @@ impl Frame {
         self.head.checksum
     }
 
-    /// Sets the checksum for the sink.
     pub fn set_checksum(&mut self, checksum: u64) {
         self.head.checksum = checksum;
     }
 
-    /// Its bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[..self.head.length as usize]
     }
 
-    /// Its bytes, to be changed in place.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.buffer[..self.head.length as usize]
     }

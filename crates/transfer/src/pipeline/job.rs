@@ -9,7 +9,6 @@ use super::stage::StageWorkers;
 use crate::progress::Progress;
 use crate::rate::RateLimit;
 
-/// What to move.
 pub struct Job<'a> {
     pub source: &'a mut dyn Source,
     /// Applied to each frame in this order.
@@ -27,13 +26,11 @@ pub struct Job<'a> {
     pub progress: &'a Progress,
 }
 
-/// What a job did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     pub read_bytes: u64,
     /// Without padding.
     pub written_bytes: u64,
-    /// Bytes in holes.
     pub hole_bytes: u64,
     /// Where buffers spent their time.
     pub time: BufferTime,
@@ -41,7 +38,6 @@ pub struct Moved {
     pub files: Vec<FileUse>,
 }
 
-/// What one file had to do in a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileUse {
     /// Bytes read from it or written to it, padding included.

@@ -66,7 +66,6 @@ impl<E: Engine, C: Clock> Pipeline<E, C> {
         std::thread::scope(|scope| flow::Flow::new(&mut self.0, job, scope)?.run())
     }
 
-    /// The engine.
     pub fn engine(&self) -> &E {
         &self.0.engine
     }

@@ -6,7 +6,6 @@ use iostall_engine::FileIndex;
 
 use super::frame::{Extent, Frame};
 
-/// A sink's decision about a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Write it to this place. The request is as long as the frame, rounded up with zeros to the file's

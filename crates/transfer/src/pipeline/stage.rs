@@ -6,7 +6,6 @@ use iostall_engine::Buffer;
 
 use super::frame::Frame;
 
-/// Why a stage failed.
 pub type StageFailure = Box<dyn Error + Send + Sync>;
 
 /// Processes frames one by one in any order: checksums of frames, compression, encryption.
@@ -28,7 +27,6 @@ pub trait OrderedStage: Send {
     fn hole(&mut self, length: u64);
 }
 
-/// A stage of a job with its workers.
 pub struct StageWorkers<'a> {
     pub(super) workers: Vec<StageWorker<'a>>,
     pub(super) in_order: bool,

@@ -77,7 +77,6 @@ enum Crew<'a> {
     Threads { inboxes: Vec<Sender<Work>>, in_hand: Vec<u32>, outbox: Receiver<Message> },
 }
 
-/// One stage of a running job.
 pub(super) struct RunningStage<'a> {
     crew: Crew<'a>,
     /// For an ordered stage: frames that came early, by sequence number, and the next number.

@@ -7,7 +7,6 @@ use iostall_model::backup::{Manifest, Protection, SetId};
 use iostall_remote::OpenUpload;
 use jiff::Timestamp;
 
-/// A file with the header of a stripe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundStripe {
     pub path: PathBuf,
@@ -29,11 +28,9 @@ pub struct FoundUpload {
     pub newest_utc: Timestamp,
 }
 
-/// What was found of one set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundSet {
     pub set: SetId,
-    /// When it was started, Unix time.
     pub created_unix_ns: Option<u64>,
     pub is_encrypted: bool,
     /// The set that it is an increment on, if it is one.
@@ -48,7 +45,6 @@ pub struct FoundSet {
     pub manifest: Option<Manifest>,
     /// Why it cannot.
     pub unreadable: Option<String>,
-    /// What its store says that protects any of its objects.
     pub protection: Protection,
     /// Notes that uploads of it were on their way.
     pub notes: Vec<PathBuf>,
@@ -82,7 +78,6 @@ impl FoundSet {
         Self { set, ..Self::default() }
     }
 
-    /// What can be said of it from what was found.
     pub fn state(&self) -> SetState {
         if !self.removed.is_empty() {
             return SetState::BeingDeleted;
@@ -111,7 +106,6 @@ impl FoundSet {
         Protection { lock, ..self.protection }
     }
 
-    /// Numbers of the stripes that were not found.
     fn missing(&self) -> Vec<u16> {
         let of_manifest = self.manifest.as_ref().map(|manifest| manifest.stripes.len());
         let count =

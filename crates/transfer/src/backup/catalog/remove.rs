@@ -13,7 +13,6 @@ use thiserror::Error;
 use super::found::FoundSet;
 use super::scan::{Part, REMOVED, content_of, part_of};
 
-/// Why a set was not deleted, or not to its end.
 #[derive(Debug, Error)]
 pub enum RemoveError {
     #[error("{} is no longer a file of set {set}: nothing was deleted", path.display())]
@@ -45,7 +44,6 @@ pub fn give_up_uploads(set: &FoundSet) -> Result<(), RemoveError> {
     set.notes.iter().try_for_each(|note| Step::Delete(note.clone()).take())
 }
 
-/// One of the calls that delete a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// A manifest gets a name that no reader takes for one.

@@ -26,7 +26,6 @@ const UNFINISHED: &str = ".partial";
 /// Longest manifest that is read into memory for a list.
 const MANIFEST_BYTES_MAX: u64 = 1 << 30;
 
-/// A file or object that was looked at.
 pub(super) struct Seen {
     pub(super) part: Part,
     pub(super) bytes: u64,
@@ -35,7 +34,6 @@ pub(super) struct Seen {
     changed_utc: Option<Timestamp>,
 }
 
-/// Why a directory could not be looked through.
 #[derive(Debug, Error)]
 pub enum ScanError {
     #[error("cannot look through {}", directory.display())]
@@ -44,7 +42,6 @@ pub enum ScanError {
     File { path: PathBuf, source: io::Error },
 }
 
-/// What a file turned out to be.
 pub(super) enum Part {
     Stripe(Box<StripeHeader>),
     Manifest(SetId),
@@ -200,7 +197,6 @@ pub(super) fn content_of(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What the file or object at `path` is, by its content.
 pub(super) fn part_of(path: &Path) -> io::Result<Seen> {
     if is_object(path) {
         let object = reader(path)?;

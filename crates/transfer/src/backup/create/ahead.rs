@@ -16,7 +16,6 @@ const STEP_BYTES_MAX: u64 = 256 << 20;
 /// Where there is less room than so many steps for each stripe, what is reserved for one may be missing for another.
 const FREE_STEPS: u64 = 4;
 
-/// A stripe and where its file is.
 pub(super) struct RoomFile {
     pub(super) file: File,
     pub(super) directory: PathBuf,
@@ -33,7 +32,6 @@ enum Ask {
     End,
 }
 
-/// One stripe's side.
 pub(super) struct RoomOfStripe {
     stripe: usize,
     asks: Sender<Ask>,
@@ -63,7 +61,6 @@ impl RoomAhead {
         Some(Self { asks, thread: Some(thread) })
     }
 
-    /// For the stripe with this number.
     pub(super) fn of_stripe(&self, stripe: usize) -> RoomOfStripe {
         RoomOfStripe { stripe, asks: self.asks.clone(), reserved: 0 }
     }
@@ -89,7 +86,6 @@ impl RoomFile {
 }
 
 impl RoomOfStripe {
-    /// The stripe ends at `end` now.
     pub(super) fn ends_at(&mut self, end: u64) {
         if let Some(range) = wanted(end, self.reserved) {
             self.reserved = range.end;

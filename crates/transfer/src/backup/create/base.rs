@@ -15,7 +15,6 @@ use crate::backup::read::{Damage, HEAD_BYTES, OpenSet, ReadError, pieces, read_s
 /// Sets that a restore reads at most. Each increment on an increment makes the chain longer by one.
 const CHAIN_MAX: usize = 1000;
 
-/// A set that an increment is made on.
 #[derive(Debug)]
 pub struct Base {
     /// It, and what it is based on itself.
@@ -32,9 +31,6 @@ pub struct Base {
 
 impl Base {
     /// Reads the digests of `set`.
-    ///
-    /// # Errors
-    /// If it could not be restored, has no digests, or is at the end of a chain that is too long.
     pub fn of(set: &OpenSet) -> Result<Self, CreateError> {
         let is_of_content = |damage: &&Damage| damage.stripe.is_some();
         let damage = set.damage.iter().filter(is_of_content).chain(&set.chain.damage);

@@ -18,7 +18,6 @@ use crate::backup::format::{
 };
 use crate::pipeline::{Extent, Frame, Stage, StageFailure};
 
-/// What the frames of one job are.
 pub(super) struct EncodeJob {
     /// Transfers before this job.
     pub(super) base: u64,
@@ -38,16 +37,13 @@ pub(super) enum Content {
     Parts(Vec<Part>),
 }
 
-/// What frames say of a file.
 pub(super) struct Tagged {
     pub(super) number: u64,
     pub(super) name: StoredName,
     pub(super) inspect: Option<Arc<dyn Inspect>>,
-    /// What the base has of it.
     pub(super) before: Before,
 }
 
-/// The plain bytes of one frame.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) kind: FrameKind,
@@ -56,12 +52,10 @@ pub(super) struct Part {
     /// Which stripe must take it, for what belongs to one.
     pub(super) stripe: u16,
     pub(super) bytes: Vec<u8>,
-    /// What the base has of its file.
     pub(super) before: Before,
 }
 
 impl Part {
-    /// What is no file's.
     pub(super) fn of_set(kind: FrameKind, stripe: u16, bytes: Vec<u8>) -> Self {
         Self { kind, file: 0, offset: 0, stripe, bytes, before: Before::default() }
     }
@@ -73,7 +67,6 @@ impl Part {
     }
 }
 
-/// One worker.
 pub(super) struct Encoder {
     set: SetId,
     shape: Shape,
@@ -84,7 +77,6 @@ pub(super) struct Encoder {
     pieces: Vec<PieceRecord>,
 }
 
-/// What a frame is of, and where it stands in the set.
 #[derive(Clone, Copy)]
 struct Place {
     kind: FrameKind,
@@ -99,7 +91,6 @@ impl Encoder {
         Self { set, shape, compressor, sealer, job: None, pieces: Vec::new() }
     }
 
-    /// Says what the next frames are.
     pub(super) fn begin(&mut self, job: &Arc<EncodeJob>) {
         self.job = Some(Arc::clone(job));
     }

@@ -13,7 +13,6 @@ use crate::backup::codec::KeyError;
 use crate::backup::read::ReadError;
 use crate::pipeline::{PipelineError, StageFailure};
 
-/// Why a backup was not made.
 #[derive(Debug, Error)]
 pub enum CreateError {
     #[error("cannot {verb} {}: {source}", path.display())]
@@ -91,17 +90,14 @@ impl CreateError {
         move |source| Self::System { verb, path: path.to_owned(), source }
     }
 
-    /// For `map_err`: standard input cannot be used.
     pub fn standard_input(source: io::Error) -> Self {
         Self::System { verb: "use", path: "standard input".into(), source }
     }
 
-    /// Whether the user ended it.
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Cancelled)
     }
 
-    /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::Refused(refusal) => return Some(refusal.hint()),

@@ -71,7 +71,6 @@ pub enum OnChange {
 /// Looks at the content of files on its way into a backup, for example at the checksums of pages. Called by any worker, in any
 /// order, with ranges that begin at a multiple of 4096. Of a stream of files: by one thread, each file from its beginning to its end.
 pub trait Inspect: Send + Sync {
-    /// `bytes` of the file `name`, from `offset` on.
     fn inspect(&self, name: &StoredName, offset: u64, bytes: &[u8]);
 }
 
@@ -100,7 +99,6 @@ impl PagesSeen {
     /// Wrong pages that a manifest names; the others are counted.
     const NAMED_MAX: usize = 20;
 
-    /// Adds those of another source.
     pub(super) fn add(&mut self, other: Self) {
         self.checked += other.checked;
         self.wrong.extend(other.wrong);
@@ -126,7 +124,6 @@ pub struct LiveEnd {
     pub warnings: Vec<String>,
 }
 
-/// A source whose items are known.
 pub struct PreparedSource {
     pub record: SourceRecord,
     /// Parents before what is in them. Large and small files are read in different ways, and so not in this order.
@@ -141,13 +138,11 @@ pub struct PreparedSource {
 }
 
 impl Item {
-    /// A directory, a link or a generated file.
     pub fn new(name: StoredName, what: What, metadata: FileMetadata) -> Self {
         let attributes = Some(Vec::new());
         Self { name, what, metadata, attributes, on_change: OnChange::default(), inspect: None }
     }
 
-    /// A regular file with this stamp.
     pub fn file(name: StoredName, path: PathBuf, stamp: &FileStamp) -> Self {
         Self::new(name, What::File { path, size_bytes: stamp.size_bytes }, metadata_of(stamp))
     }
@@ -166,13 +161,11 @@ impl Item {
         self
     }
 
-    /// The same item, with what its changes mean.
     pub fn on_change(mut self, on_change: OnChange) -> Self {
         self.on_change = on_change;
         self
     }
 
-    /// The same item, with someone who sees its content.
     pub fn inspected_by(mut self, inspect: Arc<dyn Inspect>) -> Self {
         self.inspect = Some(inspect);
         self
@@ -200,7 +193,6 @@ pub fn metadata_of(stamp: &FileStamp) -> FileMetadata {
     FileMetadata { mode: stamp.mode, uid: stamp.uid, gid: stamp.gid, modified_ns }
 }
 
-/// A name below another.
 pub(super) fn join(prefix: &StoredName, name: &StoredName) -> StoredName {
     match (prefix.as_bytes(), name.as_bytes()) {
         ([], _) => name.clone(),

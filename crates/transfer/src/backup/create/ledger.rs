@@ -14,7 +14,6 @@ struct Line {
     on_change: OnChange,
 }
 
-/// All entries by number.
 #[derive(Default)]
 pub(super) struct Ledger {
     lines: Vec<Line>,
@@ -28,7 +27,6 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// The number of the next entry.
     pub(super) fn next_number(&self) -> u64 {
         self.lines.len() as u64 + 1
     }
@@ -76,7 +74,6 @@ impl Ledger {
         }
     }
 
-    /// A file changed while it was read.
     pub(super) fn changed(&mut self, number: u64, how: &str) {
         self.note(number, |name| format!("{name} changed while it was read: {how}"));
     }

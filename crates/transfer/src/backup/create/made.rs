@@ -9,7 +9,6 @@ use super::item::PagesSeen;
 use super::stripe::Stripe;
 use super::writer::SetWriter;
 
-/// A backup that was made.
 #[derive(Debug)]
 pub struct Made {
     /// Also of a backup to `null:`, which has no stripes.
@@ -35,7 +34,6 @@ pub struct Made {
     pub removed_bytes: u64,
 }
 
-/// One stripe of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MadeStripe {
     /// `None` for `null:`.
@@ -46,7 +44,6 @@ pub struct MadeStripe {
     pub busy_ns: u64,
 }
 
-/// Numbers of entries by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Regular files, devices and streams.
@@ -62,7 +59,6 @@ pub struct Counts {
     pub changed: u64,
 }
 
-/// The stripes of a set that is complete.
 pub(super) fn stripes(writer: &SetWriter<'_>) -> Vec<MadeStripe> {
     let stripes = (0..).zip(writer.stripes());
     let made = |(number, stripe): (usize, &Stripe)| MadeStripe {
@@ -74,7 +70,6 @@ pub(super) fn stripes(writer: &SetWriter<'_>) -> Vec<MadeStripe> {
     stripes.map(made).collect()
 }
 
-/// Sums for the manifest.
 pub(super) fn totals(manifest: &Manifest, writer: &SetWriter<'_>) -> Totals {
     let contents = || {
         let has_content =

@@ -19,7 +19,6 @@ use crate::progress::Progress;
 /// Large files that are open at the same time.
 const FILES_OPEN_MAX: usize = 256;
 
-/// Files that are read together.
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) files: Vec<Tagged>,

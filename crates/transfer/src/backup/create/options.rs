@@ -23,7 +23,6 @@ const READS: u32 = 8;
 /// Threads that read small files, which wait for the file system and not for the CPU.
 const FILLERS: u32 = 4;
 
-/// What to make, and how.
 #[derive(Clone, Debug, Default)]
 pub struct CreateOptions {
     /// One file for each stripe; none writes nothing, to measure everything but the targets.
@@ -49,19 +48,16 @@ pub struct CreateOptions {
 }
 
 impl CreateOptions {
-    /// The settings that a backup with these options has.
     pub fn settings(&self) -> Result<BackupSettings, CreateError> {
         Ok(Shape::of(self)?.settings(self))
     }
 
-    /// Bytes of all buffers that a backup with these options has.
     pub fn memory_bytes(&self) -> Result<u64, CreateError> {
         let shape = Shape::of(self)?;
         Ok(u64::from(shape.buffers) * u64::from(shape.buffer_bytes))
     }
 }
 
-/// Sizes and numbers of one backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) block_bytes: u32,

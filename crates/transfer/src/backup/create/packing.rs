@@ -25,7 +25,6 @@ impl Packing {
 #[derive(Debug)]
 pub(super) struct PackedFrame {
     pieces: Vec<Piece>,
-    /// What the base has of the file of each piece.
     befores: Vec<Before>,
     bytes: usize,
     /// Most bytes of it, with the table that several pieces need.

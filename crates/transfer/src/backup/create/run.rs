@@ -35,7 +35,6 @@ use crate::progress::Progress;
 /// How many reasons why direct I/O is not in use are kept.
 const REASONS_MAX: usize = 8;
 
-/// The keys of an encrypted set.
 struct Keys {
     set: SetKeys,
     wrapped: WrappedKeys,
@@ -49,7 +48,6 @@ impl Keys {
     }
 }
 
-/// A new id.
 pub(super) fn new_set() -> Result<SetId, CreateError> {
     random_bytes().map(SetId).map_err(|source| CreateError::System {
         verb: "make an id from",
@@ -159,7 +157,6 @@ pub(super) fn stripe_header(
     }
 }
 
-/// A backup while it is made.
 struct Backup<'a> {
     shape: Shape,
     base: Option<Arc<Base>>,
@@ -172,7 +169,6 @@ struct Backup<'a> {
     pages: Option<PagesSeen>,
 }
 
-/// Items of one source, by the way in which they are read.
 #[derive(Default)]
 struct Sorted {
     small: Vec<SmallFile>,
@@ -210,7 +206,6 @@ impl Backup<'_> {
         Ok(record)
     }
 
-    /// Stores items, each in the way that suits it.
     fn store(&mut self, source: u32, prefix: &StoredName, items: Vec<Item>) -> Result<(), CreateError> {
         let mut sorted = Sorted::default();
         for item in items {

@@ -42,7 +42,6 @@ impl SampleFile {
     }
 }
 
-/// A large file that is open for a trial.
 pub(super) struct SampleRead {
     pub(super) open: OpenTarget,
     pub(super) read: FileRead,
@@ -67,7 +66,6 @@ impl Sample {
         Self { files, bytes }
     }
 
-    /// How much there is to read.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -21,17 +21,14 @@ pub(super) struct SmallFile {
     /// What it had when it was found, and the most that is read.
     pub(super) size_bytes: u32,
     pub(super) inspect: Option<Arc<dyn Inspect>>,
-    /// What the base has of it.
     pub(super) before: Before,
 }
 
-/// Where its content comes from.
 pub(super) enum SmallSource {
     Path(PathBuf),
     Memory(Vec<u8>),
 }
 
-/// What became of it.
 #[derive(Debug)]
 pub(super) struct SmallResult {
     pub(super) number: u64,
@@ -49,7 +46,6 @@ pub(super) enum Change {
     Changed(&'static str),
 }
 
-/// A filled bundle.
 pub(super) struct Filled {
     /// Of the frame's plain bytes.
     pub(super) length: usize,
@@ -129,7 +125,6 @@ pub(super) fn fill(bundle: &[SmallFile], room: &mut [u8]) -> Result<Filled, Stag
     Ok(Filled { length: table_bytes + at - data_at, source_bytes, read_bytes, results, pieces: known })
 }
 
-/// A small file that could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}: {source}", path.display())]
 struct SmallFileError {

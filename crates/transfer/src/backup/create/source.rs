@@ -55,7 +55,6 @@ impl FileRead {
     }
 }
 
-/// Reads files one after another.
 pub(super) struct FileBatch<'a> {
     /// Index of the first among the engine's files.
     first: u16,
@@ -150,14 +149,12 @@ impl CountedSource for Fills {
     }
 }
 
-/// Frames for a stream, until it has ended.
 pub(super) struct StreamFills {
     read_bytes: u32,
     has_ended: Arc<AtomicBool>,
     steps: u64,
 }
 
-/// The stage that reads the stream into them.
 pub(super) struct StreamReader {
     stream: Box<dyn Read + Send>,
     name: String,

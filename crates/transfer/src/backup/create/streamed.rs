@@ -33,7 +33,6 @@ pub(super) struct FileStream {
     pub(super) stream: Box<dyn StreamedFiles>,
     /// What their names begin with in the set.
     pub(super) prefix: StoredName,
-    /// Which source they belong to.
     pub(super) source: u32,
     pub(super) metadata: FileMetadata,
     pub(super) inspect: Option<Arc<dyn Inspect>>,
@@ -41,7 +40,6 @@ pub(super) struct FileStream {
     pub(super) base: Option<Arc<Base>>,
 }
 
-/// What a stream held.
 #[derive(Default)]
 pub(super) struct Stored {
     pub(super) files: u64,
@@ -119,13 +117,11 @@ fn missing_directories(files: &[StreamedFile], usual: FileMetadata) -> BTreeMap<
     directories
 }
 
-/// A file of the stream so far.
 struct StreamedFile {
     entry: StreamedEntry,
     size_bytes: u64,
     /// Without holes.
     data_bytes: u64,
-    /// What the base has of it.
     before: Before,
 }
 

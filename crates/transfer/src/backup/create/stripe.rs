@@ -85,7 +85,6 @@ impl Stripe {
         self
     }
 
-    /// Whether there is a file behind it.
     pub(super) fn is_written(&self) -> bool {
         self.file.is_some()
     }

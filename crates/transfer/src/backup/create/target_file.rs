@@ -24,11 +24,9 @@ pub(super) const MARK_BYTES: u64 = 8;
 /// A stripe on its way to its name. It is removed unless it was completed.
 pub(super) struct TargetFile {
     pub(super) target: PathBuf,
-    /// Where it is now.
     at: PathBuf,
     /// Through the page cache, and locked.
     pub(super) file: File,
-    /// What is written to.
     pub(super) open: OpenTarget,
     pub(super) header_bytes: u64,
     listed: UnfinishedFile,
@@ -160,7 +158,6 @@ impl TargetFile {
         Ok(())
     }
 
-    /// It is worth keeping.
     pub(super) fn complete(&mut self) {
         self.is_complete = true;
         self.listed.finish();
@@ -181,7 +178,6 @@ impl Drop for TargetFile {
     }
 }
 
-/// Where a file is.
 pub(in crate::backup) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

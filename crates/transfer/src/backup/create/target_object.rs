@@ -77,7 +77,6 @@ impl TargetObject {
         self.lock.as_ref().map_or(Ok(()), |lock| self.object.lock(lock))
     }
 
-    /// It is worth keeping.
     pub(super) fn complete(&mut self) {
         self.is_complete = true;
     }
@@ -106,7 +105,6 @@ pub(super) fn begins_with_mark(path: &Path) -> io::Result<bool> {
     Ok(!begin.is_empty() && MARKS.iter().any(|mark| mark.starts_with(&begin)))
 }
 
-/// Whether anything is there.
 pub(super) fn is_there(path: &Path) -> io::Result<bool> {
     Object::at(path)?.exists()
 }

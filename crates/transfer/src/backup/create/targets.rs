@@ -27,7 +27,6 @@ use crate::plan::PLAN_ALIGN;
 /// What follows the name of the first stripe in the name of the manifest.
 const MANIFEST_SUFFIX: &str = ".manifest";
 
-/// All stripes of a set.
 pub(super) struct Targets {
     set: SetId,
     lock: Option<ObjectLock>,
@@ -41,7 +40,6 @@ enum Target {
     Object(TargetObject),
 }
 
-/// A manifest that was written.
 pub(super) struct Published {
     pub(super) path: PathBuf,
     /// A store that would have replaced it, had one been there.
@@ -163,7 +161,6 @@ impl Target {
         }
     }
 
-    /// Makes it durable as it is.
     fn sync(&self) -> io::Result<()> {
         match self {
             Self::File(file) => file.file.sync_all(),

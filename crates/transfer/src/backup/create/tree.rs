@@ -17,7 +17,6 @@ use crate::progress::Progress;
 /// The name of standard input in a set.
 const STDIN_NAME: &str = "stdin";
 
-/// A source as it was named.
 pub enum SourceRequest {
     /// A file, a directory or a block device.
     Path(PathBuf),

@@ -25,7 +25,6 @@ use crate::backup::trial::{Limited, Phase, Shared, Trial, TrialLimit, rate};
 use crate::pipeline::{Source, Step};
 use crate::progress::Progress;
 
-/// Where a trial gets its bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum Feed<'a> {
     /// From the source, beginning at this share of it (0 to 1).

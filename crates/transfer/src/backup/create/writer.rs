@@ -47,7 +47,6 @@ pub(super) struct SetWriter<'a> {
     pieces: Vec<PieceRecord>,
     /// Bytes of the source that the base has.
     pub(super) base_bytes: u64,
-    /// Which engine did the I/O.
     pub(super) engine: Option<EngineReport>,
 }
 
@@ -362,7 +361,6 @@ impl<'a> SetWriter<'a> {
         (0..).zip(&self.stripes).map(record).collect()
     }
 
-    /// Where a stripe goes.
     pub(super) fn path(&self, number: usize) -> Option<PathBuf> {
         self.targets.as_ref()?.path(number).map(Path::to_owned)
     }
@@ -384,7 +382,6 @@ fn whole_address(path: &Path) -> Option<PathBuf> {
     if is_object(path) { Some(path.to_owned()) } else { std::path::absolute(path).ok() }
 }
 
-/// The frames of a stripe's index.
 fn index_parts(stripe: &Stripe, number: usize, frame_bytes: u32) -> Vec<Part> {
     let stripe_number = u16::try_from(number).unwrap_or(u16::MAX);
     let (mut parts, mut left) = (Vec::new(), &stripe.index[..]);

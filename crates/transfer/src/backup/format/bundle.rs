@@ -36,18 +36,15 @@ impl BundleWriter {
         self.bytes() + ROW_BYTES as u64 + u64::from(length)
     }
 
-    /// Adds a piece.
     pub fn push(&mut self, piece: Piece) {
         self.data_bytes += u64::from(piece.length);
         self.pieces.push(piece);
     }
 
-    /// Whether it has no piece.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// Its pieces, in order.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
@@ -102,7 +99,6 @@ impl<'a> Bundle<'a> {
         Ok(bundle)
     }
 
-    /// Its pieces and their bytes.
     pub fn pieces(&self) -> impl Iterator<Item = (Piece, &'a [u8])> + use<'a> {
         let mut rest = self.data;
         self.rows().map(move |piece| {

@@ -15,7 +15,6 @@ impl<'a> Fields<'a> {
         Self { part, whole: bytes.len() as u64, rest: bytes }
     }
 
-    /// The next `length` bytes.
     pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8], FormatError> {
         let Some((taken, rest)) = self.rest.split_at_checked(length) else {
             let read = self.whole - self.rest.len() as u64;
@@ -26,7 +25,6 @@ impl<'a> Fields<'a> {
         Ok(taken)
     }
 
-    /// The next `N` bytes.
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], FormatError> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N)?);

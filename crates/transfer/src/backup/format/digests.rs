@@ -51,7 +51,6 @@ pub fn put_digests(pieces: &[PieceRecord], frame_bytes: u32) -> (Vec<u8>, &[Piec
     (plain, left)
 }
 
-/// The pieces of a frame of digests.
 pub fn pieces_of(plain: &[u8]) -> Result<Vec<PieceRecord>, FormatError> {
     let mut fields = Fields::of(PART, plain);
     let count = fields.u32()?;

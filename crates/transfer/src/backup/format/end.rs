@@ -8,7 +8,6 @@ pub const END_BYTES: usize = 80;
 
 const PART: &str = "the end of the stripe";
 
-/// What the end of a stripe says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
     /// Frames before it, those of the index included.

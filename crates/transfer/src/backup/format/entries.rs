@@ -7,14 +7,12 @@ use super::error::FormatError;
 
 const PART: &str = "the entries";
 
-/// Adds the line of one entry to `plain`.
 pub fn put_entry_line<T: Serialize>(entry: &T, plain: &mut Vec<u8>) -> Result<(), FormatError> {
     serde_json::to_writer(&mut *plain, entry).map_err(text)?;
     plain.push(b'\n');
     Ok(())
 }
 
-/// The entries of a frame, one by one.
 pub fn entry_lines<T: DeserializeOwned>(plain: &[u8]) -> impl Iterator<Item = Result<T, FormatError>> {
     let lines = plain.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     lines.map(|line| serde_json::from_slice(line).map_err(text))

@@ -2,7 +2,6 @@
 
 use thiserror::Error;
 
-/// Why bytes are not the part of a backup that they should be.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FormatError {
     #[error("{part} ends after {found} bytes instead of {wanted}")]

@@ -8,7 +8,6 @@ use super::error::FormatError;
 use super::limits::{FRAME_BYTES_MAX, STRIPES_MAX, TAG_BYTES};
 use super::stripe_header::CodecKind;
 
-/// Bytes of the header.
 pub const FRAME_HEADER_BYTES: usize = 128;
 
 const PART: &str = "the header of the frame";
@@ -18,7 +17,6 @@ const SEALED: u16 = 1;
 const STRIPE_AT: usize = 72;
 const CHECKSUM_AT: usize = FRAME_HEADER_BYTES - 4;
 
-/// What a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameKind {
     /// A part of one file.

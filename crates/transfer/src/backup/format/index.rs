@@ -8,7 +8,6 @@ const PART: &str = "the index of the stripe";
 const COUNT_BYTES: usize = 4;
 const ROW_BYTES: usize = 48;
 
-/// What the index says of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexRecord {
     /// Where the frame's header begins in the stripe; a multiple of the block.
@@ -22,7 +21,6 @@ pub struct IndexRecord {
 }
 
 impl IndexRecord {
-    /// Of a frame at `position`.
     pub fn of(header: &FrameHeader, position: u64) -> Self {
         Self {
             position,
@@ -68,7 +66,6 @@ pub fn put_index(records: &[IndexRecord], frame_bytes: u32) -> (Vec<u8>, &[Index
     (plain, left)
 }
 
-/// The records of an index frame.
 pub fn index_records(
     plain: &[u8],
 ) -> Result<impl Iterator<Item = Result<IndexRecord, FormatError>>, FormatError> {

@@ -5,13 +5,10 @@
 pub const VERSION: u16 = 2;
 /// Smallest block; also the default.
 pub const BLOCK_BYTES_MIN: u32 = 4096;
-/// Largest block.
 pub const BLOCK_BYTES_MAX: u32 = 1 << 16;
-/// Smallest frame.
 pub const FRAME_BYTES_MIN: u32 = 1 << 16;
 /// Largest frame: what a reader must be ready to hold in memory.
 pub const FRAME_BYTES_MAX: u32 = 1 << 26;
-/// Most stripes in a set.
 pub const STRIPES_MAX: u16 = 64;
 /// Most bytes of wrapped keys: some hundred recipients.
 pub const KEYS_BYTES_MAX: u32 = 1 << 20;

@@ -21,7 +21,6 @@ const MARK: &[u8; 8] = b"IOSMANIF";
 const SEALED: u16 = 1;
 const CHECKSUM_AT: usize = MANIFEST_HEADER_BYTES - 4;
 
-/// What stands before the body of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestHeader {
     pub set: SetId,
@@ -40,12 +39,10 @@ impl ManifestHeader {
         MANIFEST_HEADER_BYTES as u64 + keys
     }
 
-    /// Length of the whole file.
     pub fn file_bytes(&self) -> u64 {
         self.bytes().saturating_add(self.body_length).saturating_add(MANIFEST_HASH_BYTES as u64)
     }
 
-    /// Header and wrapped keys as stored.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; MANIFEST_HEADER_BYTES];
         let (flags, commitment, keys) = match &self.keys {

@@ -18,10 +18,8 @@ const CHECKSUM_BYTES: usize = 4;
 const PLAIN: u8 = 0;
 const AES_256_GCM: u8 = 1;
 
-/// How the bytes of a frame are compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodecKind {
-    /// Not at all.
     #[default]
     None,
     /// A zstd frame.
@@ -55,7 +53,6 @@ pub struct WrappedKeys {
     pub age: Vec<u8>,
 }
 
-/// What the first blocks of a stripe say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StripeHeader {
     pub set: SetId,

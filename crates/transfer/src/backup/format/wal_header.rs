@@ -6,11 +6,8 @@ use super::bytes::{Fields, Put};
 use super::error::FormatError;
 use super::stripe_header::CodecKind;
 
-/// Bytes of the header.
 pub const WAL_HEADER_BYTES: usize = 256;
-/// Bytes of the header of a frame.
 pub const WAL_FRAME_HEADER_BYTES: usize = 16;
-/// Most bytes of content in a frame.
 pub const WAL_FRAME_BYTES_MAX: u32 = 1 << 20;
 /// The longest name that PostgreSQL gives to a file of its log has 40.
 pub const WAL_NAME_BYTES_MAX: usize = 48;
@@ -73,10 +70,6 @@ impl WalHeader {
         bytes
     }
 
-    /// From what a file begins with.
-    ///
-    /// # Errors
-    /// If it is no archived file, is of a newer version, or is damaged.
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         let mut fields = Fields::of(PART, bytes);
         fields.mark(MARK)?;
@@ -110,7 +103,6 @@ impl WalHeader {
     }
 }
 
-/// What stands before the stored bytes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WalFrameHeader {
     pub codec: CodecKind,
@@ -119,17 +111,12 @@ pub struct WalFrameHeader {
 }
 
 impl WalFrameHeader {
-    /// Its bytes.
     pub fn encode(self) -> [u8; WAL_FRAME_HEADER_BYTES] {
         let mut bytes = [0; WAL_FRAME_HEADER_BYTES];
         Put::into(&mut bytes).u32(self.plain_length).u32(self.stored_length).u8(self.codec.code());
         bytes
     }
 
-    /// From its bytes.
-    ///
-    /// # Errors
-    /// If no writer makes such a frame: a length that is 0 or too large, or an unknown codec.
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         let mut fields = Fields::of(FRAME_PART, bytes);
         let (plain_length, stored_length, code) = (fields.u32()?, fields.u32()?, fields.u8()?);

@@ -46,7 +46,6 @@ const CHECKSUM_AT: usize = 8;
 /// Where the page's upper bound is: zero in a page that was never used.
 const UPPER_AT: usize = 14;
 
-/// What a page looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageState {
     /// Added to the file and not used yet.

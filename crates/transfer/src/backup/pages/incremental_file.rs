@@ -21,7 +21,6 @@ const BLOCKS_MAX: u32 = 1 << 30;
 /// How the names of such files begin, in the place of the relation's.
 pub const INCREMENTAL: &str = "INCREMENTAL.";
 
-/// Why a header was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum IncrementalError {
     #[error("it has no header of an increment")]
@@ -34,7 +33,6 @@ pub enum IncrementalError {
     Length { bytes: u64, expected: u64 },
 }
 
-/// What a header says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncrementalFile {
     /// Numbers of its blocks in the relation's file, ascending.
@@ -47,9 +45,6 @@ pub struct IncrementalFile {
 
 impl IncrementalFile {
     /// How many bytes of a file of `file_bytes` must be there to read its header, if `start` is its beginning.
-    ///
-    /// # Errors
-    /// If it is no such file.
     pub fn header_bytes(start: &[u8], file_bytes: u64) -> Result<usize, IncrementalError> {
         let field = |at| field(start, at).ok_or(IncrementalError::NoHeader);
         let (magic, blocks, truncation) = (field(0)?, field(FIELD_BYTES)?, field(2 * FIELD_BYTES)?);
@@ -64,9 +59,6 @@ impl IncrementalFile {
     }
 
     /// Reads a whole header of a file of `file_bytes` with blocks of `block_bytes`.
-    ///
-    /// # Errors
-    /// If it is no such file, or its length is not that of its blocks.
     pub fn parse(header: &[u8], file_bytes: u64, block_bytes: u32) -> Result<Self, IncrementalError> {
         let header_bytes = Self::header_bytes(header, file_bytes)?;
         let numbers = header.get(FIXED_BYTES..header_bytes).ok_or(IncrementalError::NoHeader)?;

@@ -49,7 +49,6 @@ enum Format {
     Zip,
 }
 
-/// What a page looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InnodbPage {
     /// Added to the file and not used yet.
@@ -62,7 +61,6 @@ pub enum InnodbPage {
     Wrong,
 }
 
-/// Why a page cannot be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unverifiable {
     /// `PAGE_COMPRESSED` without `full_crc32`: the checksum is that of the page before it was compressed.

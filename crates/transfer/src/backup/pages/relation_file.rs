@@ -1,6 +1,5 @@
 //! The names of relations' files.
 
-/// A part of a relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fork {
     Main,
@@ -10,7 +9,6 @@ pub enum Fork {
     Init,
 }
 
-/// What the name of a relation's file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RelationFile {
     pub file_node: u32,

@@ -17,17 +17,12 @@ use crate::backup::format::{PieceRecord, set_in_head};
 use crate::backup::places::paths_in;
 
 /// Opens the set of the manifest or stripes in `paths`, and what it is based on.
-///
-/// # Errors
-/// If nothing can be said about the set without more from the user. What is damaged or missing is in the result.
+/// What is damaged or missing is in the result and no error.
 pub fn open(paths: &[PathBuf], unlock: Option<&Unlock>) -> Result<OpenSet, ReadError> {
     open_with(paths, &[], unlock)
 }
 
 /// The same; what it is based on may also be in `places`: directories, manifests or stripes.
-///
-/// # Errors
-/// As [`open`].
 pub fn open_with(
     paths: &[PathBuf],
     places: &[PathBuf],

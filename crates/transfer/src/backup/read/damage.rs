@@ -42,7 +42,6 @@ impl Damage {
         Self { base: Some(set), ..self }
     }
 
-    /// At `offset` of a stripe.
     pub fn at(stripe: u16, path: &Path, offset: u64, message: impl Into<String>) -> Self {
         Self { offset: Some(offset), ..Self::of_file(Some(stripe), path, message) }
     }

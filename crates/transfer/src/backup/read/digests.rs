@@ -8,9 +8,6 @@ use crate::backup::codec::Decoder;
 use crate::backup::format::{FrameKind, IndexRecord, PieceRecord, pieces_of};
 
 /// All pieces of all files of `set`, by file and offset. None if it was made before sets had digests.
-///
-/// # Errors
-/// If they cannot be read.
 pub(crate) fn pieces(set: &OpenSet) -> Result<Vec<PieceRecord>, ReadError> {
     let mut decoder = Decoder::new(set.manifest.set, set.keys.as_ref())?;
     let mut all = Vec::new();

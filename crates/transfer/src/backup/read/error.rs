@@ -13,7 +13,6 @@ use crate::backup::catalog::ScanError;
 use crate::backup::codec::KeyError;
 use crate::pipeline::PipelineError;
 
-/// Why a set could not be opened, restored or checked.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -62,7 +61,6 @@ impl ReadError {
         move |source| Self::System { verb, path: path.to_owned(), source }
     }
 
-    /// What is damaged, if that is why.
     pub fn damage(&self) -> &[Damage] {
         match self {
             Self::Damaged(damage) => damage,
@@ -70,12 +68,10 @@ impl ReadError {
         }
     }
 
-    /// Whether the user ended it.
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Pipeline(PipelineError::Cancelled))
     }
 
-    /// What to do.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Keys(error) => error.hint(),

@@ -26,7 +26,6 @@ const MANIFEST_MARK: &[u8] = b"IOSMANIF";
 const STRIPE_MARK: &[u8] = b"IOSTRIPE";
 const SET_AT: usize = 16;
 
-/// The paths that a user named, sorted by what they are.
 #[derive(Debug, Default)]
 pub(super) struct Named {
     pub(super) manifests: Vec<PathBuf>,
@@ -156,7 +155,6 @@ fn load(path: &Path, unlock: Option<&Unlock>) -> Result<OpenedManifest, Failed> 
     decode(file, unlock).map_err(Failed::Manifest)
 }
 
-/// The whole file of a manifest.
 pub(crate) fn manifest_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
     let too_long =
         || ReadError::Damaged(vec![Damage::of_file(None, path, "the manifest is longer than any manifest")]);

@@ -56,7 +56,6 @@ pub struct ReadChoice {
     pub transfer_bytes: Option<u32>,
 }
 
-/// Sizes of requests and buffers of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadShape {
     /// Plain bytes of the largest frame.
@@ -109,7 +108,6 @@ impl ReadShape {
         BufferSet::new(self.buffer_count(), self.buffer_bytes)
     }
 
-    /// How many buffers there are.
     pub(crate) fn buffer_count(&self) -> u32 {
         self.depth + self.writes + 2 * self.workers + 1
     }
@@ -119,7 +117,6 @@ impl ReadShape {
         u64::from(self.buffer_count()) * u64::from(self.buffer_bytes)
     }
 
-    /// Most plain bytes of a request.
     pub(crate) fn transfer_bytes(&self) -> u32 {
         self.plain_max
     }
@@ -189,7 +186,6 @@ impl<'r> RunSource<'r> {
     }
 }
 
-/// What was read of one stripe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StripeRead {
     pub frames: u64,
@@ -226,7 +222,6 @@ impl Source for RunSource<'_> {
     }
 }
 
-/// Carries out a job on these files.
 pub(crate) fn run_job(
     job: Job<'_>,
     files: &[EngineFile<'_>],

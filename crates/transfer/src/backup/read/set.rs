@@ -57,7 +57,6 @@ impl Chain {
         self.in_frame(base, sequence).iter().find(is_it)
     }
 
-    /// The bases that are there, with their numbers from 1.
     pub fn there(&self) -> impl Iterator<Item = (usize, &OpenSet)> {
         (1..).zip(&self.bases).filter_map(|(number, base)| Some((number, base.as_ref()?)))
     }
@@ -85,7 +84,6 @@ impl OpenStripe {
 pub struct ChainStripe<'s> {
     /// 0 for the set itself, otherwise which of its bases, from 1.
     pub number: usize,
-    /// The set whose stripe it is.
     pub set: &'s OpenSet,
     pub open: &'s OpenStripe,
 }
@@ -107,7 +105,6 @@ impl OpenSet {
         self.manifest.is_server_increment() && !self.chain.bases.is_empty()
     }
 
-    /// A request to a stripe failed.
     pub(crate) fn unreadable(&self, file: FileIndex, offset: u64, cause: IoFailure) -> Damage {
         match self.all_stripes().nth(usize::from(file.0)) {
             Some(one) => one.unreadable(offset, cause),
@@ -123,7 +120,6 @@ impl OpenSet {
 }
 
 impl ChainStripe<'_> {
-    /// Something in it that is not as it was written.
     pub(crate) fn damage_of(&self, record: &IndexRecord, message: impl Into<String>) -> Damage {
         let (stripe, manifest) = (&self.open.stripe, &self.set.manifest);
         self.marked(Damage::of_frame(stripe.number(), &stripe.path, record, manifest, message))
@@ -145,7 +141,6 @@ impl ChainStripe<'_> {
         }
     }
 
-    /// A request to it failed.
     pub(crate) fn unreadable(&self, offset: u64, cause: IoFailure) -> Damage {
         let cause = self.open.stripe.failure().unwrap_or_else(|| cause.to_string());
         let message = format!("the stripe cannot be read: {cause}");

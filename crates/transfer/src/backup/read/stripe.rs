@@ -27,7 +27,6 @@ pub struct Stripe {
     medium: Medium,
 }
 
-/// What is wrong at an offset of a stripe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub offset: u64,
@@ -40,7 +39,6 @@ impl Fault {
     }
 }
 
-/// What the index of a stripe says.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
     /// The frames before the index.
@@ -93,13 +91,11 @@ impl Stripe {
         self.header.stripe
     }
 
-    /// The file for an engine, and the alignment that its requests need.
     pub(crate) fn handle(&self) -> (EngineFile<'_>, u32) {
         let align = if self.medium.is_direct() { self.header.block_bytes } else { 1 };
         (self.medium.file(), align)
     }
 
-    /// What its store says that protects it.
     pub(crate) fn protection(&self) -> Protection {
         self.medium.protection()
     }

@@ -14,9 +14,6 @@ use crate::backup::catalog::{FoundSet, scan};
 use crate::backup::format::{ManifestHeader, StripeHeader};
 
 /// Opens the set of the manifest or stripes in `paths`. What its checksums say can then be checked, and nothing of what is in it.
-///
-/// # Errors
-/// If no stripe of it is there.
 pub fn open_without_key(paths: &[PathBuf]) -> Result<OpenSet, ReadError> {
     let named = Named::sort(paths)?;
     let directories = named.directories();

@@ -30,7 +30,6 @@ pub struct Loaded {
     plain: Vec<u8>,
 }
 
-/// One frame as it stands in its stripe.
 #[derive(Debug)]
 struct Stored {
     stripe: u16,
@@ -46,9 +45,6 @@ fn of_time(bytes: u64, stored_bytes: u64, elapsed_ns: u64) -> Trial {
 impl RestoreSample<'_> {
     /// Reads the stripes from this share of them on (0 to 1), and does nothing with what it reads. Its rate is that of stored
     /// bytes.
-    ///
-    /// # Errors
-    /// If a stripe cannot be read, or it was cancelled.
     pub fn read_alone(
         &self,
         choice: ReadChoice,
@@ -94,9 +90,6 @@ impl RestoreSample<'_> {
     }
 
     /// Reads frames with up to `bytes` of content from all over the set into memory.
-    ///
-    /// # Errors
-    /// If the set is damaged there.
     pub fn load(&self, bytes: u64) -> Result<Loaded, RestoreError> {
         let set = self.set;
         let mut decoder = Decoder::new(set.manifest.set, set.keys.as_ref())?;
@@ -120,9 +113,6 @@ impl RestoreSample<'_> {
     }
 
     /// Decodes frames in memory on so many threads: checksums, decryption and decompression.
-    ///
-    /// # Errors
-    /// If it was cancelled, or there is no memory for it.
     pub fn decode_alone(
         &self,
         loaded: &mut Loaded,
@@ -176,9 +166,6 @@ impl RestoreSample<'_> {
     }
 
     /// Writes what is in memory to a file of its own below `place`, makes it durable, and removes it.
-    ///
-    /// # Errors
-    /// If the file cannot be written or removed, or it was cancelled.
     pub fn write_alone(
         &self,
         place: &Path,

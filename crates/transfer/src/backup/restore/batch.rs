@@ -28,7 +28,6 @@ const FILES_AT_ONCE: usize = 192;
 /// Requests of direct writes are multiples of this.
 const WRITE_ALIGN: u32 = 4096;
 
-/// Writes the content of files.
 pub(super) struct Writing<'w> {
     set: &'w OpenSet,
     tree: &'w Tree<'w>,
@@ -45,7 +44,6 @@ pub(super) struct Writing<'w> {
     pub(super) stripes: Vec<StripeRead>,
 }
 
-/// A large file that is being written.
 pub(super) struct OpenFile {
     index: usize,
     /// The offset that is written to its beginning: 0, but for a part in a trial.
@@ -130,7 +128,6 @@ impl<'w> Writing<'w> {
         self.runs(is_wanted, |_, _| true)
     }
 
-    /// Writes these.
     pub(super) fn bundles(&mut self, runs: &[Run]) -> Result<(), RestoreError> {
         self.job(runs, &[])
     }

@@ -38,7 +38,6 @@ const OF_INCREMENT: &str = "INCREMENTAL FROM ";
 /// Restores the set to the path, beside the others, and parts of it elsewhere.
 pub(super) type RestoreBase<'r> = &'r dyn Fn(&OpenSet, &Path, &[Elsewhere]) -> Result<(), RestoreError>;
 
-/// Where the files of one of the sets are.
 struct Files {
     main: PathBuf,
     /// What is not below that.

@@ -93,7 +93,6 @@ impl RestoreError {
         move |source| Self::Writing { name, source }
     }
 
-    /// What is damaged in the set, if that is why.
     pub fn damage(&self) -> &[Damage] {
         match self {
             Self::Read(error) => error.damage(),
@@ -101,7 +100,6 @@ impl RestoreError {
         }
     }
 
-    /// Whether the user ended it.
     pub fn is_cancelled(&self) -> bool {
         match self {
             Self::Read(error) => error.is_cancelled(),
@@ -115,7 +113,6 @@ impl RestoreError {
         matches!(self, Self::NotNamed { .. })
     }
 
-    /// What to do.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Read(error) => error.hint(),

@@ -39,9 +39,7 @@ pub use tree::FileLoss;
 pub use trial::{RestoreSample, RestoreShape};
 
 /// Restores `set` to `to`: a new name, an empty directory, or what the consent says may be replaced, such as a block device.
-///
-/// # Errors
-/// If not all of it could be restored. Nothing has its name then; a device, which has no other, is what is left.
+/// After an error nothing has its final name; only a device, which has no temporary name, keeps what was written.
 pub fn restore(
     set: &OpenSet,
     to: &Path,

@@ -12,7 +12,6 @@ use super::error::RestoreError;
 const DEPTH_MAX: usize = 256;
 const NAME_BYTES_MAX: usize = 4096;
 
-/// One thing to make.
 #[derive(Clone, Debug)]
 pub(super) struct Planned<'m> {
     pub(super) entry: &'m FileEntry,
@@ -21,7 +20,6 @@ pub(super) struct Planned<'m> {
     pub(super) make: Make,
 }
 
-/// What to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Make {
     /// A file with the entry's content.
@@ -32,7 +30,6 @@ pub(super) enum Make {
     HardLink(PathBuf),
 }
 
-/// Everything to make.
 #[derive(Debug)]
 pub(super) struct Plan<'m> {
     pub(super) all: Vec<Planned<'m>>,

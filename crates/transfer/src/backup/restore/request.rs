@@ -22,14 +22,12 @@ impl fmt::Debug for BeforeNamed<'_> {
     }
 }
 
-/// What to restore, and how.
 #[derive(Debug, Default)]
 pub struct RestoreOptions<'a> {
     /// Names in the set; all of it if there is none. A single one is restored without the directories above it.
     pub only: &'a [PathBuf],
     /// What may be replaced, or which device may be written.
     pub consent: WriteConsent,
-    /// Limits how fast stripes are read.
     pub rate: Option<&'a RateLimit>,
     /// How much at once.
     pub choice: ReadChoice,
@@ -39,7 +37,6 @@ pub struct RestoreOptions<'a> {
     pub before_named: Option<BeforeNamed<'a>>,
 }
 
-/// What was restored.
 #[derive(Debug, Default)]
 pub struct Restored {
     /// The destination, or the file in it.
@@ -48,7 +45,6 @@ pub struct Restored {
     pub files: u64,
     /// Their content, without holes.
     pub bytes: u64,
-    /// What was read of each stripe.
     pub stripes: Vec<StripeRead>,
     pub reads_max: u32,
     pub workers: u32,

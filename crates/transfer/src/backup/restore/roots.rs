@@ -31,7 +31,6 @@ pub(super) enum Onto<'p> {
     Device(&'p File),
 }
 
-/// All directories of a restore.
 pub(super) struct Roots {
     pub(super) main: Place,
     parts: Vec<Part>,
@@ -46,7 +45,6 @@ struct Part {
 }
 
 impl Onto<'_> {
-    /// Opens a directory of the restore.
     pub(super) fn below(&self, path: &Path) -> io::Result<OpenDirectory> {
         match self {
             Self::Directories(roots) => roots.below(path),
@@ -90,7 +88,6 @@ impl Roots {
         Ok(roots)
     }
 
-    /// Opens a directory of the restore.
     fn below(&self, path: &Path) -> io::Result<OpenDirectory> {
         let part = self.parts.iter().find_map(|part| Some((part, path.strip_prefix(&part.name).ok()?)));
         match part {

@@ -34,7 +34,6 @@ pub(super) struct Destination {
     pub(super) from: u64,
 }
 
-/// A worker.
 pub(super) struct RestoreStage<'s> {
     set: &'s OpenSet,
     sources: &'s [ChainStripe<'s>],

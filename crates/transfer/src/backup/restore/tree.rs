@@ -15,7 +15,6 @@ use super::roots::Onto;
 /// What was lost of the metadata of a file.
 pub type FileLoss = (PathBuf, Loss);
 
-/// How far a file is.
 #[derive(Clone, Copy, Debug)]
 struct State {
     is_made: bool,
@@ -66,7 +65,6 @@ impl<'p> Tree<'p> {
         matches!(self.onto, Onto::Directories(_))
     }
 
-    /// What could not be restored of the metadata.
     pub(super) fn losses(&self) -> Vec<FileLoss> {
         std::mem::take(&mut held(&self.losses))
     }
@@ -252,7 +250,6 @@ impl<'p> Opening<'p> {
     }
 }
 
-/// Directory and name of a path that has a name.
 fn split(path: &Path) -> (&Path, &std::ffi::OsStr) {
     (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default())
 }

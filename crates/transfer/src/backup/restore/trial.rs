@@ -35,7 +35,6 @@ pub struct RestoreSample<'s> {
     stored_bytes: u64,
 }
 
-/// What a restore with some choice has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestoreShape {
     /// Reads in flight, and as many writes.
@@ -60,7 +59,6 @@ impl Scratch {
         Ok(Self { roots, is_removed: false })
     }
 
-    /// Removes it.
     pub(super) fn remove(mut self) -> Result<(), RestoreError> {
         self.is_removed = true;
         if self.roots.abandon() {
@@ -84,10 +82,6 @@ pub(super) fn is_content(record: &IndexRecord) -> bool {
 }
 
 impl<'s> RestoreSample<'s> {
-    /// Of a set.
-    ///
-    /// # Errors
-    /// If a restore of it would be refused.
     pub fn of(set: &'s OpenSet) -> Result<Self, RestoreError> {
         set.check_usable()?;
         let plan = Plan::new(&set.manifest, &[])?;
@@ -103,7 +97,6 @@ impl<'s> RestoreSample<'s> {
         })
     }
 
-    /// How much content there is.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -118,7 +111,6 @@ impl<'s> RestoreSample<'s> {
         self.set.manifest.settings.frame_bytes
     }
 
-    /// What a restore of it has with `choice`.
     pub fn shape(&self, choice: ReadChoice) -> RestoreShape {
         let shape = ReadShape::of(self.set, true, choice);
         RestoreShape {
@@ -132,9 +124,6 @@ impl<'s> RestoreSample<'s> {
 
     /// Restores pieces into a directory of its own below `place`, within `limit`, and leaves nothing. The first is at this share
     /// of the set (0 to 1).
-    ///
-    /// # Errors
-    /// If a restore would fail, or the directory cannot be made or removed.
     pub fn trial(
         &self,
         place: &Path,
@@ -201,7 +190,6 @@ impl<'s> RestoreSample<'s> {
     }
 }
 
-/// What was restored once: small files and large ones.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pass {
     phases: [Phase; 2],

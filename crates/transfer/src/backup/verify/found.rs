@@ -4,10 +4,8 @@ use iostall_model::backup::SetId;
 
 use crate::backup::read::{Damage, StripeRead};
 
-/// What was found.
 #[derive(Debug, Default)]
 pub struct Verified {
-    /// Files of the manifest.
     pub files: u64,
     /// Frames that were found, but for those of the index and the ends.
     pub frames: u64,

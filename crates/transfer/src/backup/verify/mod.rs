@@ -31,16 +31,13 @@ const FILES_LISTED: usize = 100;
 /// Ranges of a relation's blocks that are listed for each of them.
 const GAPS_LISTED: usize = 8;
 
-/// How to check.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VerifyOptions<'a> {
     /// Reads only headers, indexes and ends: whether all frames are there, not whether their content is.
     pub headers_only: bool,
-    /// Limits how fast stripes are read.
     pub rate: Option<&'a RateLimit>,
 }
 
-/// Checks `set`.
 pub fn verify(
     set: &OpenSet,
     options: &VerifyOptions<'_>,
@@ -111,7 +108,6 @@ fn parts(set: &OpenSet, records: Vec<Vec<IndexRecord>>) -> Vec<Part<'_>> {
     std::iter::once(own).chain(bases).collect()
 }
 
-/// The check of all frames.
 struct Verifying<'v> {
     set: &'v OpenSet,
     parts: &'v [Part<'v>],
@@ -262,7 +258,6 @@ impl Verifying<'_> {
     }
 }
 
-/// The check of the frames in the stripes of one set.
 struct Reading<'v> {
     part: &'v Part<'v>,
     shape: ReadShape,

@@ -15,10 +15,8 @@ use crate::pipeline::{Frame, OrderedStage, Stage, StageFailure};
 
 /// The stripes of one set that are read for a check: of the set itself, or of one that it is based on.
 pub(super) struct Part<'s> {
-    /// The set that is checked.
     pub(super) set: &'s OpenSet,
     pub(super) stripes: Vec<ChainStripe<'s>>,
-    /// The frames of each stripe.
     pub(super) records: Vec<Vec<IndexRecord>>,
     /// Which of its bases it is, from 1; 0 for itself.
     pub(super) number: usize,
@@ -36,7 +34,6 @@ impl<'s> Part<'s> {
     }
 }
 
-/// What a worker found.
 #[derive(Debug, Default)]
 pub(super) struct Checked {
     pub(super) good_frames: u64,

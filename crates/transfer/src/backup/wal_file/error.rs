@@ -6,7 +6,6 @@ use thiserror::Error;
 
 use crate::backup::format::FormatError;
 
-/// Why an archived file could not be read.
 #[derive(Debug, Error)]
 pub enum WalFileError {
     #[error(transparent)]

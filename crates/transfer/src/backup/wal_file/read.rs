@@ -12,9 +12,6 @@ use crate::backup::format::{
 };
 
 /// Reads the header of an archived file, and checks that the file has the length that it names.
-///
-/// # Errors
-/// If it is no such file, or a damaged one.
 pub fn read_header(mut file: &File) -> Result<WalHeader, WalFileError> {
     let mut bytes = Vec::with_capacity(WAL_HEADER_BYTES);
     file.by_ref().take(WAL_HEADER_BYTES as u64).read_to_end(&mut bytes)?;
@@ -29,9 +26,6 @@ pub fn read_header(mut file: &File) -> Result<WalHeader, WalFileError> {
 
 /// Reads the content behind `header`, hands it to `sink` frame by frame, and checks all of it. What was handed over counts only
 /// if this succeeds.
-///
-/// # Errors
-/// If the file is damaged, or `sink` fails.
 pub fn read_content(
     mut file: &File,
     header: &WalHeader,

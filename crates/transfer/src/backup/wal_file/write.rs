@@ -37,9 +37,6 @@ pub struct WalFileWriter<'a> {
 
 impl<'a> WalFileWriter<'a> {
     /// Into `file`, which is empty.
-    ///
-    /// # Errors
-    /// If there is no memory for the tables of the compression.
     pub fn new(file: &'a File, compression: Compression) -> io::Result<Self> {
         let room = compressed_bytes_max(compression, WAL_FRAME_BYTES_MAX).max(WAL_FRAME_BYTES_MAX);
         Ok(Self {
@@ -54,9 +51,6 @@ impl<'a> WalFileWriter<'a> {
     }
 
     /// Appends `plain`: a frame for each [`WAL_FRAME_BYTES_MAX`] of it.
-    ///
-    /// # Errors
-    /// If it cannot be written, as on a full disk.
     pub fn write(&mut self, plain: &[u8]) -> io::Result<()> {
         for part in plain.chunks(usize::try_from(WAL_FRAME_BYTES_MAX).unwrap_or(usize::MAX)) {
             let (header, stored) = self.frame.split_at_mut(WAL_FRAME_HEADER_BYTES);
@@ -86,10 +80,6 @@ impl<'a> WalFileWriter<'a> {
     }
 }
 
-/// Writes the header, which makes the file a whole one.
-///
-/// # Errors
-/// If it cannot be written.
 pub fn write_header(file: &File, header: &WalHeader) -> io::Result<()> {
     write_all_at(file, &header.encode(), 0)
 }

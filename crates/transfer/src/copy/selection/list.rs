@@ -16,7 +16,6 @@ pub struct FileList {
     above: HashSet<PathBuf>,
 }
 
-/// What a list has to do with a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listed {
     /// It is in the list, or in a directory that is.
@@ -26,7 +25,6 @@ pub enum Listed {
     No,
 }
 
-/// Why a list cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FileListError {
     #[error("name {number} of the list, {}, leads out of the source directory", name.display())]
@@ -74,12 +72,10 @@ impl FileList {
         }
     }
 
-    /// The names in it.
     pub fn names(&self) -> impl Iterator<Item = &Path> {
         self.names.iter().map(PathBuf::as_path)
     }
 
-    /// What it has to do with a path below the source.
     pub fn listed(&self, relative: &Path) -> Listed {
         if relative.ancestors().any(|path| self.named.contains(path)) {
             Listed::Yes

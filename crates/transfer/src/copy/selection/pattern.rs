@@ -16,7 +16,6 @@ pub struct NamePattern {
     directories_only: bool,
 }
 
-/// A text that is no pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NamePatternError {
     #[error("an empty pattern matches nothing")]
@@ -26,7 +25,6 @@ pub enum NamePatternError {
 }
 
 impl NamePattern {
-    /// Reads a pattern.
     pub fn new(text: &str) -> Result<Self, NamePatternError> {
         let directories_only = text.ends_with('/');
         let path = text.trim_end_matches('/');
@@ -43,7 +41,6 @@ impl NamePattern {
         Ok(Self { matcher: glob.compile_matcher(), directories_only })
     }
 
-    /// Whether it matches a path below the source.
     pub fn matches(&self, relative: &Path, is_directory: bool) -> bool {
         (is_directory || !self.directories_only) && self.matcher.is_match(relative)
     }
