@@ -47,14 +47,12 @@ impl Manifest {
     }
 }
 
-/// How much of a malformed line is shown.
 const LINE_SHOWN: usize = 200;
 
 /// A file with its expected content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestFile {
     pub path: PathBuf,
-    /// Its size, if the manifest has it.
     pub bytes: Option<u64>,
     pub digest: Digest,
     /// XXH3 of each block, if the manifest has it, to locate a difference.

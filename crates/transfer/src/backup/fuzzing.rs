@@ -18,7 +18,6 @@ use super::xbstream::{XbstreamPiece, XbstreamReader};
 const BLOCK: u32 = 4096;
 const FRAME: usize = 1 << 16;
 const TAR_BLOCK: usize = 512;
-/// Where the checksums of the parts stand.
 const KEYS_CHECKSUM_AT: usize = 96;
 const STORED_HASH_AT: usize = 64;
 const CHECKSUM_BYTES: usize = 4;

@@ -10,7 +10,6 @@ use iostall_remote::{Object, ObjectReader, is_object};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Missing,
-    /// A file or an object.
     File,
     /// A directory, or the beginning of the names of objects.
     Directory,

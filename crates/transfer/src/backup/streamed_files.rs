@@ -33,7 +33,6 @@ pub trait StreamedFiles: Send {
     /// Reads content that is ahead into `room`, which is not empty; returns how much, which is 0 if none is ahead.
     fn read(&mut self, room: &mut [u8]) -> Result<usize, StageFailure>;
 
-    /// The entry that has just begun.
     fn entry(&self, file: usize) -> Option<StreamedEntry>;
 
     /// About how many bytes the content of all files has; 0 if nobody knows.

@@ -100,7 +100,6 @@ impl<R: Read> TarReader<R> {
         Ok(Some(entry))
     }
 
-    /// How much content of the entry is still to be read.
     pub fn left(&self) -> u64 {
         self.left
     }
@@ -155,7 +154,6 @@ impl<R: Read> TarReader<R> {
     }
 }
 
-/// What a header says, or what is wrong with it.
 fn entry(header: &[u8; BLOCK_BYTES]) -> Result<TarEntry, String> {
     let (at, magic) = MAGIC;
     if header[at..at + magic.len()] != *magic {

@@ -10,7 +10,6 @@ const NEGLIGIBLE: f64 = 0.02;
 /// Small and large files both get at least this share of the time.
 const TIME_SHARE_MIN: f64 = 0.25;
 
-/// How long a trial moves data, and how much at most.
 #[derive(Clone, Copy, Debug)]
 pub struct TrialLimit {
     pub seconds: f64,

@@ -41,7 +41,6 @@ impl UploadNote {
         Ok(bytes)
     }
 
-    /// Whether an object that begins so is a note.
     pub(super) fn is_begun_by(head: &[u8]) -> bool {
         head.starts_with(MARK)
     }

@@ -62,7 +62,6 @@ impl<'a> CopyContext<'a> {
         false
     }
 
-    /// What to do with existing files at the destination.
     pub(super) fn replace(&self) -> Replace<'_> {
         if self.options.overwrite { Replace::Older(&self.named, &self.destinations) } else { Replace::Never }
     }

@@ -164,7 +164,6 @@ impl CopyError {
         matches!(self.write_failed(), Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
     }
 
-    /// The error of a write, if it was one.
     fn write_failed(&self) -> Option<io::ErrorKind> {
         match self {
             Self::System { source, .. } | Self::Moving { cause: PipelineError::Journal(source), .. } => {
@@ -191,7 +190,6 @@ impl CopyError {
         )
     }
 
-    /// Whether the unfinished file can be resumed.
     pub(super) fn keeps_the_part(&self) -> bool {
         matches!(self, Self::Moving { kept: true, .. } | Self::SourceChanged { kept: true, .. })
     }
@@ -265,7 +263,6 @@ fn quoted(path: &Path) -> String {
     if shown.bytes().all(is_plain) { shown } else { format!("'{}'", shown.replace('\'', r"'\''")) }
 }
 
-/// The hint of a refusal in terms of a copy's options.
 fn refused_hint(refusal: &Refusal) -> String {
     match refusal {
         Refusal::DeviceNotNamed { path } => format!(

@@ -173,7 +173,6 @@ impl FileCopier<'_, '_> {
         Ok(Filled { hashes, hole_bytes, kept_bytes, is_clone: false })
     }
 
-    /// Shares the blocks of the source if requested and possible.
     fn share_blocks(&self, file: &Unfinished<'_>) -> Result<bool, CopyError> {
         let Unfinished { from, part, target } = *file;
         let (reflink, size_bytes) = (self.context.options.reflink, from.stat.size_bytes);

@@ -32,7 +32,6 @@ pub struct CopyFailure {
     pub error: CopyError,
 }
 
-/// What happened to a file, as soon as it has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyRecord {
     pub what: Recorded,
@@ -78,7 +77,6 @@ pub struct CopyLog {
     /// Files that were equal when read back.
     pub verified_files: u64,
     pub mismatches: Vec<Mismatch>,
-    /// The device that was written.
     pub image: Option<DeviceImage>,
     /// What was not copied, and why. Does not include the error that ended the copy.
     pub failures: Vec<CopyFailure>,
@@ -86,7 +84,6 @@ pub struct CopyLog {
     pub failed_at_start: usize,
     /// Files, links and special files left when the copy ended.
     pub remaining: u64,
-    /// Metadata that could not be copied.
     pub losses: Vec<(PathBuf, Loss)>,
     /// Sources that another process had open for writing while they were read.
     pub in_use: Vec<PathBuf>,
@@ -98,7 +95,6 @@ pub struct CopyLog {
     pub(super) records: Option<Sender<CopyRecord>>,
 }
 
-/// What was written to an unfinished file.
 #[derive(Default)]
 pub(super) struct Filled {
     pub(super) hashes: FileHashes,

@@ -78,7 +78,6 @@ impl<'a> Mover<'a> {
         }
     }
 
-    /// Sizes and depths for files on one device, or on two.
     pub(super) fn shape(&self, same_device: bool) -> Shape {
         let options = self.options;
         if let Some(tuned) = self.tuned {

@@ -11,7 +11,6 @@ use super::options::CopyOptions;
 use super::tree_mark;
 
 impl CopyOptions {
-    /// The destination of each source under these options.
     pub fn pairs(
         &self,
         sources: &[PathBuf],

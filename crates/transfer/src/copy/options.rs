@@ -62,7 +62,6 @@ pub struct CopyOptions {
     pub hash: HashKind,
     pub reflink: Reflink,
     pub overwrite: bool,
-    /// Database files and devices that may be overwritten.
     pub consent: WriteConsent,
     pub resume: Resume,
     pub selection: Selection,

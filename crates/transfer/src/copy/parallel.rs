@@ -11,7 +11,6 @@ use super::file::FileCopier;
 use super::log::CopyLog;
 use super::mover::Mover;
 
-/// What one thread has done.
 struct Done {
     shape: Option<TransferShape>,
     log: CopyLog,

@@ -109,7 +109,6 @@ impl Part {
         &self.target
     }
 
-    /// Whether it has been renamed to that.
     pub(super) fn has_its_name(&self) -> bool {
         !self.armed.load(Ordering::Relaxed)
     }
@@ -177,7 +176,6 @@ impl Part {
 }
 
 impl Drop for Part {
-    /// Removes it if it was neither finished nor kept.
     fn drop(&mut self) {
         if *self.armed.get_mut() {
             // Already failing; a leftover is recognisable by its name.

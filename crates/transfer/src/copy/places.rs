@@ -33,14 +33,12 @@ pub(super) struct Places {
     of_directory: HashMap<PathBuf, usize>,
 }
 
-/// A file is larger than its file system allows.
 pub(super) struct TooLarge {
     pub(super) directory: PathBuf,
     pub(super) largest_bytes: u64,
 }
 
 impl Places {
-    /// Adds the room that a file needs.
     pub(super) fn add(
         &mut self,
         options: &CopyOptions,
@@ -56,7 +54,6 @@ impl Places {
         Ok(())
     }
 
-    /// Refuses the copy if what was added does not fit.
     pub(super) fn check(&self) -> Result<(), CopyError> {
         self.all.iter().try_for_each(check_fits)
     }

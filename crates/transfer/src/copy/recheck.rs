@@ -81,7 +81,6 @@ impl Recheck<'_, '_> {
         }
     }
 
-    /// Whether the source still has the content that was copied.
     fn is_same_content(&self, mover: &mut Mover<'_>, copied: Copied<'_>) -> Result<bool, CopyError> {
         let Self { context, from, part, target } = self;
         let size_bytes = from.stat.size_bytes;
@@ -109,7 +108,6 @@ impl Recheck<'_, '_> {
     }
 }
 
-/// How the content got into the unfinished file.
 #[derive(Clone, Copy)]
 pub(super) enum Copied<'a> {
     Shared,

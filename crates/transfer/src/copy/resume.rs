@@ -118,7 +118,6 @@ fn write_zeros(file: &File, range: &Range<u64>) -> io::Result<()> {
     Ok(())
 }
 
-/// Joins adjacent ranges.
 pub(super) fn joined(durable: &[DurableRange]) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     for one in durable {

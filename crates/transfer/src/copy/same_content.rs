@@ -11,7 +11,6 @@ use super::log::CopyFailure;
 use super::target::check_target;
 use super::walk::Inventory;
 
-/// Bytes compared at a time.
 const COMPARED_BYTES: usize = 1 << 20;
 
 /// Reads each file of the inventory that has one of its size at the destination, and leaves equal ones alone.

@@ -33,7 +33,6 @@ const BATCH_BYTES: u64 = 1 << 30;
 pub(super) struct SmallFiles<'a> {
     pub(super) context: &'a CopyContext<'a>,
     pub(super) file_systems: &'a FileSystems,
-    /// Gets a record of each file at once.
     pub(super) records: Option<Sender<CopyRecord>>,
 }
 
@@ -231,7 +230,6 @@ impl SmallFiles<'_> {
         (failures.into_inner().unwrap_or_else(PoisonError::into_inner), ended.map_or(Ok(()), Err))
     }
 
-    /// Reads a source and writes its unfinished file.
     fn write_part(&self, buffer: &mut Vec<u8>, entry: &Entry) -> Result<Written, CopyError> {
         let (source, target, stat) = (&entry.source(), &entry.target(), &entry.stat());
         if !self.context.wait_for_rate(stat.size_bytes) {
@@ -279,7 +277,6 @@ impl SmallFiles<'_> {
     }
 }
 
-/// Waits for a batch and passes on its result.
 fn noted(
     batch: ScopedJoinHandle<'_, (CopyLog, Result<(), CopyError>)>,
     note: &mut impl FnMut(CopyLog),

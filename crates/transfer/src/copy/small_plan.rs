@@ -88,7 +88,6 @@ impl SmallPlan {
         self.files == 0
     }
 
-    /// Adds the small files of a directory.
     pub(super) fn add(&mut self, source: &Path, target: &Path, names: SmallNames) {
         if names.files == 0 {
             return;
@@ -173,7 +172,6 @@ impl SmallEntries<'_> {
         None
     }
 
-    /// Whether there are more names.
     fn locate_more(&mut self) -> bool {
         let Some(folder) = self.folder else { return self.open_next() };
         let names: Vec<Vec<u8>> = self.names.by_ref().take(LOOKED_UP).collect();

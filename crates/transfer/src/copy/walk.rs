@@ -44,7 +44,6 @@ pub(super) struct Inventory {
     pub(super) skipped_specials: u64,
     /// Entries left out by the selection; a directory counts once.
     pub(super) excluded: u64,
-    /// Files already known to fail.
     pub(super) failures: Vec<CopyFailure>,
     /// Destinations of the directories named as sources.
     pub(super) roots: HashSet<PathBuf>,
@@ -146,7 +145,6 @@ impl Inventory {
         self.entries.iter().filter(|entry| entry.action == Action::Directory)
     }
 
-    /// Regular files to copy.
     pub(super) fn files(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| entry.action == Action::File)
     }
@@ -249,7 +247,6 @@ impl Inventory {
     }
 }
 
-/// What the destination has under the name of an entry.
 enum Existing {
     /// Nothing, or something else.
     NoneOrOther,

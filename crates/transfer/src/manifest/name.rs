@@ -26,7 +26,6 @@ pub fn hash_for(path: &Path, asked: Option<HashKind>) -> Result<HashKind, Manife
     }
 }
 
-/// Whether a manifest of this name is JSON.
 pub fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }

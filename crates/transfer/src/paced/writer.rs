@@ -38,7 +38,6 @@ pub struct PacedJob<'a> {
     pub dirty_bytes: &'a dyn Fn() -> Option<u64>,
     /// Called at the end of each interval. Must not block, because the next burst may be due.
     pub on_interval: &'a dyn Fn(&PacedInterval),
-    /// Reports progress and carries the cancellation.
     pub progress: &'a Progress,
     /// Holds packets back. A packet that waits for it is not being written, so its write time stays that of the file.
     pub rate: Option<&'a RateLimit>,
@@ -120,7 +119,6 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
         }
     }
 
-    /// Writes all bursts, and makes them durable.
     fn run(&mut self) -> Result<(), PacedError> {
         while let Some(due_ns) = self.next_burst() {
             self.burst(due_ns)?;

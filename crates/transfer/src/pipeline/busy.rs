@@ -4,7 +4,6 @@ use iostall_engine::FileIndex;
 
 use super::job::FileUse;
 
-/// Counts requests in flight for each file.
 #[derive(Debug, Default)]
 pub(super) struct BusyFiles(Vec<BusyFile>);
 
@@ -12,7 +11,6 @@ pub(super) struct BusyFiles(Vec<BusyFile>);
 struct BusyFile {
     total: FileUse,
     in_flight: u32,
-    /// When it became busy.
     since_ns: u64,
 }
 
@@ -25,7 +23,6 @@ impl BusyFiles {
         &mut self.0[at]
     }
 
-    /// A request was submitted.
     pub(super) fn begin(&mut self, file: FileIndex, now_ns: u64) {
         let file = self.file(file);
         if file.in_flight == 0 {
@@ -44,7 +41,6 @@ impl BusyFiles {
         }
     }
 
-    /// What each file had to do.
     pub(super) fn into_totals(self) -> Vec<FileUse> {
         self.0.into_iter().map(|file| file.total).collect()
     }

@@ -37,7 +37,6 @@ pub struct Checksums {
 }
 
 impl Checksums {
-    /// For one file.
     pub fn new(wanted: HashWanted) -> Self {
         Self {
             whole: wanted.whole.map(Hasher::new),
@@ -46,7 +45,6 @@ impl Checksums {
         }
     }
 
-    /// The checksums of everything that passed through.
     pub fn finish(self) -> FileHashes {
         FileHashes {
             whole: self.whole.map(Hasher::finish),

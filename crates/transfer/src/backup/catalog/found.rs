@@ -43,14 +43,13 @@ pub struct FoundSet {
     pub manifests: Vec<PathBuf>,
     /// What is in them, if it can be read.
     pub manifest: Option<Manifest>,
-    /// Why it cannot.
     pub unreadable: Option<String>,
     pub protection: Protection,
     /// Notes that uploads of it were on their way.
     pub notes: Vec<PathBuf>,
     /// When the last of them was put.
     pub noted_utc: Option<Timestamp>,
-    /// What they name.
+    /// Objects that the notes name.
     pub(super) noted: Vec<PathBuf>,
     /// Uploads that are not completed.
     pub uploads: Vec<FoundUpload>,
@@ -65,7 +64,6 @@ pub enum SetState {
     Whole,
     /// No manifest: it was not completed, or it is being written.
     NotCompleted,
-    /// Its deletion has begun.
     BeingDeleted,
     /// What is missing or wrong, in words.
     Damaged(String),

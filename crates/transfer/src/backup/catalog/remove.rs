@@ -51,7 +51,6 @@ pub(super) enum Step {
         manifest: PathBuf,
         mark: PathBuf,
     },
-    /// What was done in a directory becomes durable.
     Sync(PathBuf),
     Delete(PathBuf),
 }

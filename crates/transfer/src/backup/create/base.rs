@@ -101,7 +101,6 @@ pub(super) struct Before {
     pieces: Range<usize>,
 }
 
-/// A range of a file, compared with the base.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Compared {
     /// What is as it was, as pieces of this file.

@@ -161,7 +161,6 @@ impl CreateError {
     }
 }
 
-/// The line that writes the manifest of these stripes.
 fn rebuild_of(stripes: &[PathBuf]) -> String {
     let names: Vec<String> = stripes.iter().map(|path| shell_path(path)).collect();
     format!("iostall backup rebuild {}", names.join(" "))

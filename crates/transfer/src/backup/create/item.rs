@@ -27,7 +27,6 @@ pub struct Item {
     pub inspect: Option<Arc<dyn Inspect>>,
 }
 
-/// What an entry is, and where its content comes from.
 pub enum What {
     Directory,
     Symlink {
@@ -51,7 +50,6 @@ pub enum What {
     },
     /// A file with this content, which need not exist anywhere.
     Generated(Vec<u8>),
-    /// What is read until its end.
     Stream(Box<dyn Read + Send>),
     /// A stream of files, such as that of mariadb-backup. Each becomes an entry below the item's name.
     Files(Box<dyn StreamedFiles>),
@@ -118,9 +116,7 @@ impl PagesSeen {
 pub struct LiveEnd {
     /// What belongs to the backup and exists only now, such as a label file and the log.
     pub items: Vec<Item>,
-    /// What it was, with its end.
     pub kind: SourceKind,
-    /// What the manifest should warn of.
     pub warnings: Vec<String>,
 }
 

@@ -24,7 +24,6 @@ pub(super) struct Batch {
     pub(super) files: Vec<Tagged>,
     pub(super) reads: Vec<FileRead>,
     pub(super) opened: Vec<(OpenTarget, FileStamp)>,
-    /// Numbers of files that were gone.
     pub(super) vanished: Vec<u64>,
 }
 

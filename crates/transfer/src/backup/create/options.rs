@@ -33,7 +33,6 @@ pub struct CreateOptions {
     pub buffers: Option<u32>,
     pub workers: Option<u32>,
     pub rate: Option<Arc<RateLimit>>,
-    /// The same rate, for the record.
     pub limit_bytes_per_second: Option<u64>,
     /// Who can read the backup; everybody if `None`.
     pub lock: Option<Lock>,
@@ -41,7 +40,6 @@ pub struct CreateOptions {
     pub object_lock: Option<ObjectLock>,
     /// Only what differs from this set is stored.
     pub base: Option<Arc<Base>>,
-    /// Version of the program, for the record.
     pub tool_version: String,
     /// Name of this machine, for the record: two machines may back up the same path to one place.
     pub host: String,

@@ -47,7 +47,6 @@ impl PackedFrame {
         &self.pieces
     }
 
-    /// The pieces, with what the base has of their files.
     pub(super) fn compared(&self) -> impl Iterator<Item = (&Piece, &Before)> {
         self.pieces.iter().zip(&self.befores)
     }

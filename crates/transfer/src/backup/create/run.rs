@@ -32,7 +32,6 @@ use crate::backup::format::{CodecKind, FrameKind, StripeHeader, WrappedKeys};
 use crate::backup::manifest_file;
 use crate::progress::Progress;
 
-/// How many reasons why direct I/O is not in use are kept.
 const REASONS_MAX: usize = 8;
 
 struct Keys {
@@ -129,7 +128,6 @@ pub fn create(
     Ok(Made { page_bytes, removed_bytes, ..made })
 }
 
-/// What a stripe of a set begins with.
 pub(super) fn stripe_header(
     set: SetId,
     stripe: u16,

@@ -19,7 +19,6 @@ pub(super) trait CountedSource: Source {
     fn steps(&self) -> u64;
 }
 
-/// One file of a batch, and what was read of it.
 pub(super) struct FileRead {
     path: PathBuf,
     size_bytes: u64,
@@ -37,12 +36,10 @@ impl FileRead {
         Self { path, size_bytes, plan, data_bytes: 0, data_end: 0, ended_at: None }
     }
 
-    /// Size of what is stored.
     pub(super) fn stored_size(&self) -> u64 {
         self.ended_at.map_or(self.size_bytes, |ended_at| ended_at.max(self.data_end))
     }
 
-    /// Whether it became shorter while it was read.
     pub(super) fn has_shrunk(&self) -> bool {
         self.ended_at.is_some()
     }

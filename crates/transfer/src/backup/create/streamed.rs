@@ -36,7 +36,6 @@ pub(super) struct FileStream {
     pub(super) source: u32,
     pub(super) metadata: FileMetadata,
     pub(super) inspect: Option<Arc<dyn Inspect>>,
-    /// What all of them are compared with.
     pub(super) base: Option<Arc<Base>>,
 }
 
@@ -137,7 +136,6 @@ struct FilesReader<'a> {
     has_ended: Arc<AtomicBool>,
     shape: Shape,
     files: Vec<StreamedFile>,
-    /// Bytes of content so far.
     bytes: u64,
     progress: &'a Progress,
 }

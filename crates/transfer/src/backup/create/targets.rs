@@ -233,7 +233,6 @@ impl Targets {
         Ok(made)
     }
 
-    /// What an engine writes to.
     pub(super) fn files(&self) -> impl Iterator<Item = EngineFile<'_>> {
         self.stripes.iter().map(|stripe| match stripe {
             Target::File(file) => FileHandle::from(&file.open).into(),

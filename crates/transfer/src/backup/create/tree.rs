@@ -14,7 +14,6 @@ use super::error::CreateError;
 use super::item::{Item, PreparedSource, What, metadata_of};
 use crate::progress::Progress;
 
-/// The name of standard input in a set.
 const STDIN_NAME: &str = "stdin";
 
 pub enum SourceRequest {
@@ -116,7 +115,6 @@ fn device_bytes(named: &Path, path: &Path) -> Result<u64, CreateError> {
     }
 }
 
-/// Refuses a target in a directory that is backed up.
 fn refuse_inside(target: &Path, named: &Path, source: &Path) -> Result<(), CreateError> {
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match fs::canonicalize(parent) {

@@ -28,7 +28,6 @@ use crate::rate::RateLimit;
 /// Entries and indexes are turned into frames about so many bytes at a time, so that a million of them take no memory for long.
 const PARTS_BYTES: usize = 16 << 20;
 
-/// What all jobs of one backup share.
 pub(super) struct SetWriter<'a> {
     shape: Shape,
     rate: Option<&'a RateLimit>,
@@ -41,7 +40,6 @@ pub(super) struct SetWriter<'a> {
     room: Option<RoomAhead>,
     /// `None` for `null:`.
     targets: Option<Targets>,
-    /// Transfers so far.
     transfers: u64,
     /// Where each piece of the source is, as far as it is not written yet.
     pieces: Vec<PieceRecord>,
@@ -132,7 +130,6 @@ impl<'a> SetWriter<'a> {
         })
     }
 
-    /// Index of the first file of a job among the engine's files.
     pub(super) fn first_file(&self) -> u16 {
         if self.targets.is_none() { 0 } else { u16::try_from(self.stripes.len()).unwrap_or(u16::MAX) }
     }
@@ -377,7 +374,6 @@ impl<'a> SetWriter<'a> {
     }
 }
 
-/// From anywhere.
 fn whole_address(path: &Path) -> Option<PathBuf> {
     if is_object(path) { Some(path.to_owned()) } else { std::path::absolute(path).ok() }
 }

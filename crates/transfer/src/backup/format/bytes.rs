@@ -79,7 +79,6 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// An error about the value of a field.
     pub(super) fn bad(&self, field: &'static str, value: impl Into<u64>) -> FormatError {
         FormatError::Value { part: self.part, field, value: value.into() }
     }

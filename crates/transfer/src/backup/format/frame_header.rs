@@ -52,7 +52,6 @@ impl FrameKind {
         }
     }
 
-    /// The kind with this number.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
     }

@@ -33,7 +33,6 @@ impl IndexRecord {
         }
     }
 
-    /// Whether this is what the header at its position says.
     pub fn is_of(&self, header: &FrameHeader) -> bool {
         *self == Self::of(header, self.position)
     }

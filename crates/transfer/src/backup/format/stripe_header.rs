@@ -29,7 +29,6 @@ pub enum CodecKind {
 }
 
 impl CodecKind {
-    /// Its number in headers.
     pub fn code(self) -> u8 {
         match self {
             Self::None => 0,
@@ -38,7 +37,6 @@ impl CodecKind {
         }
     }
 
-    /// The codec with this number.
     pub fn from_code(code: u8) -> Option<Self> {
         [Self::None, Self::Zstd, Self::Lz4].into_iter().find(|codec| codec.code() == code)
     }
@@ -58,7 +56,6 @@ pub struct StripeHeader {
     pub set: SetId,
     /// From 0.
     pub stripe: u16,
-    /// Stripes of the set.
     pub stripes: u16,
     /// Alignment of everything in the stripe, bytes; a power of two.
     pub block_bytes: u32,
@@ -66,7 +63,6 @@ pub struct StripeHeader {
     pub frame_bytes: u32,
     /// Most plain bytes in a write, a multiple of the frame. Readers choose their buffers by it.
     pub transfer_bytes: u32,
-    /// When the backup was started, Unix time.
     pub created_unix_ns: u64,
     /// The codec that was asked for; each frame says which one it has.
     pub codec: CodecKind,
@@ -84,7 +80,6 @@ impl StripeHeader {
         u64::from(self.block_bytes) + blocks_of(keys, self.block_bytes)
     }
 
-    /// What it says of how the set was made.
     pub fn settings(&self) -> BackupSettings {
         BackupSettings {
             stripes: self.stripes,

@@ -17,7 +17,6 @@ const FRAME_PART: &str = "a frame of the archived WAL file";
 const MARK: &[u8; 8] = b"IOSTWALF";
 const VERSION: u16 = 1;
 const HASH_AT: usize = WAL_HEADER_BYTES - 8;
-/// A time that is not known.
 const NO_TIME: i64 = i64::MIN;
 
 /// What an archived file says of itself.
@@ -37,7 +36,6 @@ pub struct WalHeader {
     pub facts: WalFacts,
 }
 
-/// What was found in the records of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalFacts {
     /// The position after the last whole record, bytes from the beginning of the log; 0 if there is none.

@@ -81,7 +81,6 @@ impl IncrementalFile {
         Ok(Self { blocks, truncation, data_at })
     }
 
-    /// How many blocks the relation's file has.
     pub fn length_blocks(&self) -> u32 {
         self.blocks.last().map_or(0, |last| last + 1).max(self.truncation)
     }

@@ -31,10 +31,8 @@ const NO_CHECKSUM: u32 = 0xDEAD_BEEF;
 const FLAG_FULL_CRC32: u32 = 1 << 4;
 const FLAG_PAGE_COMPRESSION: u32 = 1 << 16;
 
-/// How the pages of a tablespace are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InnodbSpace {
-    /// Bytes of a page in the file.
     pub page_bytes: usize,
     format: Format,
 }

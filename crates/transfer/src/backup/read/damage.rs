@@ -14,7 +14,6 @@ pub struct Damage {
     pub base: Option<SetId>,
     /// Number of the stripe, from 0; `None` for the manifest.
     pub stripe: Option<u16>,
-    /// The stripe's path, or the manifest's.
     pub path: PathBuf,
     /// Sequence number of the frame; `None` if it is not a frame, or not known which.
     pub frame: Option<u64>,
@@ -105,7 +104,6 @@ pub(crate) fn blocks_of(manifest: &Manifest, file: &FileEntry, offset: u64, leng
     }
 }
 
-/// Size of the pages of this file.
 fn page_bytes_of(source: &SourceRecord, record: &MariadbRecord, file: &FileEntry) -> u64 {
     let name = file.name.as_bytes();
     let inside = name.strip_prefix(source.prefix.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));

@@ -73,7 +73,6 @@ pub(super) fn directory_of(path: &Path) -> PathBuf {
     }
 }
 
-/// The manifests in the directory of a stripe.
 fn manifests_beside(stripe: &Path) -> Vec<PathBuf> {
     let Ok(mut all) = paths_in(&directory_of(stripe)) else { return Vec::new() };
     all.retain(|path| is_manifest_name(path));

@@ -61,7 +61,6 @@ impl Medium {
         }
     }
 
-    /// What an engine reads from.
     pub(super) fn file(&self) -> EngineFile<'_> {
         match self {
             Self::File { direct, .. } => FileHandle::from(direct.file()).into(),
@@ -69,7 +68,6 @@ impl Medium {
         }
     }
 
-    /// Whether it is read past the page cache.
     pub(super) fn is_direct(&self) -> bool {
         matches!(self, Self::File { direct, .. } if files::is_direct(direct))
     }

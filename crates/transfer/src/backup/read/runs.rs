@@ -50,7 +50,6 @@ impl Run {
 pub struct ReadChoice {
     /// Requests in flight on the stripes together, and as many writes.
     pub depth: Option<u32>,
-    /// Threads that decode.
     pub workers: Option<u32>,
     /// Most bytes of content in one request, cut to whole frames; at least one frame.
     pub transfer_bytes: Option<u32>,

@@ -25,7 +25,6 @@ pub struct OpenSet {
     /// It is encrypted and was opened without its key: of the manifest only what the headers of the stripes say is known, and
     /// there is nothing that could be restored.
     pub is_without_key: bool,
-    /// Of an increment: what of it is in other sets.
     pub chain: Chain,
 }
 

@@ -41,7 +41,6 @@ pub fn open_without_key(paths: &[PathBuf]) -> Result<OpenSet, ReadError> {
     })
 }
 
-/// The stripes that are there, by number, and which are not.
 fn stripes(found: &FoundSet, directories: &[PathBuf]) -> Result<(Vec<OpenStripe>, Vec<Damage>), ReadError> {
     let (mut open, mut damage) = (Vec::new(), Vec::new());
     let looked: Vec<_> = directories.iter().map(|path| path.display().to_string()).collect();

@@ -167,7 +167,6 @@ impl<'w> Writing<'w> {
         Ok(())
     }
 
-    /// The number of the file that a run of data is of.
     pub(super) fn file_of(&self, run: &Run) -> u64 {
         self.file_in(run.stripe, self.first(run)).unwrap_or_default()
     }
@@ -291,7 +290,6 @@ impl<'w> Writing<'w> {
         Ok(())
     }
 
-    /// What an error of the pipeline is about.
     fn explain(&self, error: PipelineError, open: &[OpenFile]) -> RestoreError {
         match error {
             PipelineError::Stage { offset, cause } => match cause.downcast::<StageError>() {

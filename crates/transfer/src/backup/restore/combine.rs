@@ -27,7 +27,6 @@ use crate::progress::Progress;
 const WORK: &str = ".iostall-increments";
 /// Increments are made of servers with blocks of this size only.
 const BLOCK_BYTES: u32 = 8192;
-/// Blocks that are copied at a time.
 const BLOCKS_AT_ONCE: usize = 128;
 const LABEL: &[u8] = b"backup_label";
 /// A list of the files as they were sent, of which no server knows anything.

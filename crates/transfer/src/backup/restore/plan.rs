@@ -22,7 +22,6 @@ pub(super) struct Planned<'m> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Make {
-    /// A file with the entry's content.
     File,
     Directory,
     Symlink,
@@ -33,7 +32,6 @@ pub(super) enum Make {
 #[derive(Debug)]
 pub(super) struct Plan<'m> {
     pub(super) all: Vec<Planned<'m>>,
-    /// Index of the file with a number.
     pub(super) files: HashMap<u64, usize>,
 }
 

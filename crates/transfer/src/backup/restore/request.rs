@@ -29,7 +29,6 @@ pub struct RestoreOptions<'a> {
     /// What may be replaced, or which device may be written.
     pub consent: WriteConsent,
     pub rate: Option<&'a RateLimit>,
-    /// How much at once.
     pub choice: ReadChoice,
     /// Directories of the set that are not restored below the destination; not together with `only`.
     pub elsewhere: &'a [Elsewhere],
@@ -54,7 +53,6 @@ pub struct Restored {
     pub sync_ns: u64,
     /// Visibility maps of PostgreSQL that are empty, because an increment of the server does not say what is in them.
     pub empty_maps: u64,
-    /// Metadata that could not be restored.
     pub losses: Vec<FileLoss>,
 }
 

@@ -23,7 +23,6 @@ pub struct Elsewhere {
     pub link: PathBuf,
 }
 
-/// Where the files of a restore are made.
 #[derive(Clone, Copy)]
 pub(super) enum Onto<'p> {
     Directories(&'p Roots),
@@ -36,7 +35,6 @@ pub(super) struct Roots {
     parts: Vec<Part>,
 }
 
-/// A directory of the set that goes elsewhere.
 struct Part {
     name: PathBuf,
     link: PathBuf,

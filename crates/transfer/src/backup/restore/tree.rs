@@ -12,14 +12,12 @@ use super::error::RestoreError;
 use super::plan::{Make, Plan, Planned};
 use super::roots::Onto;
 
-/// What was lost of the metadata of a file.
 pub type FileLoss = (PathBuf, Loss);
 
 #[derive(Clone, Copy, Debug)]
 struct State {
     is_made: bool,
     is_finished: bool,
-    /// Bytes that are not written yet.
     missing_bytes: u64,
 }
 

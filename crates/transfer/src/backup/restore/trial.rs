@@ -43,7 +43,6 @@ pub struct RestoreShape {
     /// Most bytes of content in one request.
     pub transfer_bytes: u32,
     pub buffer_count: u32,
-    /// Bytes of all buffers.
     pub memory_bytes: u64,
 }
 

@@ -23,7 +23,6 @@ pub(super) struct Part<'s> {
 }
 
 impl<'s> Part<'s> {
-    /// The set whose stripes these are.
     pub(super) fn holder(&self) -> &'s OpenSet {
         self.stripes.first().map_or(self.set, |one| one.set)
     }

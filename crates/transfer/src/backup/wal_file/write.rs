@@ -12,7 +12,6 @@ use crate::backup::format::{
     WAL_FRAME_BYTES_MAX, WAL_FRAME_HEADER_BYTES, WAL_HEADER_BYTES, WalFrameHeader, WalHeader,
 };
 
-/// Lengths and checksums of what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sums {
     pub plain_bytes: u64,

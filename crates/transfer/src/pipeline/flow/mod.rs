@@ -31,7 +31,6 @@ const HOLD_POLL_NS: u64 = 100_000_000;
 /// How often a request is retried that moved nothing or was interrupted.
 const TRIES_MAX: u32 = 8;
 
-/// The request behind a token in flight.
 #[derive(Clone, Copy, Debug)]
 enum Slot {
     Idle,
@@ -65,14 +64,12 @@ struct WritePart {
     head: Head,
     sink: usize,
     file: FileIndex,
-    /// Where the frame begins in the file.
     frame_offset: u64,
     offset: u64,
     length: u32,
     tries: u32,
 }
 
-/// A sink and its writes in flight.
 struct SinkState<'j> {
     sink: &'j mut dyn Sink,
     writing: u32,

@@ -7,7 +7,6 @@ use super::{Flow, SinkState, Slot, TRIES_MAX, WritePart, whole_blocks};
 use crate::pipeline::frame::{Extent, Frame};
 use crate::pipeline::{PipelineError, Placement, Written};
 
-/// The sinks' answer for a frame.
 enum Answer {
     Placed(usize, Placement),
     NoneTakesIt,
