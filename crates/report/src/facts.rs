@@ -17,7 +17,6 @@ use crate::report::Report;
 pub enum Detail {
     /// The essentials for a DBA.
     Brief,
-    /// Everything.
     Full,
 }
 

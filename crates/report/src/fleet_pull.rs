@@ -25,7 +25,6 @@ pub fn progress(now: &PullProgress) -> (f64, String) {
     (share, format!("sources: {sources}, {failing} failing{elsewhere}; samples sent: {samples}{cut}"))
 }
 
-/// The first names of many.
 pub fn listed(sources: &[String]) -> String {
     let names: Vec<String> = sources.iter().take(NAMES_MAX).map(|name| shown(name)).collect();
     let more = sources.len().saturating_sub(NAMES_MAX);

@@ -34,7 +34,6 @@ pub struct ServerEntry {
 const CLOCK_WRONG_MS: u64 = 5_000;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// A line a server, under a heading.
 pub fn fleet_servers(servers: &[ServerEntry]) -> String {
     if servers.is_empty() {
         return "no server has sent anything; docs/fleet.md explains how one joins\n".to_owned();

@@ -84,7 +84,6 @@ impl Limits {
     }
 }
 
-/// A latency against its thresholds.
 struct Measured {
     at: Percentile,
     took_ns: u64,

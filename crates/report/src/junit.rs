@@ -26,7 +26,6 @@ enum CaseOutcome {
     Error(String),
 }
 
-/// What a document has beside its test cases.
 pub(crate) struct Suite<'a> {
     /// What made it: `load`, `compare`.
     pub(crate) kind: &'a str,

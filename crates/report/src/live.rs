@@ -166,7 +166,6 @@ pub fn tune_begun(plan: &TunePlan) -> String {
     )
 }
 
-/// What the trials of a server cost.
 fn whole_backups(whole: WholeBackup) -> String {
     let size = match whole.bytes {
         0 => "whole backups".to_owned(),
@@ -189,7 +188,6 @@ pub fn part_alone(alone: &PartAlone) -> String {
     format!("{name} alone: {}", throughput(alone.bytes_per_s))
 }
 
-/// Where such a search is.
 pub fn tune(tried: usize, settings: usize, bytes_per_s_best: f64, whole: &RunProgress) -> (f64, String) {
     let best = throughput(bytes_per_s_best);
     (

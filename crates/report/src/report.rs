@@ -51,7 +51,6 @@ impl Report<'_> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// Next to the heading.
     pub subtitle: String,
     /// Parts with titles, if there are several.
     pub parts: Vec<(Option<String>, Vec<Fact>)>,

@@ -125,7 +125,6 @@ pub struct Section {
     /// Its heading in text; `None` for a single section that needs none.
     pub heading: Option<String>,
     pub layout: Layout,
-    /// Headline numbers of a page.
     pub tiles: Vec<Tile>,
     pub notes: Vec<Note>,
     /// The main table, which needs no caption.

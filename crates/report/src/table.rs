@@ -90,13 +90,11 @@ impl Column {
     }
 }
 
-/// A line of the table's body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TableLine {
     /// A heading over the following lines, with a note.
     Group {
         title: String,
-        /// What is said about it.
         note: String,
     },
     Cells(Vec<TableCell>),

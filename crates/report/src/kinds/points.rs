@@ -20,7 +20,6 @@ pub(super) fn headline(points: &[Point]) -> String {
     }
 }
 
-/// The load in words.
 pub(super) fn asked(profile: &Profile) -> String {
     let role = profile.spans.first().and_then(|span| span.roles.first());
     let shape = role.map(facts::role_shape).unwrap_or_default();

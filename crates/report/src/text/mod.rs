@@ -70,7 +70,6 @@ pub fn write_sections(
     out.write_str(&text)
 }
 
-/// The text so far.
 struct Page {
     options: TextOptions,
     style: Style,

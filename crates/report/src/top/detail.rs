@@ -19,7 +19,6 @@ pub(super) struct Around {
     pub(super) lines: Vec<Line>,
 }
 
-/// Which rows are around a group.
 type IsAround<'a> = Box<dyn Fn(&Row) -> bool + 'a>;
 
 impl TopState {

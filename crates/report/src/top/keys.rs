@@ -46,7 +46,6 @@ pub enum Asked {
 
 /// The available intervals, seconds.
 const INTERVALS_S: [u64; 7] = [1, 2, 5, 10, 30, 60, 300];
-/// Lines in a page.
 const PAGE: usize = 10;
 /// Why there is no past to see.
 const NO_PAST: &str = "only what a collector stores has a past: start top without a SOURCE";

@@ -17,7 +17,6 @@ pub struct TopSource {
     pub name: String,
     /// The newest interval; `None` if the source has not answered since its last failure.
     pub newest: Option<Interval>,
-    /// When its newest sample was taken.
     pub taken: Option<Timestamp>,
     /// Time and reason of its first failure since then.
     pub gap: Option<(Timestamp, String)>,

@@ -29,7 +29,6 @@ pub(crate) struct Number {
     pub(crate) value: fn(&Figures<'_>) -> Option<f64>,
 }
 
-/// In which tables a number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In all.

@@ -94,7 +94,6 @@ pub fn write_watch_junit(report: &WatchReport, out: &mut dyn Write) -> io::Resul
     write_verdicts(&suite, &report.verdicts, out)
 }
 
-/// Each source with its gaps, warnings and coverage.
 pub(super) fn sources(report: &WatchReport) -> Vec<Value> {
     let one = |source: &SourceHistory| {
         let mut object = json!(source);

@@ -19,7 +19,6 @@ pub fn title(report: &WatchReport) -> String {
     format!("{}, {} to {}", heading(report), timestamp(report.from), timestamp(report.to))
 }
 
-/// What was summed.
 pub fn heading(report: &WatchReport) -> &'static str {
     level_word(report.window.level)
 }

@@ -58,7 +58,6 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// The reads and writes of a role.
 fn moved(rows: &[Row]) -> Option<&Row> {
     let total = rows.iter().find(|row| row.kind == RowKind::Total);
     total.or_else(|| rows.iter().find(|row| row.kind.moves_data()))

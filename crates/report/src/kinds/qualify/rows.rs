@@ -64,7 +64,6 @@ pub(super) struct QualifySummary {
     #[serde(flatten)]
     points: PointsSummary,
     state: &'static str,
-    /// Why it is not steady.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missed: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]

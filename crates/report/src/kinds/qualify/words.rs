@@ -32,7 +32,6 @@ pub(super) fn cell_name(write_pct: Percent, size: BlockSize) -> String {
     format!("{} {size}", mix(write_pct))
 }
 
-/// What is measured of it, with its unit.
 pub(super) fn figure_name(figure: Figure) -> &'static str {
     match figure {
         Figure::Iops => "IOPS",

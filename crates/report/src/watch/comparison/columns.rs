@@ -29,7 +29,6 @@ pub(super) fn values(pair: &Pair<'_>, number: &Number) -> Values {
     Values { before: of(pair.before), after: of(pair.after) }
 }
 
-/// The windows of a group in words.
 pub(super) fn word(presence: Presence) -> &'static str {
     match presence {
         Presence::Both => "both",
