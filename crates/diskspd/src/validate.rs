@@ -71,7 +71,6 @@ pub enum Violation {
     /// A character that neither a Windows path nor XML can contain.
     #[error("'{}': a path cannot have control characters: no XML profile or report could name it", path.escape_debug())]
     PathCharacter { path: String },
-    /// A template without a value for its placeholder.
     #[error("template target '{path}' has no target on the command line")]
     OpenTemplate {
         /// `*1`, ….

@@ -100,7 +100,6 @@ impl PowerScheme {
 pub struct TimeSpanResult {
     /// Actual length of the measured part; 0 if it was not reached.
     pub measured_ns: u64,
-    /// Time of each processor over the measured part.
     pub cpus: Vec<CpuTicks>,
     pub threads: Vec<ThreadResult>,
     /// Width of an interval of the series.

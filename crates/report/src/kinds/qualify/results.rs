@@ -338,7 +338,7 @@ fn rests(outcome: &QualifyOutcome) -> Option<Table> {
     Some(table)
 }
 
-/// The same for scripts; null for tests whose points say everything.
+/// For scripts; null for tests whose points say everything.
 pub(super) fn figures(outcome: &QualifyOutcome) -> Value {
     if let Some((found, rests)) = fast_cache(outcome) {
         let rest = |one: &iostall_session::analysis::qualify::AfterRest| json!({"rest_s": one.rest.0 as f64 / 1e9, "bytes": one.bytes, "share": one.share});
