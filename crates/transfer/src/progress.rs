@@ -49,7 +49,6 @@ pub struct ProgressNow {
     pub reads_in_flight: u64,
     pub writes_in_flight: u64,
     pub file: FileProgress,
-    /// Where buffers have spent their time so far.
     pub buffer_time: BufferTime,
     /// Bytes of each stripe of a backup; none for anything else.
     pub stripes: Vec<u64>,
@@ -129,7 +128,6 @@ impl Progress {
         }
     }
 
-    /// Throughput so far as a series of points.
     pub fn series(&self) -> Vec<TransferPoint> {
         open(&self.series).points.clone()
     }

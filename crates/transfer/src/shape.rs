@@ -21,7 +21,6 @@ pub struct Shape {
     pub transfer_bytes: u32,
     pub reads_max: u32,
     pub writes_max: u32,
-    /// Buffers for the checksum thread.
     pub hash_buffers: u32,
 }
 

@@ -50,7 +50,6 @@ pub struct TarEntry {
     pub name: StoredName,
     pub kind: TarKind,
     pub metadata: FileMetadata,
-    /// Bytes of content.
     pub size_bytes: u64,
 }
 

@@ -14,7 +14,6 @@ const MARK: &[u8] = b"IOSUPLDS";
 /// More than the addresses of all stripes that a set can have.
 pub(super) const NOTE_BYTES_MAX: usize = 1 << 20;
 
-/// The uploads of one set into one directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct UploadNote {
     pub(super) set: SetId,

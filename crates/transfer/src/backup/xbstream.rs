@@ -232,7 +232,6 @@ impl<R: Read> XbstreamReader<R> {
         Ok(Some(ahead))
     }
 
-    /// What stands before the content of a chunk.
     fn content(&mut self, file: usize) -> Result<Content, XbstreamError> {
         let at = self.at;
         let (left, offset) = (self.number()?, self.number()?);

@@ -12,7 +12,6 @@ use iostall_measure::Caching;
 use super::error::CopyError;
 use crate::plan::PLAN_ALIGN;
 
-/// An open file, with its state at the time it was opened.
 pub(crate) struct Endpoint {
     open: OpenTarget,
     pub(super) stat: FileStamp,

@@ -104,7 +104,6 @@ impl CopyError {
         Self::Moving { from: from.to_owned(), to: to.to_owned(), cause: PipelineError::Cancelled, kept }
     }
 
-    /// The file concerned, the source if there is one.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::System { path, .. }
@@ -256,7 +255,6 @@ impl CopyError {
     }
 }
 
-/// A path quoted for a shell.
 fn quoted(path: &Path) -> String {
     let shown = path.display().to_string();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte);

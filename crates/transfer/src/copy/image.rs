@@ -22,13 +22,11 @@ use super::recheck::{expect_no_writers, source_is_unmodified};
 use crate::pipeline::FileHashes;
 use crate::plan::Plan;
 
-/// An image, and the device that may be written.
 #[derive(Debug)]
 pub(super) struct ImagePlan {
     source: PathBuf,
     device: PathBuf,
     device_bytes: u64,
-    /// Size of the source when the plan was made.
     image_bytes: u64,
     grant: WriteGrant,
 }

@@ -55,7 +55,6 @@ impl Identity {
     }
 }
 
-/// How the source in a journal relates to the source at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     Same,
@@ -87,7 +86,6 @@ fn checked(line: &str) -> Option<&str> {
     (sum.len() == 16 && u64::from_str_radix(sum, 16).ok()? == xxh3_64(line.as_bytes())).then_some(line)
 }
 
-/// A range of the destination that is on stable media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DurableRange {
     pub(super) offset: u64,

@@ -27,7 +27,6 @@ pub struct CopiedFile {
 #[derive(Debug)]
 pub struct CopyFailure {
     pub source: PathBuf,
-    /// Its intended destination.
     pub target: PathBuf,
     pub error: CopyError,
 }
@@ -91,7 +90,6 @@ pub struct CopyLog {
     pub first_file: Option<PathBuf>,
     /// Files with a checksum, in the order in which they were finished.
     pub files: Vec<CopiedFile>,
-    /// Gets each record at once.
     pub(super) records: Option<Sender<CopyRecord>>,
 }
 

@@ -63,7 +63,6 @@ pub use selection::{FileList, FileListError, Listed, NamePattern, NamePatternErr
 
 use crate::progress::Progress;
 
-/// Copies files and trees, and keeps a log.
 pub struct Copier<'a> {
     context: context::CopyContext<'a>,
     mover: mover::Mover<'a>,

@@ -28,7 +28,6 @@ const SAMPLES_IN_FILE: u64 = 32;
 /// Smallest and largest sample, bytes.
 const SAMPLE_BYTES: (u64, u64) = (8 << 20, 256 << 20);
 
-/// One file on its way to its unfinished destination.
 pub(super) struct Transfer<'t> {
     pub(super) from: &'t Endpoint,
     pub(super) to: &'t Endpoint,

@@ -106,7 +106,6 @@ impl StreamPlan {
         Ok(Some(Self::FromDevice { device: source.clone(), device_bytes, target }))
     }
 
-    /// Where it goes, and its size if that is known.
     pub(super) fn described(&self) -> (&Path, u64) {
         match self {
             Self::FromStdin { target } => (target, 0),

@@ -39,7 +39,6 @@ pub(super) struct Inventory {
     pub(super) entries: Vec<Entry>,
     /// Small files, which are not among the entries.
     pub(super) small: SmallPlan,
-    /// The room that they need.
     pub(super) places: Places,
     pub(super) skipped_specials: u64,
     /// Entries left out by the selection; a directory counts once.
@@ -104,7 +103,6 @@ impl Inventory {
         Ok(())
     }
 
-    /// Records names of the list that the source does not have.
     fn note_unlisted(
         &mut self,
         source: &Path,
@@ -136,7 +134,6 @@ impl Inventory {
         Ok(())
     }
 
-    /// Entries that an earlier attempt has finished.
     pub(super) fn up_to_date(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| entry.action == Action::UpToDate)
     }

@@ -22,7 +22,6 @@ pub struct Job<'a> {
     pub reads_max: u32,
     /// Limits how fast bytes are read.
     pub rate: Option<&'a RateLimit>,
-    /// Receives progress, and stops the job when cancelled.
     pub progress: &'a Progress,
 }
 
@@ -32,9 +31,7 @@ pub struct Moved {
     /// Without padding.
     pub written_bytes: u64,
     pub hole_bytes: u64,
-    /// Where buffers spent their time.
     pub time: BufferTime,
-    /// What each of the engine's files had to do, by its index.
     pub files: Vec<FileUse>,
 }
 
@@ -46,7 +43,6 @@ pub struct FileUse {
     pub busy_ns: u64,
 }
 
-/// An engine, a clock and the circulating buffers.
 pub(super) struct Equipment<E, C> {
     pub(super) engine: E,
     pub(super) clock: C,

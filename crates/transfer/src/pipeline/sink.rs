@@ -23,7 +23,6 @@ pub enum Placement {
     Later,
 }
 
-/// A frame that was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Its position in the source.

@@ -72,7 +72,6 @@ impl<'a> StageWorkers<'a> {
         self
     }
 
-    /// Number of spare buffers of its workers.
     pub(super) fn spare_buffers(&self) -> usize {
         self.workers.iter().filter(|worker| matches!(worker, StageWorker::AnyOrder(_))).count()
     }

@@ -17,7 +17,6 @@ enum Work {
     Hole(u64),
 }
 
-/// A frame that a worker has finished.
 pub(super) struct Finished {
     pub(super) frame: Frame,
     pub(super) result: Result<(), StageFailure>,
@@ -25,12 +24,10 @@ pub(super) struct Finished {
 
 enum Message {
     Finished(usize, Finished),
-    /// The spare buffer of a worker that has ended.
     Spare(Buffer),
     Panicked(Box<dyn Any + Send>),
 }
 
-/// A worker with its output buffer.
 struct Worker<'a> {
     stage: StageWorker<'a>,
     spare: Option<Buffer>,
@@ -210,7 +207,6 @@ impl<'a> RunningStage<'a> {
             .collect()
     }
 
-    /// Ends its threads and returns the spare buffers.
     pub(super) fn close(self) -> Vec<Buffer> {
         match self.crew {
             Crew::Caller(worker) => worker.spare.into_iter().collect(),

@@ -14,7 +14,6 @@ use crate::copy::CopyError;
 use crate::copy::read_back::{BLOCK_BYTES, Reader, compare};
 use crate::pipeline::HashWanted;
 
-/// An entry of the first tree, and its place in the second.
 struct Pair {
     one: PathBuf,
     other: PathBuf,

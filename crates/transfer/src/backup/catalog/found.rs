@@ -18,7 +18,6 @@ pub struct FoundStripe {
     pub is_unfinished: bool,
 }
 
-/// An upload that is on its way, or that was killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundUpload {
     pub(super) upload: OpenUpload,
@@ -33,13 +32,11 @@ pub struct FoundSet {
     pub set: SetId,
     pub created_unix_ns: Option<u64>,
     pub is_encrypted: bool,
-    /// The set that it is an increment on, if it is one.
     pub base: Option<SetId>,
     /// How many stripes it has, by their headers.
     pub stripe_count: Option<u16>,
     /// By number, then by path. More than one of a number: somebody copied the set.
     pub stripes: Vec<FoundStripe>,
-    /// The manifest and its copies.
     pub manifests: Vec<PathBuf>,
     /// What is in them, if it can be read.
     pub manifest: Option<Manifest>,
@@ -51,7 +48,6 @@ pub struct FoundSet {
     pub noted_utc: Option<Timestamp>,
     /// Objects that the notes name.
     pub(super) noted: Vec<PathBuf>,
-    /// Uploads that are not completed.
     pub uploads: Vec<FoundUpload>,
     /// Manifests of a set whose deletion has begun.
     pub removed: Vec<PathBuf>,
@@ -62,7 +58,6 @@ pub struct FoundSet {
 pub enum SetState {
     /// A manifest, and every stripe with the length that it names.
     Whole,
-    /// No manifest: it was not completed, or it is being written.
     NotCompleted,
     BeingDeleted,
     /// What is missing or wrong, in words.

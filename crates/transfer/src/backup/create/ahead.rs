@@ -11,7 +11,6 @@ use iostall_engine::files;
 
 /// A stripe that has less than this is soon done.
 const BEGIN_BYTES: u64 = 16 << 20;
-/// Reserved at once, at most.
 const STEP_BYTES_MAX: u64 = 256 << 20;
 /// Where there is less room than so many steps for each stripe, what is reserved for one may be missing for another.
 const FREE_STEPS: u64 = 4;

@@ -25,7 +25,6 @@ pub struct Base {
     files: HashMap<StoredName, u64>,
     pub(super) frame_bytes: u32,
     pub(super) is_encrypted: bool,
-    /// Its manifest.
     path: PathBuf,
 }
 

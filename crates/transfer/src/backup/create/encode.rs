@@ -60,7 +60,6 @@ impl Part {
         Self { kind, file: 0, offset: 0, stripe, bytes, before: Before::default() }
     }
 
-    /// Bytes of the source in it.
     pub(super) fn source_bytes(&self) -> u32 {
         let bytes = if self.kind == FrameKind::Data { self.bytes.len() } else { 0 };
         u32::try_from(bytes).unwrap_or(u32::MAX)

@@ -112,7 +112,6 @@ impl PagesSeen {
     }
 }
 
-/// What is known only at the end of a live source.
 pub struct LiveEnd {
     /// What belongs to the backup and exists only now, such as a label file and the log.
     pub items: Vec<Item>,

@@ -21,12 +21,10 @@ pub struct Made {
     pub counts: Counts,
     /// Time for making stripes and manifest durable, nanoseconds.
     pub sync_ns: u64,
-    /// Why direct I/O was not used although it was wanted.
     pub caching_reasons: Vec<String>,
     pub reads_directly: bool,
     pub writes_directly: bool,
     pub engine: Option<EngineReport>,
-    /// Bytes of a database page, if a source is a database.
     pub page_bytes: Option<u32>,
     /// What the checksums of the databases' pages said; `None` if no source has any.
     pub pages: Option<PagesSeen>,

@@ -16,7 +16,6 @@ use super::source::FileRead;
 use crate::plan::Plan;
 use crate::progress::Progress;
 
-/// Large files that are open at the same time.
 const FILES_OPEN_MAX: usize = 256;
 
 #[derive(Default)]
@@ -93,12 +92,10 @@ pub(super) fn open(path: &Path) -> Result<Option<(OpenTarget, FileStamp)>, Creat
     }
 }
 
-/// The extents of a file, without its holes.
 fn plan_of(open: &OpenTarget, stamp: &FileStamp, read_bytes: u32) -> Result<Plan, CreateError> {
     Ok(Plan::new(open.size_bytes, &ranges_of(open, stamp)?, &[], read_bytes))
 }
 
-/// Where a file has data.
 pub(super) fn ranges_of(open: &OpenTarget, stamp: &FileStamp) -> Result<Vec<Range<u64>>, CreateError> {
     let size_bytes = open.size_bytes;
     if open.kind != TargetKind::File || stamp.allocated_bytes >= size_bytes {

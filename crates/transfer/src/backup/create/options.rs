@@ -70,7 +70,6 @@ pub(super) struct Shape {
     /// Workers for small files.
     pub(super) fillers: u32,
     pub(super) reads_max: u32,
-    /// Writes in flight to each stripe.
     pub(super) writes_max: u32,
     /// Stripes, or workers if there are more: each gets its part even of little.
     pub(super) shares: u32,
@@ -154,7 +153,6 @@ impl Shape {
         self.frame_bytes.min(self.read_bytes)
     }
 
-    /// How many of so many bundles travel together.
     pub(super) fn bundles_per_transfer(&self, bundles: usize) -> usize {
         let share = bundles / self.shares as usize;
         share.clamp(1, (self.read_bytes / self.frame_bytes).max(1) as usize)

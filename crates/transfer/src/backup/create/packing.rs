@@ -51,7 +51,6 @@ impl PackedFrame {
         self.pieces.iter().zip(&self.befores)
     }
 
-    /// Bytes of content.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }

@@ -13,7 +13,6 @@ use super::options::Shape;
 use crate::backup::format::{BundleWriter, Piece, PieceRecord};
 use crate::pipeline::StageFailure;
 
-/// A small file and its room in a bundle.
 pub(super) struct SmallFile {
     pub(super) number: u64,
     pub(super) name: StoredName,

@@ -17,7 +17,6 @@ pub(super) const NAME_BYTES_MAX: usize = 255;
 /// What a temporary name has beside the name: a point before it, and the set and `.partial` after it.
 pub(super) const PARTIAL_BYTES: usize = 1 + 1 + 32 + PARTIAL_SUFFIX.len();
 const PARTIAL_SUFFIX: &str = ".partial";
-/// What a stripe and a manifest begin with.
 pub(super) const MARKS: [&[u8]; 2] = [b"IOSTRIPE", b"IOSMANIF"];
 pub(super) const MARK_BYTES: u64 = 8;
 

@@ -248,7 +248,6 @@ impl Targets {
         })
     }
 
-    /// Why direct I/O is not in use.
     pub(super) fn reasons(&self) -> impl Iterator<Item = String> {
         self.local().filter_map(|file| reason(&file.target, &file.open))
     }

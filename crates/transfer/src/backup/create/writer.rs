@@ -51,7 +51,6 @@ pub(super) struct SetWriter<'a> {
 /// Everything that one job needs, on any engine.
 pub(super) struct JobParts<'j> {
     pub(super) source: &'j mut dyn CountedSource,
-    /// Fills the frames, if they come from a stream.
     pub(super) reader: Option<&'j mut dyn OrderedStage>,
     pub(super) encoders: &'j mut [Encoder],
     pub(super) stripes: &'j mut [Stripe],
@@ -206,7 +205,6 @@ impl<'a> SetWriter<'a> {
             .ok_or_else(|| CreateError::Settings("a worker still has its job".to_owned()))
     }
 
-    /// Names the file of a failed request.
     fn explain(&self, cause: PipelineError, files: &[&OpenTarget]) -> CreateError {
         let first = usize::from(self.first_file());
         match cause {
@@ -329,7 +327,6 @@ impl<'a> SetWriter<'a> {
         self.sync()
     }
 
-    /// Makes all stripes durable as they are.
     pub(super) fn sync(&mut self) -> Result<(), CreateError> {
         // Nothing may be reserved any more once the files have their length.
         self.room = None;
@@ -337,7 +334,6 @@ impl<'a> SetWriter<'a> {
         self.targets.as_ref().map_or(Ok(()), |targets| targets.sync(&lengths))
     }
 
-    /// What the manifest says of the stripes.
     pub(super) fn records(&self) -> Vec<StripeRecord> {
         let Some(targets) = &self.targets else { return Vec::new() };
         let record = |(number, stripe): (u16, &Stripe)| {
@@ -362,7 +358,6 @@ impl<'a> SetWriter<'a> {
         self.targets.as_ref()?.path(number).map(Path::to_owned)
     }
 
-    /// Why direct I/O is not in use on stripes.
     pub(super) fn reasons(&self) -> Vec<String> {
         self.targets.iter().flat_map(Targets::reasons).collect()
     }

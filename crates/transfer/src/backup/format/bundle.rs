@@ -7,7 +7,6 @@ const PART: &str = "the table of the bundle";
 const COUNT_BYTES: usize = 4;
 const ROW_BYTES: usize = 20;
 
-/// One of the parts of a bundle: a range of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Number of the file in the set.
@@ -26,12 +25,10 @@ pub struct BundleWriter {
 }
 
 impl BundleWriter {
-    /// Bytes of the frame so far.
     pub fn bytes(&self) -> u64 {
         (COUNT_BYTES + self.pieces.len() * ROW_BYTES) as u64 + self.data_bytes
     }
 
-    /// Bytes of the frame with one more piece of this length.
     pub fn bytes_with(&self, length: u32) -> u64 {
         self.bytes() + ROW_BYTES as u64 + u64::from(length)
     }

@@ -15,7 +15,6 @@ use crate::backup::places::{read_part, reader};
 /// Enough of a stripe or of a manifest to see which set it is of.
 pub(crate) const HEAD_BYTES: usize = 64;
 
-/// An open file or object.
 #[derive(Debug)]
 pub(super) enum Medium {
     File { buffered: Box<OpenTarget>, direct: Box<OpenTarget> },

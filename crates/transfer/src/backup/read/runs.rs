@@ -19,7 +19,6 @@ use crate::rate::RateLimit;
 const BUFFER_BYTES_MAX: u64 = 512 << 20;
 /// Bytes of a run, unless a frame is larger.
 const RUN_BYTES: u32 = 4 << 20;
-/// Requests in flight on each side.
 const DEPTH: u32 = 8;
 
 /// Adjacent frames of one stripe.
@@ -29,7 +28,6 @@ pub(crate) struct Run {
     pub stripe: usize,
     /// Where the first one begins.
     pub position: u64,
-    /// Bytes in the stripe.
     pub length: u32,
     /// Plain bytes of all.
     pub plain_length: u32,
@@ -39,7 +37,6 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Whether a byte of the stripe is in it.
     pub(crate) fn holds(&self, offset: u64) -> bool {
         (self.position..self.position.saturating_add(self.length.into())).contains(&offset)
     }

@@ -61,7 +61,6 @@ impl Chain {
     }
 }
 
-/// A stripe, and what its index says.
 #[derive(Debug)]
 pub struct OpenStripe {
     pub stripe: Stripe,
@@ -78,7 +77,6 @@ impl OpenStripe {
     }
 }
 
-/// A stripe that content of a set is in.
 #[derive(Clone, Copy, Debug)]
 pub struct ChainStripe<'s> {
     /// 0 for the set itself, otherwise which of its bases, from 1.
@@ -147,7 +145,6 @@ impl ChainStripe<'_> {
     }
 }
 
-/// Opens a set without what it is based on.
 pub(super) fn open_alone(paths: &[PathBuf], unlock: Option<&Unlock>) -> Result<OpenSet, ReadError> {
     let named = Named::sort(paths)?;
     let (opened, manifest_path, mut damage) = find::manifest(&named, unlock)?;

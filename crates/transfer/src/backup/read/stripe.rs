@@ -47,7 +47,6 @@ pub struct Index {
     pub(crate) headers: Vec<u8>,
 }
 
-/// What reading all headers of a stripe found.
 #[derive(Debug, Default)]
 pub struct Walked {
     /// The frames before the end, those of the index included.
@@ -57,7 +56,6 @@ pub struct Walked {
     pub headers_hash: Option<[u8; 32]>,
 }
 
-/// The part of an object that was read last.
 #[derive(Default)]
 struct Window {
     offset: u64,
@@ -100,17 +98,14 @@ impl Stripe {
         self.medium.protection()
     }
 
-    /// Whether each request to it takes a while and costs money.
     pub(crate) fn is_in_store(&self) -> bool {
         self.medium.is_in_store()
     }
 
-    /// Why a store refused a request of an engine, if one did.
     pub(crate) fn failure(&self) -> Option<String> {
         self.medium.failure()
     }
 
-    /// Why it is not read past the page cache.
     pub fn caching_reason(&self) -> Option<&str> {
         self.medium.caching_reason()
     }

@@ -223,7 +223,6 @@ fn failed(set: &OpenSet, error: PipelineError) -> ReadError {
     }
 }
 
-/// Pieces of one file, one after another.
 struct Pieces {
     length: u32,
     at: u64,
@@ -262,7 +261,6 @@ impl Stage for Filler<'_> {
     }
 }
 
-/// Writes each piece to its place.
 struct InOrder {
     writes_max: u32,
 }

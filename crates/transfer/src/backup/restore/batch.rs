@@ -314,7 +314,6 @@ impl<'w> Writing<'w> {
     }
 }
 
-/// Writes frames where they belong in their files.
 struct InPlace<'t> {
     tree: &'t Tree<'t>,
     /// The engine's index of the first of these files.

@@ -27,7 +27,6 @@ pub(super) struct Place {
     pub(super) lock: File,
 }
 
-/// How the temporary directory becomes the destination.
 enum Ends {
     /// It gets the destination's name.
     IsTarget,

@@ -26,7 +26,6 @@ impl fmt::Debug for BeforeNamed<'_> {
 pub struct RestoreOptions<'a> {
     /// Names in the set; all of it if there is none. A single one is restored without the directories above it.
     pub only: &'a [PathBuf],
-    /// What may be replaced, or which device may be written.
     pub consent: WriteConsent,
     pub rate: Option<&'a RateLimit>,
     pub choice: ReadChoice,
@@ -56,7 +55,6 @@ pub struct Restored {
     pub losses: Vec<FileLoss>,
 }
 
-/// Why nothing was restored, and what is left of the attempt.
 #[derive(Debug)]
 pub struct NotRestored {
     pub error: RestoreError,

@@ -30,7 +30,6 @@ pub(super) struct Destination {
     pub(super) file: FileIndex,
     /// Writes of the engine must be multiples of this, but at the end of the file.
     pub(super) align: u32,
-    /// The offset that is written to its beginning.
     pub(super) from: u64,
 }
 

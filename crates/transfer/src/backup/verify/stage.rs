@@ -196,7 +196,6 @@ impl<'s> HeaderHashes<'s> {
         self.at = 0;
     }
 
-    /// Stripes whose headers are not those that their ends name.
     pub(super) fn wrong(self) -> Vec<Damage> {
         let stripes = self.set.stripes.iter().zip(self.hashers);
         let wrong = stripes.filter_map(|(open, mut hasher)| {

@@ -93,7 +93,6 @@ pub(super) struct Flow<'p, 'j, E, C> {
     next_sequence: u64,
     /// The next extent to read or to fill, with its sequence number.
     next_read: Option<(u64, NextFrame)>,
-    /// Frames whose write has not started.
     ready: VecDeque<Frame>,
     /// Sinks in the order in which they are asked.
     asked: Vec<usize>,
