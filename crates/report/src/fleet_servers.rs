@@ -15,7 +15,6 @@ pub struct ServerEntry {
     pub name: Option<String>,
     /// `joined`, `copied`, `revoked`, `pulled`, or `former` if it sent before it had to join.
     pub state: &'static str,
-    /// Since when it is in this state.
     pub state_since_utc: Option<Timestamp>,
     pub joined_utc: Option<Timestamp>,
     pub key_made_utc: Option<Timestamp>,

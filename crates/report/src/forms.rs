@@ -39,7 +39,6 @@ pub fn run_text(run: &Run, options: &TextOptions) -> String {
     text
 }
 
-/// The sentence that the text of a run ends with.
 pub fn answer_text(run: &Run, number: Option<RunNumber>, options: &TextOptions) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -47,7 +46,7 @@ pub fn answer_text(run: &Run, number: Option<RunNumber>, options: &TextOptions) 
     text
 }
 
-/// The same sentence by itself.
+/// The sentence that the text of a run ends with, by itself.
 pub fn answer_line(run: &Run, number: Option<RunNumber>) -> String {
     answer(&Report::of(run), number)
 }

@@ -160,7 +160,6 @@ pub(crate) fn of_stall(kind: Kind, name: &str, stall_ns: f64) -> Option<Judgemen
     Some(judgement).filter(|judgement| kind != Kind::MysqlFile || *judgement != Judgement::Good)
 }
 
-/// The limits of stalls in words.
 pub(crate) const STALL_SCALE: &str =
     "A stall over 10 ms is slow (!), over 20 ms bad (!!); of a log, over 1 ms and over 5 ms: SQLCAT.";
 

@@ -39,7 +39,6 @@ pub fn gave_way(decision: &Decision) -> String {
     }
 }
 
-/// What a qualification takes and writes, before it begins.
 pub fn qualify_begins(cost: &QualifyCost) -> String {
     let active = cost.active_bytes.max(1) as f64;
     let ranges = |bytes: f64| format!("{} ({:.1} × the active range)", as_typed(bytes), bytes / active);
@@ -102,7 +101,6 @@ pub fn read_all_begins(from_bytes: u64, whole_bytes: u64, bytes_per_s: Option<f6
     format!("reads {}{from} once, {pace}; Ctrl-C keeps what was done, and --resume goes on", bytes(left))
 }
 
-/// What a search for limits may take, before it begins.
 pub fn limits_begins(cost: &LimitsCost) -> String {
     let (verb, whose) = if cost.writes { ("writes", "over and over") } else { ("reads", "at random") };
     let where_to = if cost.targets > 1 { "the targets" } else { "the target" };

@@ -4,7 +4,6 @@ use crate::fact::Fact;
 use crate::judgement::Limits;
 use crate::table::{Severity, Table};
 
-/// One sentence about the results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     pub severity: Severity,
@@ -52,7 +51,6 @@ impl Tile {
     }
 }
 
-/// A small chart of latency over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sparkline {
     pub name: String,
@@ -60,7 +58,6 @@ pub struct Sparkline {
     pub latency_ns_p99: Vec<Option<u64>>,
 }
 
-/// Requests by their latency, as a line of bars.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LatencyBars {
     pub name: String,

@@ -12,7 +12,6 @@ pub struct SourceEntry {
     pub name: String,
     /// The other store that sampled it, if it was not this one.
     pub store: Option<String>,
-    /// When its oldest and newest raw samples were taken.
     pub first_utc: Option<Timestamp>,
     pub last_utc: Option<Timestamp>,
 }

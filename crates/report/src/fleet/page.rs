@@ -187,7 +187,6 @@ fn signed(bytes: f64) -> String {
     format!("{sign}{}", mean_bytes(bytes.abs()))
 }
 
-/// The newest value and how it changes.
 fn trend(trend: &DailyTrend, show: impl Fn(f64) -> String) -> String {
     let newest = trend.newest.map_or_else(|| NONE.to_owned(), &show);
     format!("{newest} ({})", trend_only(trend, show))

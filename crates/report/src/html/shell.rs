@@ -71,7 +71,6 @@ pub(super) fn figure(span: usize, chart: &Chart) -> Markup {
     }
 }
 
-/// The figures by the id of their element.
 fn figures(drawn: &[Vec<Chart>]) -> Value {
     let mut all = Map::new();
     for (index, charts) in drawn.iter().enumerate() {

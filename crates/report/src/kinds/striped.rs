@@ -148,7 +148,6 @@ fn sentence(damage: &BackupDamage) -> String {
     text
 }
 
-/// Throughput, one row per point.
 pub(super) fn series(points: &[TransferPoint]) -> Series<'_> {
     let row = |point: &TransferPoint| -> Vec<Field<'_>> {
         let (start_s, length_s) = (point.start_ns as f64 / 1e9, point.length_ns as f64 / 1e9);

@@ -44,7 +44,6 @@ fn section(verify: &VerifyOutcome) -> Section {
     }
 }
 
-/// Throughput, one row per point.
 fn series(verify: &VerifyOutcome) -> Series<'_> {
     let row = |point: &TransferPoint| -> Vec<Field<'_>> {
         let (start_s, length_s) = (point.start_ns as f64 / 1e9, point.length_ns as f64 / 1e9);

@@ -96,7 +96,6 @@ fn total_width(kept: &[usize], widths: &[usize]) -> usize {
 struct Layout {
     kept: Vec<usize>,
     widths: Vec<usize>,
-    /// The width of the longest mark of each column.
     marks: Vec<usize>,
     grouped: bool,
     style: Style,

@@ -71,7 +71,6 @@ impl Scale {
         ((share * self.bars as f64) as usize).min(self.bars - 1)
     }
 
-    /// The latency in the middle of a bar.
     fn middle_ns(&self, bar: usize) -> f64 {
         self.low_ns * (self.high_ns / self.low_ns).powf((bar as f64 + 0.5) / self.bars as f64)
     }

@@ -18,7 +18,6 @@ use crate::table::Severity;
 use crate::text::ascii_symbol;
 use crate::zone::{time_of_day, timestamp};
 
-/// How many sources get a line each.
 const SOURCES_SHOWN_MAX: usize = 6;
 /// The graph of the selected row: a heading and its bars.
 const GRAPH_HEIGHT: u16 = 5;
@@ -188,7 +187,6 @@ fn source_line(state: &TopState, source: &TopSource) -> Text<'static> {
     Text::from(spans)
 }
 
-/// Why the table is empty.
 fn nothing(state: &TopState) -> Text<'static> {
     if !state.filter.is_empty() {
         return Text::raw(format!(

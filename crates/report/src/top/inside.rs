@@ -21,7 +21,6 @@ const GRAPH_HEIGHT: u16 = 4;
 /// What is around needs a heading and a few lines.
 const AROUND_HEIGHT_MIN: u16 = 5;
 
-/// The graph of the selected row, under the table.
 pub(super) fn draw_graph(state: &TopState, frame: &mut Frame<'_>, area: Rect) {
     if let Some(key) = state.selected_key() {
         let name = shown(&key.name);

@@ -37,9 +37,7 @@ pub enum Key {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     Draw,
-    /// Sample at a different interval.
     Interval(Duration),
-    /// Show another time.
     Travel(Travel),
     Quit,
 }
@@ -141,7 +139,6 @@ impl TopState {
         self.chosen = self.lines.get(self.selected).map(|line| line.key.clone());
     }
 
-    /// Switches to the next longer or shorter interval.
     fn change_interval(&mut self, is_longer: bool) -> Asked {
         let next = self.interval.and_then(|now| {
             let mut all = INTERVALS_S.into_iter();

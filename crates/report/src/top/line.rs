@@ -3,7 +3,6 @@
 use iostall_model::Totals;
 use iostall_watch::windows::GroupKey;
 
-/// A file, database, volume or server in the newest interval.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Line {
     pub(super) key: GroupKey,

@@ -22,7 +22,6 @@ struct Activity {
 
 #[derive(Clone, Debug, Default)]
 struct Track {
-    /// The number of the newest one.
     tick: usize,
     /// When each of them began and ended.
     times: VecDeque<(Timestamp, Timestamp)>,

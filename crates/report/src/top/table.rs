@@ -41,7 +41,6 @@ struct Shape {
     name: u16,
     /// Zero if there is no room for it.
     history: u16,
-    /// The width of the longest mark of each column of numbers.
     marks: Vec<usize>,
 }
 

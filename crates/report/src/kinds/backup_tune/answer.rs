@@ -91,7 +91,6 @@ fn options(setting: &TunedSetting) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What a change of the compression costs or saves.
 fn room(tune: &BackupTuneOutcome, best: &TunedSetting) -> Option<String> {
     let default = tune.default_setting().filter(|default| default.compression != best.compression)?;
     let (now, then) = (best.stored_share?, default.stored_share?);

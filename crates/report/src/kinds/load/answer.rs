@@ -40,7 +40,6 @@ fn plural(kind: RowKind) -> &'static str {
     }
 }
 
-/// How many hard disks it would take.
 fn in_disks(iops: f64, of_one: f64) -> String {
     let disks = iops / of_one;
     let each = number(of_one);

@@ -68,7 +68,6 @@ pub(super) fn waited(rows: &[Row]) -> Option<&Row> {
     rows.iter().find(|row| row.kind == RowKind::Commit).or_else(|| moved(rows))
 }
 
-/// By how many hard disks it would take.
 fn by_disks(disks: f64) -> Judgement {
     match disks.round() {
         few if few < 1.0 => Judgement::Bad,

@@ -105,7 +105,6 @@ fn different_sizes(grid: &Grid<'_>) -> Option<Note> {
     })
 }
 
-/// The most IOPS and the most MiB/s of a pattern.
 fn best_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Option<Note> {
     let sizes = grid.outcome.plan.sizes.iter();
     let best: Vec<&Point> = sizes.filter_map(|size| grid.best(device, pattern, *size)).collect();

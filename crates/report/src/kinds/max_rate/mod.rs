@@ -41,7 +41,6 @@ fn rate(point: &Point) -> f64 {
     point.rate_iops.unwrap_or(0.0)
 }
 
-/// The confirmed rate, and what was tried.
 fn section(run: &Run, outcome: &MaxRateOutcome) -> Section {
     let details = outcome.best().and_then(|point| {
         single_percentile_table("Response time percentiles at the highest rate", &point.latency_ns)

@@ -9,7 +9,6 @@ use crate::format::{NONE, duration, maybe_duration, number};
 use crate::point::{give_or_take, in_words};
 use crate::section::Note;
 
-/// The recommended setting first, then the reasons for it.
 pub(super) fn notes(run: &Run, outcome: &SweepOutcome, found: &SweepAnalysis<'_>) -> Vec<Note> {
     let Some(choice) = found.knees.choice else {
         return vec![Note::caution("Nothing completed: there is no curve to find a knee on.")];
@@ -91,7 +90,6 @@ fn alike(found: &SweepAnalysis<'_>) -> Option<Note> {
     )))
 }
 
-/// The setting as options of this program and of DiskSpd.
 fn commands(run: &Run, outcome: &SweepOutcome, point: &Point) -> Note {
     let whole = match diskspd(run, outcome, point) {
         Ok(line) => format!("As a whole: {line}"),

@@ -9,7 +9,6 @@ use crate::format::{NONE, duration, maybe_number, number, percent};
 use crate::percentiles::percentile_cell;
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// The setting that each kind of knee selects.
 pub(super) fn knees_table(found: &SweepAnalysis<'_>, outcome: &SweepOutcome) -> Table {
     let mut table = Table::new(
         "Knees",

@@ -23,7 +23,6 @@ pub(super) fn compared() -> impl Iterator<Item = &'static Number> {
     NUMBERS.iter().filter(|number| COMPARED.contains(&number.name))
 }
 
-/// One column of the report in both windows.
 pub(super) fn values(pair: &Pair<'_>, number: &Number) -> Values {
     let of = |group: Option<&Group>| (number.value)(&Figures { key: pair.key, group: group? });
     Values { before: of(pair.before), after: of(pair.after) }
