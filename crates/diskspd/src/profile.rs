@@ -25,7 +25,6 @@ pub struct DiskspdProfile {
     pub verbose: bool,
     /// `-vs`: the wait statistics table.
     pub verbose_stats: bool,
-    /// Files to create before the first time span. XML only.
     pub precreate_files: Option<PrecreateFiles>,
     /// In sequence; a checked profile has at least one.
     pub time_spans: Vec<DiskspdTimeSpan>,

@@ -303,7 +303,6 @@ impl Settings {
         Ok(())
     }
 
-    /// Combines options that set the same thing.
     pub(super) fn finish(&mut self) -> Result<(DiskspdTimeSpan, DiskspdTarget), CommandLineError> {
         if !self.refused.is_empty() {
             return Err(CommandLineError::Refused(std::mem::take(&mut self.refused)));

@@ -35,7 +35,6 @@ impl XmlWriter {
         }
     }
 
-    /// Opens an element that has children.
     pub fn open(&mut self, name: &'static str, attributes: &[(&str, &dyn Display)]) {
         self.begin_line();
         self.tag(name, attributes);
