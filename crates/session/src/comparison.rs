@@ -12,7 +12,6 @@ use crate::names::check_named_once;
 use crate::session::Session;
 use crate::targets::{TargetRequest, Targets};
 
-/// One side before it is measured.
 #[derive(Clone, Debug)]
 pub struct SidePlan {
     pub label: String,
@@ -20,18 +19,15 @@ pub struct SidePlan {
     pub paths: Vec<PathBuf>,
 }
 
-/// One side with its measurements.
 #[derive(Clone, Debug)]
 pub struct MeasuredSide {
     pub label: String,
     pub runs: Vec<Run>,
 }
 
-/// What to compare.
 #[derive(Clone, Debug)]
 pub struct ComparisonRequest {
     pub sides: Vec<SidePlan>,
-    /// How often each side is measured.
     pub times: u32,
     /// Size of new files; of existing ones, how much is used.
     pub size: Option<ByteCount>,

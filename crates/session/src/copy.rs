@@ -29,7 +29,6 @@ const FILE_LIST: Input = Input { what: "list of files", limit: ByteCount(1 << 30
 /// How many metadata losses are listed; the rest are counted.
 const LOSSES_LISTED: usize = 5;
 
-/// What to copy.
 pub struct CopyRequest {
     pub sources: Vec<PathBuf>,
     pub destination: PathBuf,
@@ -48,11 +47,9 @@ pub fn read_file_list(path: &Path, zero_terminated: bool) -> Result<FileList, Se
     list.map_err(|source| SessionError::FileList { path: path.to_owned(), source })
 }
 
-/// The result of a copy.
 pub struct Copied {
     pub outcome: CopyOutcome,
     pub warnings: Vec<Warning>,
-    /// The error that ended it early.
     pub ended: Option<CopyError>,
     pub list: Manifest,
     /// Why the log file is incomplete, if it is.
@@ -65,7 +62,6 @@ pub struct Copied {
 }
 
 impl Copied {
-    /// Whether everything requested was copied.
     pub fn is_whole(&self) -> bool {
         !self.list.is_partial
     }
@@ -77,10 +73,6 @@ impl Copied {
     }
 }
 
-/// Copies.
-///
-/// # Errors
-/// If the copy could not start. A later error is part of [`Copied`].
 pub fn copy(
     request: CopyRequest,
     transfer: Transfer,

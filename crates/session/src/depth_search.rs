@@ -17,7 +17,6 @@ const STEPS_WITHOUT_GAIN: u32 = 2;
 /// How often the gaps next to the knees are halved.
 const REFINEMENTS: u32 = 2;
 
-/// How far to go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Maximum number of requests in flight over all workers and targets.
@@ -27,7 +26,6 @@ pub(crate) struct Limits {
     pub(crate) latency_ns_p99_target: Option<u64>,
 }
 
-/// A search in progress.
 pub(crate) struct DepthSearch<'a> {
     runner: PointRunner<'a>,
     targets: &'a Targets,
@@ -51,7 +49,6 @@ impl<'a> DepthSearch<'a> {
         Self { runner, targets, role, seed, precision, limits, points: Vec::new(), checked: None }
     }
 
-    /// Measures until the knees are known, or until stopped.
     pub(crate) fn run(&mut self) -> Result<(), SessionError> {
         self.double()?;
         for _ in 0..REFINEMENTS {
@@ -62,7 +59,6 @@ impl<'a> DepthSearch<'a> {
         self.check()
     }
 
-    /// The results for the record.
     pub(crate) fn finish(self) -> (PointRunner<'a>, Vec<Point>, Option<Point>) {
         (self.runner, self.points, self.checked)
     }
@@ -143,7 +139,6 @@ impl<'a> DepthSearch<'a> {
         (points, measured, knees)
     }
 
-    /// Settings half way between a knee and its neighbours on the curve that were not measured yet.
     fn gaps(&self) -> Vec<(u32, u32)> {
         let (points, measured, knees) = self.knees();
         let mut gaps = Vec::new();
@@ -177,7 +172,6 @@ impl<'a> DepthSearch<'a> {
     }
 }
 
-/// The highest throughput so far, and its setting.
 struct Best {
     iops: f64,
     in_flight: u64,

@@ -8,7 +8,6 @@ use iostall_measure::Unavailable;
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
 
-/// The requested engine.
 #[derive(Clone, Debug)]
 pub enum EngineChoice {
     /// io_uring if the kernel allows it, otherwise threads.

@@ -17,14 +17,12 @@ pub use iostall_transfer::copy::CopyFailure;
 pub use iostall_transfer::progress::ProgressNow;
 use jiff::{SignedDuration, Timestamp};
 
-/// An event of a running use case.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// io_uring is unavailable, so threads do the I/O.
     EngineFallback {
         cause: &'a EngineError,
     },
-    /// A file is being created or extended.
     FileBegun {
         path: &'a Path,
         size: ByteCount,
@@ -32,7 +30,6 @@ pub enum Event<'a> {
     /// Its progress; frequent.
     FileProgress {
         path: &'a Path,
-        /// Written so far.
         done: ByteCount,
         size: ByteCount,
     },
@@ -44,16 +41,13 @@ pub enum Event<'a> {
         again: bool,
         point: &'a Point,
     },
-    /// A qualification is about to write.
     QualifyBegins(&'a QualifyCost),
-    /// A stage of a qualification begins.
     StageBegins {
         /// From 1.
         number: usize,
         of: usize,
         name: &'a str,
     },
-    /// A round of a qualification is over.
     RoundEnded {
         /// From 1.
         number: usize,
@@ -62,14 +56,12 @@ pub enum Event<'a> {
         fills: f64,
         round: &'a QualifyRound,
     },
-    /// A search for the limits of a volume is about to begin.
     LimitsBegins(&'a LimitsCost),
-    /// Every block of a target is about to be read.
     ReadAllBegins {
         /// Where an earlier run had ended, bytes.
         from_bytes: u64,
         whole_bytes: u64,
-        /// The most, bytes a second.
+        /// The highest rate, bytes a second.
         bytes_per_s: Option<f64>,
     },
     RateTried {
@@ -96,7 +88,6 @@ pub enum Event<'a> {
     GaveWay(&'a Decision),
     /// Files that cannot be copied, as soon as that is known.
     NotCopied(&'a [CopyFailure]),
-    /// An interval of a paced write was measured.
     PacedInterval {
         method: WriteMethod,
         pace: Pace,
@@ -104,11 +95,8 @@ pub enum Event<'a> {
     },
     /// A method of a paced write has finished at one pace.
     MethodEnded(&'a MethodOutcome),
-    /// A sync method was measured with one number of committers.
     SyncMeasured(&'a SyncStep),
-    /// A search for the settings of backups begins.
     TuneBegun(&'a TunePlan),
-    /// A part of a backup was measured alone.
     PartMeasured(&'a PartAlone),
     /// A setting of backups was measured once more.
     TuneProgress {
@@ -126,7 +114,6 @@ pub enum Event<'a> {
         done: f64,
         whole: RunProgress,
     },
-    /// What is about to begin may find too little room.
     MayNotFit {
         message: &'a str,
     },
@@ -142,7 +129,6 @@ pub enum Event<'a> {
     ProgressEnded,
 }
 
-/// What a search for the limits of a volume may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitsCost {
     pub time_limit: Nanos,
@@ -152,7 +138,6 @@ pub struct LimitsCost {
     pub targets: usize,
 }
 
-/// What a qualification takes and writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QualifyCost {
     /// The part of the target that is used, bytes.
@@ -191,7 +176,6 @@ impl QualifyCost {
     }
 }
 
-/// What a search for the settings of backups is about to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TunePlan {
     pub settings: u64,
@@ -203,7 +187,6 @@ pub struct TunePlan {
     pub trial_bytes_max: u64,
     /// What a trial is, where it is a whole backup that a server makes.
     pub whole: Option<WholeBackup>,
-    /// Where trials write.
     pub place: TrialPlace,
 }
 
@@ -227,7 +210,6 @@ pub struct WholeBackup {
     pub seconds: Option<u64>,
 }
 
-/// Where a span is.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanProgress<'a> {
     /// Which part of the run it is, if there are several.
@@ -238,7 +220,7 @@ pub struct SpanProgress<'a> {
     /// Lengths of warm-up, measured part and cool-down.
     pub lengths: [Nanos; 3],
     pub whole: RunProgress,
-    /// Each role's newest complete second, if there is one.
+    /// The newest complete second of each role; `None` before the first.
     pub newest: &'a [Option<&'a IntervalPoint>],
 }
 
@@ -249,12 +231,11 @@ pub struct RunProgress {
     pub elapsed_ns: u64,
     /// Time until its end, nanoseconds; `None` if nobody can know.
     pub left_ns: Option<u64>,
-    /// When that will be.
+    /// The calendar time of that end.
     pub ends_utc: Option<Timestamp>,
 }
 
 impl RunProgress {
-    /// `elapsed_ns` after the start, with `left_ns` to go.
     pub(crate) fn new(elapsed_ns: u64, left_ns: Option<u64>) -> Self {
         let left = left_ns.and_then(|left_ns| i64::try_from(left_ns).ok()).map(SignedDuration::from_nanos);
         let ends_utc = left.and_then(|left| utc_now().checked_add(left).ok());
@@ -268,16 +249,13 @@ impl RunProgress {
     }
 }
 
-/// Bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
     /// Over the last two seconds.
     pub bytes_per_s_now: f64,
-    /// Since the beginning.
     pub bytes_per_s_mean: f64,
 }
 
-/// A part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
     /// A run of one span.
@@ -294,7 +272,6 @@ pub trait Observer: Sync {
     fn on(&self, event: &Event<'_>);
 }
 
-/// Ignores all events.
 impl Observer for () {
     fn on(&self, _: &Event<'_>) {}
 }

@@ -12,23 +12,15 @@ use crate::targets::{OwnSize, TargetBinding, TargetRequest};
 /// Thousands of jobs are a hundredth of it.
 const JOB_FILE: Input = Input { what: "job file", limit: ByteCount(1 << 20) };
 
-/// Why a job file cannot be run.
 #[derive(Debug, Error)]
 pub enum JobFileError {
-    /// It was not read.
     #[error(transparent)]
     Input(#[from] InputError),
     /// It asks for something that cannot be had.
     #[error("{path}: {source}")]
-    Jobs {
-        /// Its name.
-        path: String,
-        /// What is wrong with it.
-        source: FioError,
-    },
+    Jobs { path: String, source: FioError },
 }
 
-/// Reads the job file at `path`.
 pub fn read_job_file(path: &Path) -> Result<FioProfile, JobFileError> {
     let text = JOB_FILE.text(path)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();

@@ -23,7 +23,6 @@ const PAGES_ENOUGH: u32 = 1 << 20;
 /// At least so many blocks, because one is a part of the spare area.
 const BLOCKS_ENOUGH: u32 = 2000;
 
-/// What to simulate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlashRequest {
     /// Bytes that the host can address.
@@ -39,23 +38,21 @@ pub struct FlashRequest {
     pub pattern: WritePattern,
     /// A file with the writes, one a line: `offset,length`. They are repeated, and every page is simulated.
     pub writes: Option<PathBuf>,
-    /// A load whose writes are simulated, and where it comes from.
     pub profile: Option<(String, Profile)>,
     /// Share of the requests that trim.
     pub trim_share: f64,
-    /// What the device does beside collection.
+    /// What the device does beside garbage collection.
     pub care: FlashCare,
     pub seed: u64,
     /// How often the device is written.
     pub fills: u32,
-    /// All pages, however many they are.
+    /// Simulates all pages, however many they are.
     pub is_whole: bool,
     /// Find the spare area for this amplification, and simulate that.
     pub wanted: Option<f64>,
     pub nand: Nand,
     /// What the host writes a day.
     pub daily_bytes: Option<u64>,
-    /// Name of the run.
     pub name: String,
 }
 

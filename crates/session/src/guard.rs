@@ -32,17 +32,14 @@ const BUSY_IOPS: f64 = 100.0;
 /// And where the sessions of a database wait for it this much, seconds a second.
 const BUSY_STALL: f64 = 0.5;
 
-/// What to guard.
 #[derive(Clone, Debug)]
 pub struct GuardRequest {
     pub target: PathBuf,
     pub plan: GuardPlan,
-    /// The run to compare with.
     pub baseline: Option<Selector>,
     pub paid_for: PaidFor,
     /// The watched databases on its volume, which a canary must not disturb.
     pub databases: Vec<DatabaseNear>,
-    /// Name of the run.
     pub name: String,
 }
 
@@ -61,9 +58,6 @@ impl From<GuardError> for SessionError {
 }
 
 /// A profile with a role for each size.
-///
-/// # Errors
-/// If a size cannot be measured.
 pub fn guard_profile(plan: &GuardPlan) -> Result<Profile, SessionError> {
     let mut profile = preset("random-read")?;
     "guard".clone_into(&mut profile.name);
@@ -102,9 +96,6 @@ fn role(base: &RoleProfile, plan: &GuardPlan, size: BlockSize) -> RoleProfile {
 }
 
 /// Guards. If interrupted, it returns the probes so far. `earlier` has the baseline and the target's past.
-///
-/// # Errors
-/// If the target cannot be read, or the baseline has nothing to compare with.
 pub fn guard(
     request: GuardRequest,
     earlier: Option<&dyn Store>,
@@ -197,7 +188,6 @@ fn past(store: &dyn Store, target: &Path, plan: &GuardPlan) -> Result<Vec<GuardP
     Ok(found)
 }
 
-/// A guard in progress.
 struct Guard<'s> {
     session: &'s Session<'s>,
     runner: PointRunner<'s>,

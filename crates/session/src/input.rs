@@ -7,7 +7,6 @@ use iostall_measure::ByteCount;
 
 use crate::error::SessionError;
 
-/// The bytes of the file at `path`, which is a `what` and has `bytes_max` at most.
 pub fn read_whole(what: &'static str, bytes_max: u64, path: &Path) -> Result<Vec<u8>, SessionError> {
     Ok(Input { what, limit: ByteCount(bytes_max) }.read(path)?)
 }

@@ -6,18 +6,15 @@ use crate::error::SessionError;
 use crate::session::Session;
 use crate::targets::TargetRequest;
 
-/// What to run.
 #[derive(Clone, Debug)]
 pub struct LoadRequest {
     pub targets: TargetRequest,
     pub profile: Profile,
     /// The profile in the format of another tool, if it was given that way; stored with the run.
     pub asked: Option<AskedProfile>,
-    /// Name of the run.
     pub name: String,
 }
 
-/// Runs the load and checks its numbers.
 pub fn load(request: LoadRequest, session: &Session<'_>) -> Result<Run, SessionError> {
     let targets = session.prepare(&request.targets, &request.profile)?;
     session.measure_asked(request.profile, request.asked, &targets, &request.name)

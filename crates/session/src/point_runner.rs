@@ -31,14 +31,12 @@ const IGNORED: [WarningCode; 5] = [
     WarningCode::RateChanged,
 ];
 
-/// How long and how often a setting is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Precision {
     pub warmup: Nanos,
     pub interval: Nanos,
     /// Half width of the confidence interval of IOPS, relative to the mean, at which a point is done.
     pub half_width: Percent,
-    /// Fewest intervals.
     pub repeats_min: u32,
     /// Most intervals, however wide the confidence interval.
     pub repeats_max: u32,
@@ -53,7 +51,6 @@ impl Precision {
     }
 }
 
-/// One setting to measure.
 pub struct PointJob<'a> {
     pub role: &'a RoleProfile,
     pub targets: &'a Targets,
@@ -61,16 +58,15 @@ pub struct PointJob<'a> {
     pub first_target: u32,
     /// The run's seed; every interval derives its own, so that caches do not know its blocks.
     pub seed: u64,
-    /// Its name in the progress line and in warnings.
     pub label: &'a str,
     /// How long the run takes after this setting, nanoseconds; `None` if unknown.
     pub after_ns: Option<u64>,
 }
 
-/// A long interval.
+/// A long interval, also counted in short ones.
 pub(crate) struct Course {
     pub(crate) repeat: Repeat,
-    /// Of all its reads and writes, nanoseconds.
+    /// Latencies of all its reads and writes, nanoseconds.
     pub(crate) latency_ns: Histogram,
     /// In short intervals, the last of which may be shorter.
     pub(crate) series: Vec<IntervalPoint>,
@@ -78,7 +74,6 @@ pub(crate) struct Course {
     pub(crate) asked_bytes: u64,
 }
 
-/// See the module.
 pub struct PointRunner<'s> {
     session: &'s Session<'s>,
     recorder: RunRecorder,
@@ -113,12 +108,10 @@ impl<'s> PointRunner<'s> {
         self.session.stopped()
     }
 
-    /// Time since the run began, nanoseconds.
     pub fn elapsed_ns(&self) -> u64 {
         self.recorder.elapsed_ns()
     }
 
-    /// The machine's name.
     pub fn hostname(&self) -> &str {
         &self.recorder.host().hostname
     }
@@ -133,17 +126,15 @@ impl<'s> PointRunner<'s> {
         self.busy_before.iter().any(|device| device.busy_share > share || device.iops > iops)
     }
 
-    /// The engine of the last interval.
     pub fn engine(&self) -> EngineUse {
         self.engine.clone()
     }
 
-    /// Passes an event to the observer.
     pub fn emit(&self, event: &Event<'_>) {
         self.session.observer().on(event);
     }
 
-    /// Measures one setting. `None` if stopped before an interval was done.
+    /// `None` if stopped before an interval was done.
     pub fn point(
         &mut self,
         job: &PointJob<'_>,
@@ -204,9 +195,6 @@ impl<'s> PointRunner<'s> {
 
     /// One long interval of `length`, counted in short ones of `interval`; `go_on` is asked ten times a second with the newest of these
     /// whether it is to go on. It ends before a request that goes beyond `bytes_max`. `None` if nothing was measured.
-    ///
-    /// # Errors
-    /// If a request cannot be made at all.
     pub(crate) fn course(
         &mut self,
         job: &PointJob<'_>,
@@ -266,7 +254,6 @@ impl<'s> PointRunner<'s> {
         }
     }
 
-    /// The run.
     pub fn finish(self, name: &str, body: RunBody) -> Run {
         let interrupted = self.stopped();
         self.record(name, body, interrupted)

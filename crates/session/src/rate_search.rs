@@ -28,7 +28,6 @@ const ARRIVALS_MIN: f64 = 1200.0;
 /// Intervals of a confirmation.
 const CONFIRM_REPEATS: u32 = 3;
 
-/// A search in progress.
 pub(crate) struct RateSearchRun<'a> {
     pub(crate) runner: PointRunner<'a>,
     pub(crate) targets: &'a Targets,
@@ -39,7 +38,6 @@ pub(crate) struct RateSearchRun<'a> {
     pub(crate) p99_ns_target: u64,
 }
 
-/// The measurements of a search.
 pub(crate) struct Searched {
     /// The closed loop, to know where to start.
     pub(crate) probe: Option<Point>,
@@ -49,7 +47,6 @@ pub(crate) struct Searched {
 }
 
 impl<'a> RateSearchRun<'a> {
-    /// Searches to the end, or until stopped.
     pub(crate) fn run(mut self) -> Result<(PointRunner<'a>, Searched), SessionError> {
         let mut searched = Searched { probe: self.probe()?, points: Vec::new(), confirmations: 0 };
         let Some(closed) = searched.probe.as_ref().and_then(Point::iops).filter(|iops| *iops > 0.0) else {

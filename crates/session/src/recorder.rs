@@ -11,7 +11,6 @@ use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
 use iostall_model::{Run, RunBody, RunId, Warning};
 use jiff::Timestamp;
 
-/// The program behind a run, as stored with it.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     pub version: String,
@@ -19,7 +18,6 @@ pub struct Program {
     pub command_line: Vec<String>,
 }
 
-/// See the module.
 #[derive(Clone, Debug)]
 pub struct RunRecorder {
     program: Program,
@@ -31,19 +29,15 @@ pub struct RunRecorder {
     host: Host,
 }
 
-/// The outcome of a run.
 pub struct Ended {
-    /// Its name in listings.
     pub name: String,
     pub targets: Vec<Target>,
     pub warnings: Vec<Warning>,
-    /// Whether it was stopped early.
     pub interrupted: bool,
     pub body: RunBody,
 }
 
 impl RunRecorder {
-    /// A run begins now.
     pub fn begin(program: Program, clock: RunClock) -> Self {
         let started_utc = utc_now();
         Self {
@@ -57,12 +51,10 @@ impl RunRecorder {
         }
     }
 
-    /// The machine.
     pub fn host(&self) -> &Host {
         &self.host
     }
 
-    /// The run's clock.
     pub(crate) fn clock(&self) -> &RunClock {
         &self.clock
     }
@@ -72,17 +64,14 @@ impl RunRecorder {
         self.started_ns
     }
 
-    /// Time since the start, nanoseconds.
     pub fn elapsed_ns(&self) -> u64 {
         self.clock.now_ns() - self.started_ns
     }
 
-    /// CPU time of the process since the start.
     pub fn cpu(&self) -> CpuTime {
         process_cpu().since(self.started_cpu)
     }
 
-    /// Ends the run and returns its record.
     pub fn finish(self, ended: Ended) -> Run {
         Run {
             schema: SCHEMA.to_owned(),

@@ -11,7 +11,6 @@ use thiserror::Error;
 use crate::analysis::comparison::{ComparedSide, Comparison, MetricRow, MetricVerdict};
 use crate::kinds;
 
-/// The verdict on each requirement, in their order.
 pub fn verdicts(run: &Run, requirements: &[Requirement]) -> Vec<Verdict> {
     if requirements.is_empty() {
         return Vec::new();
@@ -27,7 +26,6 @@ pub fn verdicts(run: &Run, requirements: &[Requirement]) -> Vec<Verdict> {
     requirements.iter().flat_map(one).collect()
 }
 
-/// Whether the run found a steady state.
 fn verdict_on_steady(run: &Run) -> Verdict {
     let reason = match run.body.as_kind::<QualifyOutcome>() {
         Some(outcome) if outcome.steady.is_some() => None,
@@ -50,10 +48,8 @@ pub struct UnknownRole {
     roles: String,
 }
 
-/// Checks before a load that its requirements name its roles or their operations, such as `log` or `log.write`.
-///
-/// # Errors
-/// The first one that does not.
+/// Checks before a load that its requirements name its roles or their operations, such as `log` or `log.write`; fails
+/// with the first one that does not.
 pub fn check_roles(profile: &Profile, requirements: &[Requirement]) -> Result<(), UnknownRole> {
     let mut roles: Vec<&str> =
         profile.spans.iter().flat_map(|span| &span.roles).map(|role| role.name.as_str()).collect();
@@ -108,7 +104,7 @@ pub fn comparison_verdicts(comparison: &Comparison, requirements: &[Requirement]
     verdicts_for(regression(comparison).as_ref(), requirements)
 }
 
-/// The same for the times of real work.
+/// [`comparison_verdicts`] for the times of real work.
 pub fn work_verdicts(jobs: &[JudgedJob<'_>], requirements: &[Requirement]) -> Vec<Verdict> {
     let slower = jobs.iter().find(|one| one.verdict == WorkVerdict::Slower);
     let is_decided = jobs.iter().any(|one| !matches!(one.verdict, WorkVerdict::Anecdote(..)));

@@ -8,10 +8,8 @@ use iostall_model::Run;
 use iostall_store::{RunNumber, SqliteStore, Store, StoreError, default_path};
 use thiserror::Error;
 
-/// Writes the whole document of a run.
 pub type WriteDocument<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
 
-/// See the module.
 pub struct RunWriter {
     wanted: bool,
     named: Option<PathBuf>,
@@ -28,7 +26,6 @@ pub struct NotKept {
 }
 
 impl NotKept {
-    /// What to do about it, and where the run is instead.
     pub fn hint(&self) -> String {
         let hint = self.source.hint().map(|hint| hint + "; ").unwrap_or_default();
         hint + &self.elsewhere
@@ -36,11 +33,9 @@ impl NotKept {
 }
 
 impl RunWriter {
-    /// Opens the store that is named, or the user's own, where runs are wanted there. One that cannot be used is a warning now,
-    /// while something can be done about it, and no reason not to measure.
-    ///
-    /// # Errors
-    /// Where the file that was named is something else: that is a slip, and not the state of a machine.
+    /// Opens the store that is named, or the user's own, where runs are wanted there. One that cannot be used is a
+    /// warning now, while something can be done about it, and no reason not to measure. A file that was named and is
+    /// something else is an error: that is a slip, and not the state of a machine.
     pub fn begin(named: Option<PathBuf>, wanted: bool) -> Result<(Self, Option<NotKept>), StoreError> {
         let mut writer = Self { wanted, named, store: None };
         if !wanted {

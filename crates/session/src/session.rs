@@ -20,18 +20,14 @@ use crate::targets::{Maker, TargetRequest, Targets};
 /// How long the devices are watched before the load begins.
 const LOOK_BEFORE_NS: u64 = 300_000_000;
 
-/// What a session depends on.
 pub struct Dependencies<'a> {
-    /// The program that starts the runs.
     pub program: Program,
     /// The clock of its runs; a simulated device's clock takes its place.
     pub clock: RunClock,
-    /// Lets the caller stop it.
     pub stop: &'a StopToken,
     pub observer: &'a dyn Observer,
 }
 
-/// What all runs of one use case share.
 pub struct Session<'a> {
     program: Program,
     clock: RunClock,
@@ -41,7 +37,6 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Chooses the engine.
     pub fn begin(engine: EngineChoice, given: Dependencies<'a>) -> Result<Self, SessionError> {
         let Dependencies { program, clock, stop, observer } = given;
         let engine = engine.choose(observer)?;
@@ -82,7 +77,6 @@ impl<'a> Session<'a> {
         RunRecorder::begin(self.program.clone(), self.clock.clone())
     }
 
-    /// Checks, creates and describes the targets of `profile`.
     pub fn prepare(&self, request: &TargetRequest, profile: &Profile) -> Result<Targets, SessionError> {
         match &self.engine.kind {
             EngineKind::Null => Ok(Targets::synthetic(request)),
@@ -215,7 +209,6 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Where a span is in its run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpanPlace<'a> {
     pub(crate) part: Part<'a>,
@@ -239,7 +232,6 @@ impl SpanPlace<'_> {
     }
 }
 
-/// The warnings about `outcome`.
 pub(crate) fn check(
     host: &Host,
     targets: &Targets,
@@ -258,7 +250,6 @@ pub(crate) fn check(
     })
 }
 
-/// Calls a function at every tick.
 struct OnTick<F>(F);
 
 impl<F: FnMut(Phase, u64, &[Option<&IntervalPoint>])> SpanObserver for OnTick<F> {

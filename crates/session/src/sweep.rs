@@ -18,7 +18,6 @@ use crate::targets::TargetRequest;
 /// More workers than this are tried only if requested.
 const WORKERS_MAX: u32 = 16;
 
-/// What to sweep.
 #[derive(Clone, Debug)]
 pub struct SweepRequest {
     pub targets: TargetRequest,
@@ -34,7 +33,6 @@ pub struct SweepRequest {
     pub target_latency: Option<Nanos>,
     /// Target for the 99th percentile in a rate search, which is then done instead.
     pub promise: Option<Nanos>,
-    /// Name of the run.
     pub name: String,
 }
 
@@ -48,7 +46,6 @@ pub fn sweep_profile(shape: Overrides) -> Result<Profile, SessionError> {
     Ok(profile)
 }
 
-/// Sweeps.
 pub fn sweep(request: SweepRequest, session: &Session<'_>) -> Result<Run, SessionError> {
     let targets = session.prepare(&request.targets, &request.profile)?;
     let roles = request.profile.spans.first().map(|span| span.roles.as_slice()).unwrap_or_default();

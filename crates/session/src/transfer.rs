@@ -28,7 +28,6 @@ const NOW_NS: u64 = 2_000_000_000;
 /// Interval of progress events.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A use case that moves data.
 pub struct Transfer {
     progress: Progress,
     recorder: RunRecorder,
@@ -117,7 +116,6 @@ impl Transfer {
         self.recorder.cpu()
     }
 
-    /// The outcome as a run.
     pub(crate) fn finish(
         self,
         name: String,
@@ -156,7 +154,6 @@ impl Speedometer {
     }
 }
 
-/// Facts about a path, if it is a file.
 pub(crate) fn target(path: &Path) -> Option<Target> {
     if path.is_file() { target_facts(path, None).ok() } else { None }
 }

@@ -13,7 +13,6 @@ use crate::error::SessionError;
 use crate::fio::{JobFileError, read_job_file};
 use crate::input::read_whole;
 
-/// A load of another tool.
 #[derive(Clone, Debug)]
 pub struct Translated {
     pub profile: Profile,
@@ -21,7 +20,6 @@ pub struct Translated {
     pub notes: Vec<String>,
 }
 
-/// Why there is no profile.
 #[derive(Debug, Error)]
 pub enum TranslateError {
     #[error(transparent)]
@@ -39,7 +37,6 @@ pub enum TranslateError {
     NoLoad,
 }
 
-/// The profile of the fio job file at `path`.
 pub fn from_fio(path: &Path) -> Result<Translated, TranslateError> {
     let fio = read_job_file(path)?;
     Ok(Translated { profile: fio.profile, notes: fio.notes })

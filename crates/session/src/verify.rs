@@ -14,14 +14,12 @@ use crate::event::Observer;
 use crate::input::input_path;
 use crate::transfer::{Transfer, target};
 
-/// What to verify.
 pub struct VerifyRequest {
     pub expected: Expected,
     /// Maximum read rate, bytes a second.
     pub limit: Option<u64>,
 }
 
-/// What files should be.
 pub enum Expected {
     Listed(Listed),
     /// The second tree should be like the first.
@@ -32,7 +30,6 @@ pub enum Expected {
     },
 }
 
-/// Files of a manifest.
 pub struct Listed {
     list: Manifest,
     shown: String,
@@ -40,7 +37,6 @@ pub struct Listed {
     extra_below: Option<PathBuf>,
 }
 
-/// How a manifest is used.
 pub struct ManifestUse<'a> {
     /// `-` is standard input.
     pub path: &'a Path,
@@ -52,7 +48,6 @@ pub struct ManifestUse<'a> {
 }
 
 impl Expected {
-    /// Reads a manifest.
     pub fn listed(wanted: &ManifestUse<'_>) -> Result<Self, SessionError> {
         let path = wanted.path;
         let is_stdin = path == Path::new("-");

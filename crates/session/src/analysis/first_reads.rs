@@ -53,7 +53,6 @@ pub fn is_suspicious(soon: &[ReadPair]) -> bool {
     soon.len() >= PAIRS_MIN && limit.is_some_and(|limit| Contrast::of(soon, limit).is_sure())
 }
 
-/// What the reads tell.
 pub fn filling(reads: &FirstReads) -> Filling {
     let Some(limit) = slow_ns(&reads.soon).filter(|_| reads.soon.len() >= PAIRS_MIN) else {
         return Filling::NotMeasured;
@@ -92,7 +91,6 @@ fn slow_ns(soon: &[ReadPair]) -> Option<f64> {
 /// Slow reads of both sides.
 struct Contrast {
     pairs: u32,
-    /// First reads that are slow.
     first: u32,
     /// Others that are slow.
     again: u32,

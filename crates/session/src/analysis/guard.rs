@@ -18,7 +18,6 @@ pub const PROBES_MIN: usize = 4;
 /// Shortest history with a trend, days: what probes of one hour say of each other is no change in a month.
 const TREND_DAYS_MIN: f64 = 7.0;
 
-/// What a figure is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Against {
     /// The mean of the baseline: requests a second, or for a canary nanoseconds.
@@ -27,7 +26,6 @@ pub enum Against {
     PaidFor(f64),
 }
 
-/// One figure, judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
     pub block_bytes: u32,

@@ -34,7 +34,6 @@ const PARALLEL: f64 = 8.0;
 /// Units of accounting that are looked for, bytes.
 const UNITS: std::ops::RangeInclusive<u64> = (8 << 10)..=(512 << 10);
 
-/// What a limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
     Requests,
@@ -57,7 +56,6 @@ pub struct Bucket {
     pub earned_per_s: Option<f64>,
 }
 
-/// Whether there is a bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Credit {
     /// A pause filled it again as much as its refill rate says.
@@ -78,7 +76,6 @@ pub enum Credit {
     NotMeasured,
 }
 
-/// A rate that was not exceeded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ceiling {
     /// Requests or bytes a second.
@@ -102,7 +99,6 @@ pub enum Accounting {
     Unknown,
 }
 
-/// Whether two volumes have limits of their own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sharing {
     /// Together they do what both do alone.
@@ -113,7 +109,6 @@ pub enum Sharing {
     Unclear { alone_per_s: f64, together_per_s: f64 },
 }
 
-/// What was found about the first target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
     pub credit: Credit,
@@ -128,7 +123,6 @@ pub struct Found {
     pub sharing_bytes: Option<Sharing>,
 }
 
-/// What the probes of `outcome` tell.
 pub fn found(outcome: &LimitsOutcome) -> Found {
     let probes = match outcome.probes.as_slice() {
         // A probe after a pause that was cut short tells nothing of the pause.
@@ -165,7 +159,7 @@ pub fn fall(probe: &LimitsProbe) -> Option<Burst> {
     fall_of(&probe.counts, probe.interval_s())
 }
 
-/// The same of requests completed in intervals of `interval_s` seconds.
+/// [`fall`] of requests completed in intervals of `interval_s` seconds.
 pub(crate) fn fall_of(counts: &[u64], interval_s: f64) -> Option<Burst> {
     burst(counts, interval_s, SIDE_MIN, FALL_MIN).filter(|found| found.beyond > 0.0)
 }

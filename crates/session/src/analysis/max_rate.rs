@@ -2,12 +2,10 @@
 
 use iostall_model::{MaxRateOutcome, Point};
 
-/// What was found.
 #[derive(Clone, Copy, Debug)]
 pub enum Found<'a> {
     /// A rate that was confirmed, and the lowest one above it that was not answered in time.
     Confirmed {
-        /// The point at that rate.
         point: &'a Point,
         /// The rate above it.
         too_late: Option<f64>,
@@ -18,7 +16,6 @@ pub enum Found<'a> {
     None,
 }
 
-/// The rate that can be promised.
 pub fn found(outcome: &MaxRateOutcome) -> Found<'_> {
     let rate = |point: &Point| point.rate_iops.unwrap_or(0.0);
     let is_in_time = |point: &Point| point.answers_in_time(outcome.latency_ns_p99_target);

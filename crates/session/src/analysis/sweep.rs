@@ -9,18 +9,16 @@ use iostall_stats::plateau::{Plateau, plateau};
 /// A smaller change of level is not reported.
 const CHANGE_MIN: f64 = 0.1;
 
-/// A sweep with its knees.
 pub struct SweepAnalysis<'a> {
     /// Every point in which something completed.
     pub points: Vec<&'a Point>,
-    /// The same as numbers, in the same order.
+    /// The points as numbers, in the same order.
     pub curve_points: Vec<CurvePoint>,
     /// Indices into both.
     pub knees: Knees,
 }
 
 impl<'a> SweepAnalysis<'a> {
-    /// Finds the knees of a sweep.
     pub fn of(outcome: &'a SweepOutcome) -> Self {
         let (points, curve_points): (Vec<&Point>, Vec<CurvePoint>) = outcome
             .points
@@ -67,7 +65,6 @@ impl<'a> SweepAnalysis<'a> {
         self.curve_points.iter().filter(|point| !point.obeys_little()).count()
     }
 
-    /// Whether the point is the best by power.
     pub fn is_power(&self, index: usize) -> bool {
         self.knees.power == Some(index)
     }

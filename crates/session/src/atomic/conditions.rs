@@ -12,7 +12,6 @@ const ON_FILES: Release = (6, 13);
 /// On ext4 and XFS, more than one block.
 const ON_BLOCKS: Release = (6, 16);
 
-/// What must hold beside the limits.
 pub(super) fn conditions(report: &AtomicReport) -> Vec<AtomicCondition> {
     let release = report.kernel.as_deref().and_then(release);
     let mut all = match &report.file_system {

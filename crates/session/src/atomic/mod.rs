@@ -27,7 +27,6 @@ use protection::protections;
 /// How long a drive may take to answer.
 const NVME_WAIT: Duration = Duration::from_secs(10);
 
-/// What to look at.
 #[derive(Clone, Debug)]
 pub struct AtomicRequest {
     /// A file, a directory or a device.
@@ -39,9 +38,6 @@ pub struct AtomicRequest {
 }
 
 /// Looks. Nothing is written.
-///
-/// # Errors
-/// If the target or the file of cuts cannot be read.
 pub fn atomic(request: &AtomicRequest) -> Result<AtomicReport, SessionError> {
     let target = &request.target;
     let failed = |source| SessionError::Look { path: target.clone(), source };

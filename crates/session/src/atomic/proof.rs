@@ -11,7 +11,6 @@ use crate::powerfail::{cuts_of, share_max};
 /// The smallest page of a database, bytes.
 const PAGE_MIN: u64 = 4096;
 
-/// What the file of all cuts at `cuts` shows of `target`.
 pub(super) fn proof(cuts: &Path, target: &Path) -> Result<TornProof, SessionError> {
     let all = cuts_of(cuts)?;
     let (own, others): (Vec<Cut>, Vec<Cut>) =
@@ -19,7 +18,6 @@ pub(super) fn proof(cuts: &Path, target: &Path) -> Result<TornProof, SessionErro
     Ok(shown_by(&own, others.len() as u64))
 }
 
-/// Whether the cut was of `target`, under this name or another.
 fn is_of(cut: &Cut, target: &Path) -> bool {
     let named = Path::new(&cut.run.target);
     let resolved = |path: &Path| std::fs::canonicalize(path).ok();

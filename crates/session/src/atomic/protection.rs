@@ -2,7 +2,6 @@
 
 use iostall_model::atomic::{AtomicReport, PageProtection, ProtectionAdvice};
 
-/// A database whose pages are larger than what every drive writes whole.
 struct Database {
     engine: &'static str,
     setting: &'static str,
@@ -42,7 +41,6 @@ const DATABASES: [Database; 3] = [
     },
 ];
 
-/// What each database may do here.
 pub(super) fn protections(report: &AtomicReport) -> Vec<PageProtection> {
     DATABASES.iter().map(|database| protection(report, database)).collect()
 }

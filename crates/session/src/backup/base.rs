@@ -11,7 +11,6 @@ use iostall_transfer::backup::read::{OpenSet, open};
 
 use super::known::source_name;
 
-/// Which set to compare the source with.
 #[derive(Clone, Debug)]
 pub struct BaseRequest {
     /// The manifest or stripes of one set; or directories, of which the newest whole set of the same source is taken.

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use super::damage::short;
 use super::known::{KnownSets, source_name};
 
-/// A backup and its files.
 #[derive(Clone, Debug)]
 pub struct CatalogEntry {
     pub entry: BackupEntry,
@@ -78,7 +77,7 @@ fn entry(found: &FoundSet, known: &KnownSets) -> BackupEntry {
     }
 }
 
-/// Of a set that is whole, a note alone says nothing.
+/// In a set that is whole, a note alone says nothing.
 fn left(found: &FoundSet) -> Option<LeftUploads> {
     let newest_utc = found.uploaded_utc().filter(|_| found.manifests.is_empty())?;
     let bytes = found.uploads.iter().map(|upload| upload.bytes).sum();

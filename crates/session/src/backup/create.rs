@@ -49,7 +49,6 @@ pub struct CreateRequest {
     pub base: Option<BaseRequest>,
 }
 
-/// A source as the user named it.
 pub enum BackupSource {
     /// A file, a directory or a block device.
     Path(PathBuf),
@@ -61,7 +60,6 @@ pub enum BackupSource {
 }
 
 impl BackupSource {
-    /// For the record.
     fn named(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),
@@ -72,7 +70,6 @@ impl BackupSource {
     }
 }
 
-/// The result of a backup that has begun.
 pub struct Created {
     pub outcome: BackupOutcome,
     pub warnings: Vec<Warning>,
@@ -84,7 +81,6 @@ pub struct Created {
 }
 
 impl Created {
-    /// As a run.
     pub fn into_run(self) -> Run {
         let body = RunBody::Backup(Box::new(self.outcome));
         self.transfer.finish(self.name, self.targets, self.warnings, body)
@@ -99,11 +95,8 @@ pub fn scratch_for(targets: &[PathBuf]) -> PathBuf {
     }
 }
 
-/// Makes a backup.
-///
-/// # Errors
-/// If it could not start. A later error is part of [`Created`]; whatever had been written is then gone, except where the error
-/// says how to go on.
+/// An error is that it could not start. A later one is part of [`Created`]; whatever had been written is then gone,
+/// except where the error says how to go on.
 pub fn create(
     request: CreateRequest,
     transfer: Transfer,

@@ -44,7 +44,6 @@ enum Ready {
     Sqlite { path: PathBuf, scratch: PathBuf },
 }
 
-/// Why a database could not be a source.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DatabaseSourceError {
@@ -78,7 +77,6 @@ impl From<DatabaseSourceError> for SessionError {
 }
 
 impl DatabaseSourceError {
-    /// Whether the user ended it.
     pub fn is_cancelled(&self) -> bool {
         match self {
             Self::Postgres(error) => error.is_cancelled(),
@@ -94,7 +92,6 @@ impl DatabaseSourceError {
         }
     }
 
-    /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Address(error) => Some(error.hint()),
@@ -212,9 +209,6 @@ pub fn server_of(
 }
 
 /// The PostgreSQL that `text` names, with its password.
-///
-/// # Errors
-/// If it names something else, or nobody can be asked for the password.
 pub fn postgres_of(text: &str, ask: AskPassword<'_>) -> Result<(Address, Secret), DatabaseSourceError> {
     let address: Address = text.parse()?;
     if address.engine != Engine::Postgres {

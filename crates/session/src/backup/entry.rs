@@ -19,7 +19,7 @@ pub(super) fn barred(account: &Account, directory: &Path) -> io::Result<Option<P
     barred_member(account, &[], directory)
 }
 
-/// The same for an account that is also in these groups.
+/// [`barred`] for an account that is also in these groups.
 pub(super) fn barred_member(
     account: &Account,
     groups: &[u32],

@@ -24,21 +24,18 @@ const YEAR_DAYS: f64 = 365.25;
 /// A share that a plan can count with.
 const GROWTH_MAX: f64 = 100.0;
 
-/// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KeptFigures {
-    /// What was backed up.
     pub source: String,
-    /// How many backups of it there are.
     pub backups: usize,
     pub first_utc: Timestamp,
     pub last_utc: Timestamp,
-    /// Of the newest.
+    /// Size of the newest one.
     pub size_bytes: u64,
     pub ratio: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup_bytes_per_s: Option<f64>,
-    /// Where one was restored.
+    /// Median rate of the newest restores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restore_bytes_per_s: Option<f64>,
     /// As a share of the size in a year; `None` if they span too little time to know.
@@ -46,7 +43,6 @@ pub struct KeptFigures {
     pub growth_per_year: Option<f64>,
 }
 
-/// Why there are no figures.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum KeptFiguresError {
@@ -66,7 +62,6 @@ impl From<KeptFiguresError> for SessionError {
 }
 
 impl KeptFiguresError {
-    /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Store(error) => error.hint(),
@@ -81,7 +76,6 @@ impl KeptFiguresError {
     }
 }
 
-/// A backup that a run made.
 struct Made {
     source: String,
     set: String,
@@ -152,7 +146,7 @@ fn each(store: &dyn Store, kind: &str, mut found: impl FnMut(&Run)) -> Result<()
     Ok(())
 }
 
-/// Of backups in order of time, and of the rates of restores, newest first.
+/// `made` are in order of time, `restores` are the rates of restores, newest first.
 fn of(made: &[Made], restores: &[f64]) -> Option<KeptFigures> {
     let (first, last) = (made.first()?, made.last()?);
     let newest = &made[made.len().saturating_sub(NEWEST)..];

@@ -17,12 +17,10 @@ pub struct KnownSets {
     sets: BTreeMap<String, Known>,
 }
 
-/// One set.
 #[derive(Clone, Debug, Default)]
 struct Known {
     /// The run that made it, with its result.
     made: Option<(RunNumber, Made)>,
-    /// The newest proof or doubt.
     proof: Proof,
 }
 
@@ -121,7 +119,6 @@ impl KnownSets {
         }
     }
 
-    /// What was found out about the set.
     pub fn proof(&self, set: &str) -> Proof {
         self.sets.get(set).map_or(Proof::Unproven, |known| known.proof)
     }
@@ -131,7 +128,6 @@ impl KnownSets {
         Some(&self.sets.get(set)?.made.as_ref()?.1.source)
     }
 
-    /// The run that made it.
     pub fn run(&self, set: &str) -> Option<RunNumber> {
         Some(self.sets.get(set)?.made.as_ref()?.0)
     }

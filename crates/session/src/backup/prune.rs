@@ -16,7 +16,6 @@ use super::known::KnownSets;
 use super::wal::prune::{KeptBase, prune as prune_log};
 use crate::error::{SessionError, UseCaseError};
 
-/// What to delete.
 pub struct PruneRequest {
     pub directories: Vec<PathBuf>,
     pub rules: Rules,
@@ -33,7 +32,6 @@ pub struct PruneRequest {
     pub wal: Option<PathBuf>,
 }
 
-/// What was deleted, and what was kept.
 pub struct PruneEnd {
     /// Each backup, oldest first.
     pub sets: Vec<Pruned>,
@@ -48,10 +46,8 @@ impl PruneRequest {
     }
 }
 
-/// Deletes what no rule keeps, and then what of the log nothing needs that is left.
-///
-/// # Errors
-/// If a directory or the archive cannot be read. What could not be deleted is in the result.
+/// Deletes what no rule keeps, and then what of the log nothing needs that is left. What could not be deleted is in the
+/// result.
 pub fn prune(request: &PruneRequest, known: &KnownSets) -> Result<PruneEnd, SessionError> {
     let scanned = |error: ScanError| SessionError::OfUseCase(UseCaseError::new(error, None));
     let found = catalog(&request.directories, request.unlock.as_ref(), known).map_err(scanned)?;
@@ -73,7 +69,6 @@ fn kept_base(one: &Pruned, found: &CatalogEntry) -> Vec<KeptBase> {
     }
 }
 
-/// What happened to each backup.
 fn prune_sets(request: &PruneRequest, found: &[CatalogEntry]) -> Vec<Pruned> {
     let mut pruned = decide(found, request);
     if request.dry_run {

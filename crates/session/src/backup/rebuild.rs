@@ -7,7 +7,6 @@ use iostall_transfer::backup::rebuild::{Rebuilt, rebuild as rebuild_set};
 
 use crate::error::SessionError;
 
-/// The set whose manifest is lost.
 pub struct RebuildRequest {
     /// All of its stripes.
     pub stripes: Vec<PathBuf>,
@@ -16,10 +15,6 @@ pub struct RebuildRequest {
     pub unlock: Option<Unlock>,
 }
 
-/// Makes the manifest from what the stripes say.
-///
-/// # Errors
-/// If a stripe is missing or damaged, or if there is a manifest.
 pub fn rebuild(request: &RebuildRequest) -> Result<Rebuilt, SessionError> {
     let RebuildRequest { stripes, to, unlock } = request;
     Ok(rebuild_set(stripes, unlock.as_ref(), to.as_deref(), env!("CARGO_PKG_VERSION"))?)

@@ -33,7 +33,6 @@ const LOSSES_LISTED: usize = 5;
 /// Unless the server was built otherwise, which nobody does.
 const POSTGRES_PAGE_BYTES: u32 = 8192;
 
-/// What to restore.
 pub struct RestoreRequest {
     /// The manifest, a stripe, or all stripes.
     pub from: Vec<PathBuf>,
@@ -47,7 +46,6 @@ pub struct RestoreRequest {
     pub bases: Vec<PathBuf>,
     pub unlock: Option<Unlock>,
     pub consent: WriteConsent,
-    /// How much at once.
     pub choice: ReadChoice,
     /// Maximum read rate, bytes a second.
     pub limit: Option<u64>,
@@ -62,7 +60,6 @@ pub struct RestoreRequest {
     pub point: Option<PointRequest>,
 }
 
-/// The result of a restore that has begun.
 pub struct RestoreEnd {
     pub outcome: RestoreOutcome,
     pub warnings: Vec<Warning>,
@@ -80,11 +77,7 @@ impl RestoreEnd {
     }
 }
 
-/// Restores.
-///
-/// # Errors
-/// If it could not begin: the set cannot be opened, or there is no key. A later error is part of [`RestoreEnd`], and so is
-/// damage.
+/// An error is that it could not begin. A later one is part of [`RestoreEnd`], and so is damage.
 pub fn restore(
     request: &RestoreRequest,
     known: &KnownSets,
@@ -221,7 +214,7 @@ fn outcome(request: &RestoreRequest, set: Option<&OpenSet>, transfer: &Transfer)
     }
 }
 
-/// Of the database in the set, whose size is counted in pages.
+/// Page size of the database in the set, whose size is counted in pages.
 fn page_bytes(set: &OpenSet) -> Option<u32> {
     let of_source = |source: &SourceRecord| match &source.kind {
         SourceKind::Postgresql(_) => Some(POSTGRES_PAGE_BYTES),

@@ -9,7 +9,6 @@ use super::create::BackupSource;
 use super::database::{AskPassword, DatabaseSource};
 use crate::error::{SessionError, UseCaseError};
 
-/// What a source may need that is not in its name.
 pub struct SourceHelp<'a> {
     /// Where the copy of a database of SQLite is made.
     pub scratch: &'a Path,
@@ -28,9 +27,6 @@ struct UnknownScheme {
 }
 
 /// The source that `named` names. What exists as a file is one, whatever it is called.
-///
-/// # Errors
-/// If it names a database that cannot be backed up, or whose password is not to be had.
 pub fn source_of(named: &Path, help: &SourceHelp<'_>) -> Result<BackupSource, SessionError> {
     let text = named.to_string_lossy();
     if text == "-" {

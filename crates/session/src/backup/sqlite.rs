@@ -16,7 +16,6 @@ use iostall_transfer::backup::create::{Item, Live, LiveEnd, PreparedSource};
 use iostall_transfer::pipeline::StageFailure;
 use thiserror::Error;
 
-/// Why a database could not be backed up.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SqliteBackupError {
@@ -29,12 +28,10 @@ pub enum SqliteBackupError {
 }
 
 impl SqliteBackupError {
-    /// Whether the user ended it.
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Database(SqliteError::Cancelled))
     }
 
-    /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Database(error) => error.hint(),
@@ -43,7 +40,6 @@ impl SqliteBackupError {
     }
 }
 
-/// Which database to back up.
 pub struct SqliteRequest<'a> {
     pub path: &'a Path,
     /// Where the copy is made, which needs as much room as the database.
@@ -116,7 +112,6 @@ impl Drop for Scratch {
     }
 }
 
-/// A copy that waits to be read.
 struct Copied {
     _scratch: Scratch,
     kind: SourceKind,

@@ -16,7 +16,6 @@ use crate::error::SessionError;
 use crate::event::Observer;
 use crate::transfer::{Transfer, target};
 
-/// What to check.
 pub struct BackupVerifyRequest {
     /// The manifest, a stripe, or all stripes.
     pub from: Vec<PathBuf>,
@@ -34,9 +33,6 @@ pub struct BackupVerifyRequest {
 }
 
 /// Checks. What is damaged is in the outcome of the run, and whether `known` has a newer set.
-///
-/// # Errors
-/// If it could not begin: the files are of no backup, or there is no key.
 pub fn verify(
     request: &BackupVerifyRequest,
     known: &KnownSets,
@@ -103,7 +99,6 @@ fn base(base: &BaseVerified) -> BaseUse {
     BaseUse { set: base.set.to_string(), frames: base.frames }
 }
 
-/// The stripes, with how long each was busy.
 fn stripes(set: &OpenSet, found: &Verified) -> Vec<StripeUse> {
     let mut stripes = damage::stripes(set);
     for (stripe, read) in stripes.iter_mut().zip(&found.stripes) {

@@ -31,7 +31,6 @@ fn stops_trim(layers: &[StackLayer]) -> Option<&StackLayer> {
     layers[..index].last()
 }
 
-/// Why TRIM does not get to the drives.
 fn no_trim(layers: &[StackLayer]) -> StackCheck {
     let Some(layer) = stops_trim(layers) else {
         let found = "no drive below takes it".to_owned();
@@ -60,7 +59,6 @@ fn trim(report: &StackReport) -> StackCheck {
     }
 }
 
-/// What discards the blocks of deleted files.
 fn trim_of_files(report: &StackReport) -> &'static str {
     let is_at_once = |options: &str| {
         options.split(',').any(|option| option == "discard" || option.starts_with("discard="))

@@ -8,16 +8,15 @@ use thiserror::Error;
 
 use crate::error::{SessionError, UseCaseError};
 
-/// What a run says of the device under its targets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredDrive {
     /// Random requests a second.
     pub iops: f64,
-    /// Of a random request then, milliseconds.
+    /// Mean latency of a random request at that rate, milliseconds.
     pub latency_ms: f64,
     /// Sequential bytes a second; `None` if the run has nothing sequential.
     pub bytes_per_s: Option<f64>,
-    /// Where that comes from, in a few words.
+    /// The run and the measurement that the figures come from, in a few words.
     pub from: String,
 }
 
@@ -29,9 +28,6 @@ struct NothingRandom {
 
 /// The drive that the run `selector` measured. Of several shapes of random requests the slowest counts, because a build must do
 /// with the worst of them.
-///
-/// # Errors
-/// If there is no such run, or it measured no random requests of a device.
 pub fn measured_drive(store: &dyn Store, selector: &Selector) -> Result<MeasuredDrive, SessionError> {
     let stored = store.get(selector)?;
     let RunNumber(number) = stored.number;

@@ -29,7 +29,6 @@ pub struct PlanRequest {
     pub erase_block: Option<ByteCount>,
 }
 
-/// The plan, and what was seen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanReport {
     pub plan: Option<BuildPlan>,
@@ -44,9 +43,6 @@ impl From<BuildError> for SessionError {
 }
 
 /// Plans, and looks. Nothing is written.
-///
-/// # Errors
-/// If no such build can be, or the target cannot be looked at.
 pub fn plan(request: &PlanRequest) -> Result<PlanReport, SessionError> {
     let plan = request.build.as_ref().map(build_plan).transpose()?;
     let look = |target: &PathBuf| stack_of(target, request.erase_block);

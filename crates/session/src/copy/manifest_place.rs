@@ -12,7 +12,6 @@ use iostall_transfer::manifest::{
 use crate::error::SessionError;
 use crate::output::{Form, OutputError, Outputs, Taken};
 
-/// See the module.
 #[derive(Clone, Debug)]
 pub struct ManifestPlace {
     pub path: PathBuf,
@@ -27,7 +26,6 @@ pub fn hash_of_copy(manifest: Option<&Path>, asked: Option<HashKind>) -> Result<
 }
 
 impl ManifestPlace {
-    /// The format to write.
     pub fn form(&self) -> Form {
         Form::Manifest { may_replace: self.may_replace }
     }
@@ -63,7 +61,6 @@ impl ManifestPlace {
         Some(Warning::new(WarningCode::PartialList, message).hint(hint))
     }
 
-    /// Writes the list in the form that its name asks for.
     pub fn write(&self, list: &Manifest, out: &mut dyn Write) -> io::Result<()> {
         if is_json(&self.path) { write_json(list, out) } else { write_sums(list, out) }
     }

@@ -7,7 +7,6 @@ use iostall_model::{LoadOutcome, Run, WarningCode};
 
 use crate::error::SessionError;
 
-/// A line for each.
 pub fn cautions(run: &Run, profile: &DiskspdProfile) -> Vec<String> {
     let measures_latency = profile.time_spans.iter().any(|span| span.measure_latency);
     let warnings = run

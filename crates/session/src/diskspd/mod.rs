@@ -10,12 +10,10 @@ use iostall_model::Run;
 pub use cautions::{cautions, hint};
 pub use targets::{DiskspdTargetError, target_request};
 
-/// The report in the forms that DiskSpd was asked for.
 pub fn report(run: &Run, profile: &DiskspdProfile) -> String {
     report_of(run, profile, profile.result_formats).unwrap_or_default()
 }
 
-/// DiskSpd's report of a stored run.
 pub fn report_again(run: &Run, formats: ResultFormats) -> Result<String, AskedError> {
     Ok(report_of(run, &profile_of(run)?, formats).unwrap_or_default())
 }

@@ -9,7 +9,6 @@ use thiserror::Error;
 use crate::names::is_named;
 use crate::targets::{OwnSize, TargetBinding, TargetRequest, WriteConsent, made_by_iostall};
 
-/// Why a target cannot be what the command line wants of it.
 #[derive(Debug, Error)]
 pub enum DiskspdTargetError {
     #[error("{0}")]
@@ -25,7 +24,6 @@ pub enum DiskspdTargetError {
 }
 
 impl DiskspdTargetError {
-    /// What the user can do; `None` if the message says it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::OfWindows(_) => None,
@@ -70,7 +68,6 @@ pub fn target_request(
     Ok(request)
 }
 
-/// Refuses a file that should be there and is not, and one that is there and should be replaced.
 fn check_file(file: &FilePlan, path: &Path, consent: &WriteConsent) -> Result<(), DiskspdTargetError> {
     if !path.exists() && file.must_exist {
         let (path, is_made_later) = (file.path.clone(), file.made_bytes.is_some());

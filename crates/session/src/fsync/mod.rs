@@ -31,7 +31,7 @@ const SEGMENT_BYTES: u64 = 16 << 20;
 /// The warm-up is a tenth of the duration, and at most this long, nanoseconds.
 const WARMUP_NS_MAX: u64 = 500_000_000;
 
-/// Measures. If interrupted, it returns what was measured so far.
+/// If interrupted, it returns what was measured so far.
 pub fn fsync(request: &FsyncRequest, session: &Session<'_>) -> Result<Run, SessionError> {
     let server = server_of(&request.directory, request.data_directory.as_deref())?;
     let place = Place::prepare(request, session)?;
@@ -74,7 +74,6 @@ fn log_thresholds() -> Option<Thresholds> {
     profile.spans.into_iter().flat_map(|span| span.roles).find_map(|role| role.thresholds)
 }
 
-/// Why there is no run.
 fn nothing_measured(steps: &[SyncStep], session: &Session<'_>) -> SessionError {
     if session.interrupted() {
         return SessionError::Interrupted;
@@ -88,7 +87,6 @@ fn nothing_measured(steps: &[SyncStep], session: &Session<'_>) -> SessionError {
     SessionError::NothingCommitted { causes: causes.join("; ") }
 }
 
-/// Where the logs are.
 enum Place {
     Segments(Segments),
     /// The first file of a simulated device.
@@ -132,7 +130,6 @@ struct Setting {
 }
 
 impl Measuring<'_> {
-    /// Every method with every number of committers, until the user stops it.
     fn steps(&self) -> Vec<SyncStep> {
         let mut steps = Vec::new();
         let mut left = self.request.committers.len() * self.request.methods.len();
@@ -168,7 +165,6 @@ impl Measuring<'_> {
         }
     }
 
-    /// The logs for a step, or why the method is unavailable.
     fn logs(&self, method: SyncMethod, committers: u32) -> Result<Result<Logs, String>, CommitError> {
         let block_bytes = self.request.block.bytes();
         let segments = match &self.place {
@@ -196,7 +192,6 @@ impl Measuring<'_> {
         (self.request.duration.nanos() / 10).min(WARMUP_NS_MAX)
     }
 
-    /// How long a step takes.
     fn step_ns(&self) -> u64 {
         self.warmup_ns().saturating_add(self.request.duration.nanos())
     }

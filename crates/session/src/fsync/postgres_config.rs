@@ -4,7 +4,6 @@
 //! is `name value` or `name = value`, with `#` before a comment; names ignore case; values with other characters than letters and
 //! digits are in quotes, in which two quotes or a backslash and a quote are one quote; the last of several values counts.
 
-/// A line of a configuration file that says something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigLine {
     Setting {
@@ -16,7 +15,6 @@ pub enum ConfigLine {
     Include { kind: IncludeKind, path: String },
 }
 
-/// How another file is included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IncludeKind {
     File,

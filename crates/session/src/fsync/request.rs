@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use iostall_measure::{BlockSize, Nanos};
 use iostall_model::sync::{LogLayout, SyncMethod};
 
-/// What to measure, and where.
 #[derive(Clone, Debug)]
 pub struct FsyncRequest {
     /// Where the log is, or would be.
@@ -15,7 +14,7 @@ pub struct FsyncRequest {
     /// Each method is measured with each number.
     pub committers: Vec<u32>,
     pub log: LogLayout,
-    /// Of each method with each number of committers.
+    /// Time for each method with each number of committers.
     pub duration: Nanos,
     /// Bytes of a commit's record.
     pub block: BlockSize,
@@ -23,6 +22,5 @@ pub struct FsyncRequest {
     pub data_directory: Option<PathBuf>,
     /// The directory or the segment in it, if that may be a new file in a database's directory.
     pub overwrite: Vec<PathBuf>,
-    /// Name of the run.
     pub name: String,
 }

@@ -27,7 +27,6 @@ pub fn segment_name(number: u32) -> String {
 pub(super) struct Segments(Vec<Segment>);
 
 impl Segments {
-    /// Makes `count` segments, unless `stopped`.
     pub(super) fn make(
         request: &FsyncRequest,
         count: u32,
@@ -57,7 +56,6 @@ impl Segments {
             .map_err(|source| SessionError::Look { path: first.path.clone(), source })
     }
 
-    /// The paths to open them by.
     pub(super) fn open_paths(&self) -> impl Iterator<Item = PathBuf> {
         self.0.iter().map(|segment| segment.grant.open_path())
     }

@@ -7,7 +7,6 @@ use iostall_model::{Counter, Counters, DeviceRole, Kind, Row, Sample, Scope, Ste
 
 use super::error::GiveWayError;
 
-/// An operation that the users of a source wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
     /// Until the log is on the medium.
@@ -28,7 +27,6 @@ impl Operation {
         })
     }
 
-    /// The kinds of row that report it.
     fn kinds(self) -> &'static [Kind] {
         match self {
             Self::Commit => &[Kind::PostgresWal, Kind::SqlServerFile, Kind::MysqlFile, Kind::LinuxDevice],
@@ -78,7 +76,6 @@ fn last_component(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// A limit on what the users of a source wait for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Figure {
     requirement: String,
@@ -127,7 +124,6 @@ impl Stalled {
 }
 
 impl Figure {
-    /// The limits among `requirements` that are about a source.
     pub(crate) fn of_requirements(requirements: &[Requirement]) -> Result<Vec<Self>, GiveWayError> {
         let mut figures = Vec::new();
         for requirement in requirements {
@@ -147,7 +143,6 @@ impl Figure {
         &self.requirement
     }
 
-    /// The kinds of row that are needed.
     pub(crate) fn kinds(&self) -> &'static [Kind] {
         self.operation.kinds()
     }
@@ -166,7 +161,6 @@ impl Figure {
         stall_ns * (1.0 + rest)
     }
 
-    /// A wait as a share of what is allowed.
     pub(crate) fn pressure(&self, wait_ns: f64) -> f64 {
         wait_ns / self.limit_ns
     }

@@ -9,7 +9,6 @@ const DECISIONS_MAX: usize = 1_000;
 /// A rate that changed by less is not worth a line.
 const CHANGE_MIN: f64 = 1.25;
 
-/// Collects decisions, and the times between readings.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     gave_way: GiveWay,
@@ -17,7 +16,6 @@ pub(super) struct Log {
     seen_ns: u64,
 }
 
-/// What was found out at a reading, and decided.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) why: Option<Why>,
@@ -29,7 +27,6 @@ pub(super) struct Found {
 }
 
 impl Log {
-    /// Begins at `now_ns`.
     pub(super) fn new(source: &str, figures: &[Figure], floor_bytes_per_s: u64, now_ns: u64) -> Self {
         let kept = figures.iter().map(|figure| KeptFigure {
             requirement: figure.requirement().to_owned(),
@@ -57,7 +54,6 @@ impl Log {
         self.took(took_ns);
     }
 
-    /// Records that a reading failed.
     pub(super) fn failed(&mut self, took_ns: u64) {
         self.gave_way.failed_readings += 1;
         self.took(took_ns);
@@ -68,12 +64,11 @@ impl Log {
         self.gave_way.reading_ns_max = self.gave_way.reading_ns_max.max(took_ns);
     }
 
-    /// Time between two readings from now on.
     pub(super) fn set_interval(&mut self, interval_ns: u64) {
         self.gave_way.interval_ns = interval_ns;
     }
 
-    /// Records what was found at `now_ns`. Returns the decision, if it is worth keeping.
+    /// Returns the decision, if it is worth keeping.
     pub(super) fn found(&mut self, now_ns: u64, found: Found) -> Option<&Decision> {
         let passed_ns = now_ns.saturating_sub(std::mem::replace(&mut self.seen_ns, now_ns));
         let log = &mut self.gave_way;

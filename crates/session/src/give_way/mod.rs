@@ -37,7 +37,7 @@ pub const FLOOR_BYTES_PER_S: u64 = 4 << 20;
 
 /// Time between readings.
 const INTERVAL_NS: u64 = 200_000_000;
-/// The same for a PostgreSQL whose collector process writes a file for each reading, at most twice a second.
+/// [`INTERVAL_NS`] for a PostgreSQL whose collector process writes a file for each reading, at most twice a second.
 const INTERVAL_OF_FILE_NS: u64 = 1_000_000_000;
 /// PostgreSQL before this version has such a process.
 const POSTGRES_WITHOUT_FILE: u32 = 15;
@@ -52,9 +52,7 @@ const IN_FLIGHT_MAX: u32 = 16;
 /// Longest pause after a failed reading that may be repeated at any time.
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// To whom a transfer gives way.
 pub struct GiveWayRequest {
-    /// The name of the source.
     pub name: String,
     /// Its readings end within [`READING_LIMIT`].
     pub source: Box<dyn Source>,
@@ -66,7 +64,6 @@ pub struct GiveWayRequest {
     pub limit_bytes_per_s: Option<u64>,
 }
 
-/// A transfer's pace under control.
 pub(crate) struct Governed {
     rate: Arc<RateLimit>,
     floor_bytes_per_s: u64,
@@ -125,7 +122,6 @@ impl Governed {
         Ok(Self { rate, floor_bytes_per_s: floor, reading_since_ns, control: Mutex::new(control) })
     }
 
-    /// The rate limit that it changes.
     pub(crate) fn rate(&self) -> Arc<RateLimit> {
         Arc::clone(&self.rate)
     }
@@ -155,23 +151,19 @@ impl Governed {
         }
     }
 
-    /// What it did so far.
     pub(crate) fn gave_way(&self) -> GiveWay {
         self.control.lock().unwrap_or_else(PoisonError::into_inner).log.gave_way()
     }
 }
 
-/// Reads the source, and lets the governor decide.
 struct Control {
     source: Box<dyn Source>,
     figures: Vec<Figure>,
-    /// One for each figure.
     busy: Vec<BusyShare>,
     governor: Governor,
     log: Log,
     before: Sample,
     interval_ns: u64,
-    /// Until the next reading.
     pause_ns: u64,
     is_silent: bool,
     read_at_ns: u64,
@@ -242,7 +234,6 @@ impl Control {
         self.log.found(now_ns, found).cloned()
     }
 
-    /// Bytes a second since the last reading.
     fn moved(&mut self, now_ns: u64, taken_bytes: u64) -> f64 {
         let bytes = taken_bytes - std::mem::replace(&mut self.taken_bytes, taken_bytes);
         let passed_ns = now_ns - std::mem::replace(&mut self.read_at_ns, now_ns);
@@ -327,7 +318,6 @@ fn is_of_postgres(sample: &Sample) -> bool {
     sample.warnings.iter().any(|warning| warning.message.contains("track_"))
 }
 
-/// What deserves doubt about a transfer that gave way.
 pub(crate) fn warnings(gave_way: &GiveWay) -> Vec<Warning> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let share = |ns: u64| ns as f64 / gave_way.governed_ns.max(1) as f64 * 100.0;

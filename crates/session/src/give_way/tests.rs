@@ -10,7 +10,6 @@ use super::*;
 const MS: u64 = 1_000_000;
 const MIB: u64 = 1 << 20;
 
-/// What the source says at a reading.
 #[derive(Clone, Copy)]
 enum Says {
     /// So many commits since the last one, each of so many microseconds.
@@ -21,7 +20,6 @@ enum Says {
     Broken,
 }
 
-/// A PostgreSQL that answers as it is told.
 struct MadeUp {
     says: VecDeque<Says>,
     clock: ManualClock,
@@ -76,7 +74,6 @@ impl Source for MadeUp {
     }
 }
 
-/// A transfer that moves as fast as it may, and its control.
 struct Bench {
     governed: Governed,
     clock: ManualClock,

@@ -23,7 +23,7 @@ fn failed(role: &RoleOutcome) -> u64 {
     role.errors.iter().map(|error| error.count).sum()
 }
 
-/// Of a single role, what that role is judged by; of several, all their reads and writes.
+/// What the whole is judged by: of a single role, what that role is judged by; of several, all their reads and writes.
 fn whole(span: &SpanOutcome, prefix: &str) -> Part {
     let label = (!prefix.is_empty()).then(|| prefix.trim_end().to_owned());
     if let [role] = span.roles.as_slice() {

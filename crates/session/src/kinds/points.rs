@@ -3,7 +3,6 @@
 use iostall_model::Point;
 use iostall_model::part::{Part, PartName};
 
-/// One setting.
 pub(super) fn of_point(point: &Point, name: PartName, label: Option<String>) -> Part {
     Part {
         name,

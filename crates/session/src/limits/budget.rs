@@ -2,7 +2,6 @@
 
 use iostall_model::limits::{LimitsEnd, LimitsPlan};
 
-/// Time and bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     whole_ns: u64,
@@ -17,17 +16,14 @@ impl Budget {
         Self { whole_ns, whole_bytes, end_ns: now_ns.saturating_add(whole_ns), left_bytes: whole_bytes }
     }
 
-    /// All of the time, seconds.
     pub(super) fn whole_s(&self) -> f64 {
         self.whole_ns as f64 / 1e9
     }
 
-    /// Time that is left, nanoseconds.
     pub(super) fn left_ns(&self, now_ns: u64) -> u64 {
         self.end_ns.saturating_sub(now_ns)
     }
 
-    /// Bytes for a probe that may take `share` of them all.
     pub(super) fn bytes(&self, share: f64) -> u64 {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
         let bytes = (self.whole_bytes as f64 * share) as u64;

@@ -36,7 +36,7 @@ const BETWEEN_SHARE: f64 = 0.25;
 type Turn = (usize, bool);
 
 impl Search<'_> {
-    /// Reads, and keeps what it saw. Nothing is kept of a target that is too small.
+    /// Keeps what it saw; nothing of a target that is too small.
     pub(super) fn first_reads(&mut self) -> Result<(), SessionError> {
         let size_bytes = self.targets.used_bytes().first().copied().unwrap_or(0);
         let all =
@@ -80,7 +80,7 @@ impl Search<'_> {
         Ok(times.into_iter().filter_map(both).collect())
     }
 
-    /// Reads pieces elsewhere; how much, bytes.
+    /// Returns how much it read, bytes.
     fn between(&self, pieces: &[u64]) -> Result<u64, SessionError> {
         let length = u32::try_from(PIECE_BYTES).unwrap_or(u32::MAX);
         let most = self.budget.bytes(BETWEEN_SHARE) / PIECE_BYTES;
@@ -92,7 +92,6 @@ impl Search<'_> {
         Ok(bytes)
     }
 
-    /// Reads `places` while there is time for this step.
     fn read(
         &self,
         places: &[Place],

@@ -47,21 +47,16 @@ const EARNED_S: f64 = 1.5;
 /// The shortest pause, seconds.
 const PAUSE_S_MIN: f64 = 2.0;
 
-/// What to search.
 #[derive(Clone, Debug)]
 pub struct LimitsRequest {
     /// A file or a device, and perhaps another one that is loaded beside it.
     pub targets: Vec<PathBuf>,
     pub consent: WriteConsent,
     pub plan: LimitsPlan,
-    /// Name of the run.
     pub name: String,
 }
 
 /// A profile with a role for each size, so that the targets are checked for everything that will be done to them.
-///
-/// # Errors
-/// If a size cannot be measured.
 pub fn limits_profile(plan: &LimitsPlan, targets: usize) -> Result<Profile, SessionError> {
     let mut profile = preset(if plan.writes { "random-write" } else { "random-read" })?;
     "limits".clone_into(&mut profile.name);
@@ -80,9 +75,6 @@ pub fn limits_profile(plan: &LimitsPlan, targets: usize) -> Result<Profile, Sess
 }
 
 /// Searches. If interrupted, it returns what was measured so far.
-///
-/// # Errors
-/// If a target may not be used, a request cannot be made at all, or there is nothing to continue.
 pub fn limits(
     request: LimitsRequest,
     stores: LimitsStores<'_>,
@@ -195,7 +187,6 @@ fn check_task(task: LimitsTask, paths: &[PathBuf], session: &Session<'_>) -> Res
 }
 
 impl Search<'_> {
-    /// All probes, or as many as the limits and the user allow.
     fn run(&mut self) -> Result<(), SessionError> {
         for size in [SMALL, LARGE] {
             self.probe(&Probe { step: ProbeStep::Unloaded, length_s: Some(1.0), ..Probe::of(size) })?;
@@ -246,7 +237,6 @@ impl Search<'_> {
         !self.runner.stopped()
     }
 
-    /// The second target alone, and both at once.
     fn beside(&mut self) -> Result<(), SessionError> {
         for size in [SMALL, LARGEST] {
             self.probe(&Probe { targets: &[1], share: SIZE_SHARE, ..Probe::of(size) })?;

@@ -26,11 +26,9 @@ const SHORT_BYTES: f64 = 0.1;
 const AFTER_MIN: usize = 20;
 const AFTER_SHARE: f64 = 0.2;
 
-/// What to probe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe<'a> {
     pub(super) step: ProbeStep,
-    /// Indices of the targets.
     pub(super) targets: &'a [u32],
     pub(super) size: u32,
     /// Part of the time.
@@ -68,7 +66,6 @@ impl Probe<'_> {
 }
 
 impl Search<'_> {
-    /// Probes, if there is time and bytes are left.
     pub(super) fn probe(&mut self, probe: &Probe<'_>) -> Result<(), SessionError> {
         let now_ns = self.session.clock().now_ns();
         if self.runner.stopped() {
@@ -158,15 +155,13 @@ impl Search<'_> {
     }
 }
 
-/// Reads and writes completed in an interval.
 fn count(point: &IntervalPoint) -> u64 {
     point.ops.iter().map(|op| op.count).sum()
 }
 
-/// Decides when a probe has told what it can.
 struct Watch {
     looks: bool,
-    /// Of a probe that does not look for a fall: intervals after which it is over, if there were requests enough.
+    /// For a probe that does not look for a fall: intervals after which it is over, if there were requests enough.
     intervals_min: usize,
     last_ns: Option<u64>,
     /// Intervals at which it looks again.

@@ -23,7 +23,6 @@ const DEPTH_MAX: u32 = 64;
 /// How many of the newest runs are searched for one to continue.
 const LOOK_BACK: u32 = 100;
 
-/// Where an earlier run had ended.
 pub(super) struct Earlier {
     number: u32,
     run: Run,
@@ -73,7 +72,6 @@ impl Earlier {
     }
 }
 
-/// What was read, in whatever order it came.
 struct Course {
     read: ReadAll,
     /// Pieces that are read beyond one that is not.

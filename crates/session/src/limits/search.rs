@@ -14,7 +14,6 @@ use crate::targets::Targets;
 /// Names of the targets in the profile.
 pub(super) const NAMES: [&str; 2] = ["first", "second"];
 
-/// A search in progress.
 pub(super) struct Search<'s> {
     pub(super) session: &'s Session<'s>,
     pub(super) runner: PointRunner<'s>,
@@ -24,7 +23,6 @@ pub(super) struct Search<'s> {
     pub(super) outcome: LimitsOutcome,
 }
 
-/// The load of one probe.
 pub(super) fn role(base: &RoleProfile, plan: &LimitsPlan, size: BlockSize) -> RoleProfile {
     // Large requests fill a volume with fewer in flight, and a slow one is not left with minutes of them at the end.
     let bytes = u64::from(size.bytes());

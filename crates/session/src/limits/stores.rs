@@ -2,7 +2,6 @@
 
 use iostall_store::Store;
 
-/// Where a reading of every block is kept.
 #[derive(Default)]
 pub struct LimitsStores<'a> {
     /// Has an interrupted one, to be continued.

@@ -26,9 +26,6 @@ pub(super) fn log_under(target: &Path) -> Option<VolumeLog> {
 }
 
 /// The logs of one target, a device or a saved page, or of two, the earlier first.
-///
-/// # Errors
-/// If one has none.
 pub(super) fn saved(targets: &[PathBuf]) -> Result<VolumeLogs, SessionError> {
     let logs = targets.iter().map(|target| log_of(target)).collect::<Result<Vec<_>, _>>()?;
     let mut logs = logs.into_iter().rev();

@@ -9,17 +9,13 @@ const QUICK_NS: u64 = 42_000_000_000;
 /// The warm-up of a quick cell is this fraction of its time.
 const QUICK_WARMUP_SHARE: u64 = 5;
 
-/// One cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
     /// Share of writes: all or none.
     pub write_pct: Percent,
-    /// Random or sequential.
     pub access: Access,
     pub size: BlockSize,
-    /// Requests in flight.
     pub depth: u32,
-    /// Index of the target.
     pub device: usize,
 }
 
@@ -39,7 +35,6 @@ impl Cell {
         )
     }
 
-    /// Whether `point` belongs to this cell.
     pub(crate) fn is(&self, point: &Point, workers: u32) -> bool {
         point.targets.iter().map(|index| *index as usize).eq([self.device])
             && point.block_size == BlockMix::single(self.size)

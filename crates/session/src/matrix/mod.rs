@@ -27,15 +27,12 @@ pub use cells::{Cell, cells, make_quick};
 /// Fewest intervals of a cell: two say nothing about their variation.
 const REPEATS_MIN: u32 = 3;
 
-/// What to measure.
 #[derive(Clone, Debug)]
 pub struct MatrixRequest {
     /// Files and devices, each measured separately; a scratch file if empty.
     pub paths: Vec<PathBuf>,
     pub consent: WriteConsent,
-    /// What to measure on each.
     pub plan: MatrixPlan,
-    /// Name of the run.
     pub name: String,
 }
 

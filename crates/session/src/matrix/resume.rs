@@ -14,7 +14,6 @@ use crate::targets::named_or_scratch;
 /// How many of the newest matrices are searched for one to resume.
 const LOOK_BACK: u32 = 100;
 
-/// A stopped matrix to go on from.
 pub(crate) struct Earlier {
     /// Its number in the store.
     number: u32,

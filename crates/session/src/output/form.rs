@@ -18,7 +18,6 @@ pub(super) const HEAD_BYTES: u64 = 16 << 10;
 /// Columns of which every table of ours has one.
 const CSV_COLUMNS: [&str; 5] = ["start_s", "elapsed_s", "in_flight", "stall_is", "p_value_corrected"];
 
-/// One form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A document of a run, a comparison or a window.
@@ -39,7 +38,6 @@ pub enum Form {
 }
 
 impl Form {
-    /// The name used in messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Json => "JSON document",

@@ -12,7 +12,6 @@ use std::thread::{self, JoinHandle};
 
 use super::error::TableError;
 
-/// See the module.
 pub struct GrowingTable {
     lines: Sender<Vec<u8>>,
     writer: JoinHandle<io::Result<()>>,

@@ -16,7 +16,6 @@ use thiserror::Error;
 
 use super::form::LOG_HEADING;
 
-/// Why there is no log, or not all of it.
 #[derive(Debug, Error)]
 pub enum LogFileError {
     #[error("cannot write the log {}: {source}", path.display())]
@@ -25,7 +24,6 @@ pub enum LogFileError {
     Other { path: PathBuf },
 }
 
-/// See the module.
 pub struct LogFile {
     path: PathBuf,
     records: Sender<CopyRecord>,
@@ -53,7 +51,6 @@ impl LogFile {
         Ok(Self { path: path.to_owned(), records, writer: writer.map_err(failed)? })
     }
 
-    /// Where to send records.
     pub fn records(&self) -> Sender<CopyRecord> {
         self.records.clone()
     }

@@ -9,16 +9,13 @@ use super::error::{OutputError, RefusalReason};
 use super::form::{Form, HEAD_BYTES};
 use super::taken::Taken;
 
-/// Puts a form on paper.
 pub type Render<'a> = &'a dyn Fn(Form, &mut dyn Write) -> io::Result<()>;
 
 /// An option, what it asks for, and the file it names.
 pub type Wanted<'a> = (&'static str, Form, Option<&'a Path>);
 
-/// How results get out.
 #[derive(Clone, Copy)]
 pub struct Delivery<'a> {
-    /// Puts a form on paper.
     pub render: Render<'a>,
     /// Prints this document, or the command's text if there is none, to standard output.
     pub show: &'a dyn Fn(Option<Vec<u8>>) -> io::Result<()>,
@@ -26,28 +23,22 @@ pub struct Delivery<'a> {
     pub waiting: &'a dyn Fn(&Path),
 }
 
-/// One file to write.
 #[derive(Debug)]
 struct Output {
-    /// The option that named it.
     flag: &'static str,
     form: Form,
     shown: PathBuf,
     place: Place,
 }
 
-/// See the module.
 #[derive(Debug)]
 pub struct Outputs {
     all: Vec<Output>,
 }
 
 impl Outputs {
-    /// The files behind those options that were given.
-    ///
-    /// # Errors
-    /// Where one could not be written afterwards, or where writing it would destroy something: a file that `taken` knows, a
-    /// database, another output, or anything that is no former result of the same form.
+    /// Refuses a file that could not be written afterwards, or where writing it would destroy something: a file that
+    /// `taken` knows, a database, another output, or anything that is no former result of the same form.
     pub fn check(wanted: &[Wanted<'_>], taken: &Taken) -> Result<Self, OutputError> {
         let mut outputs = Self { all: Vec::new() };
         for (flag, form, path) in wanted {
@@ -93,7 +84,6 @@ impl Outputs {
         self.all.iter().any(|output| output.shown == path && output.place.is_stream())
     }
 
-    /// Whether a document of all there is to know was asked for.
     pub fn have_json(&self) -> bool {
         self.all.iter().any(|output| output.form == Form::Json)
     }

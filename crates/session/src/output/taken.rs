@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::output::{Place, PlaceKind};
 
-/// See the module.
 #[derive(Debug, Default)]
 pub struct Taken {
     files: Vec<TakenFile>,
@@ -20,7 +19,6 @@ struct TakenFile {
     path: PathBuf,
 }
 
-/// A directory that is copied.
 #[derive(Debug)]
 struct Tree {
     source: PathBuf,
@@ -42,19 +40,16 @@ impl Taken {
         self
     }
 
-    /// Files measured or checked.
     pub fn targets<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         self.add("a target of this command", paths);
         self
     }
 
-    /// Files read: profiles, manifests, tables.
     pub fn inputs<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         self.add("a file that this command reads", paths);
         self
     }
 
-    /// Sources and destinations of a copy.
     pub fn copies(mut self, pairs: &[(PathBuf, PathBuf)], destination: &Path) -> Self {
         for (source, target) in pairs {
             if source.is_dir() {
@@ -78,7 +73,6 @@ impl Taken {
         self.files.extend(paths);
     }
 
-    /// How the command uses the file at `place`; `None` if it does not.
     pub(super) fn what(&self, place: &Place) -> Option<String> {
         if let Some(file) = self.files.iter().find(|file| place.is_at(&file.path)) {
             return Some(format!("that is {}: {}", file.what, file.path.display()));

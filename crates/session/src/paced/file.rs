@@ -24,7 +24,6 @@ pub(crate) struct PacedFile {
 }
 
 impl PacedFile {
-    /// Creates or opens the file, if it may be written.
     pub(crate) fn prepare(request: &PacedRequest) -> Result<Self, SessionError> {
         let consent = WriteConsent { overwrite: request.overwrite.clone(), ..WriteConsent::none() };
         let path = request.file.clone();
@@ -53,7 +52,6 @@ impl PacedFile {
         made.map_err(|source| SessionError::MakePaced { path: self.path.clone(), source })
     }
 
-    /// Truncates the file and opens it as the method requires.
     pub(crate) fn open(&self, method: WriteMethod) -> Result<OpenTarget, SessionError> {
         self.empty()?;
         let caching = if method == WriteMethod::Buffered { Caching::Buffered } else { Caching::Direct };

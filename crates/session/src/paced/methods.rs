@@ -17,7 +17,6 @@ use super::request::PacedRequest;
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
 
-/// Everything to be written.
 pub(crate) struct Methods<'a> {
     pub(crate) request: &'a PacedRequest,
     pub(crate) file: &'a PacedFile,
@@ -88,7 +87,6 @@ impl Methods<'_> {
     }
 }
 
-/// The error and its causes in one line.
 fn with_causes(error: &SessionError) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -20,7 +20,6 @@ use methods::Methods;
 pub use pace::{PaceError, PaceRequest, paces};
 pub use request::PacedRequest;
 
-/// A paced write that has passed all checks.
 pub struct PacedWrite<'a> {
     request: &'a PacedRequest,
     file: PacedFile,
@@ -29,7 +28,6 @@ pub struct PacedWrite<'a> {
 }
 
 impl<'a> PacedWrite<'a> {
-    /// Creates the file, and opens it as each method will.
     pub fn prepare(request: &'a PacedRequest, observer: &dyn Observer) -> Result<Self, SessionError> {
         let group = request.memory_limit.map(|limit| enter_group(limit.bytes())).transpose()?;
         let write = Self { request, file: PacedFile::prepare(request)?, _group: group };
@@ -50,7 +48,6 @@ impl<'a> PacedWrite<'a> {
         }
     }
 
-    /// Writes.
     pub fn write(self, transfer: Transfer, observer: &dyn Observer) -> Result<Run, SessionError> {
         let (request, file) = (self.request, &self.file);
         let rate = transfer.rate();
@@ -82,7 +79,6 @@ fn enter_group(limit_bytes: u64) -> Result<MemoryGroup, SessionError> {
     MemoryGroup::enter(limit_bytes).map_err(|source| SessionError::MemoryLimit { limit_bytes, source })
 }
 
-/// The error, if nothing was written at all.
 fn nothing_written(outcome: &PacedOutcome) -> Option<SessionError> {
     let cause =
         |method: &MethodOutcome| Some(format!("{}: {}", method.method.name(), method.failed.as_ref()?));

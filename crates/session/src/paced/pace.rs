@@ -11,10 +11,8 @@ const DIRECT_ALIGN: u32 = 4096;
 /// Bytes of the smallest packet, which has a header, and of the largest.
 const PACKET_BYTES: std::ops::RangeInclusive<u32> = 8..=1 << 30;
 
-/// How a user asks for paces.
 #[derive(Clone, Debug)]
 pub struct PaceRequest {
-    /// Bytes of a packet: one write.
     pub packet: ByteCount,
     pub burst: u32,
     /// From the start of one burst to that of the next; `None`: no pause.
@@ -27,7 +25,6 @@ pub struct PaceRequest {
     pub sweep: Vec<u32>,
 }
 
-/// Why a pace is impossible.
 #[derive(Debug, Error)]
 pub enum PaceError {
     #[error("--packet {packet}: a packet has 8 bytes to 1 GiB")]
@@ -35,20 +32,15 @@ pub enum PaceError {
     #[error(
         "--packet {packet_bytes}: past the page cache a packet must be a multiple of {DIRECT_ALIGN} bytes"
     )]
-    Alignment {
-        /// Bytes of a packet.
-        packet_bytes: u32,
-    },
+    Alignment { packet_bytes: u32 },
     /// Nothing that a burst could be told by.
     #[error("--sweep without a pause: bursts of any size are then the same")]
     SweepWithoutPause,
-    /// An interval without a packet.
     #[error("--interval {interval}: an interval is at least one packet")]
     Interval { interval: ByteCount, packet_bytes: u32 },
 }
 
 impl PaceError {
-    /// What the user can do.
     pub fn hint(&self) -> String {
         match self {
             Self::PacketSize { .. } => "--packet 800K is the usual one".to_owned(),

@@ -14,12 +14,9 @@ use super::inspect::inspect;
 use super::log::read_log;
 use crate::error::SessionError;
 
-/// What to check.
 #[derive(Clone, Debug)]
 pub struct CheckRequest {
-    /// What was written.
     pub target: PathBuf,
-    /// What the witness kept.
     pub log: PathBuf,
     /// The run; `None`: the newest of the log.
     pub run: Option<String>,
@@ -30,9 +27,6 @@ pub struct CheckRequest {
 }
 
 /// Reads the target, and says what was acknowledged and is lost.
-///
-/// # Errors
-/// If the target or a file cannot be read, or the log has no run.
 pub fn check(request: &CheckRequest) -> Result<PowerfailReport, SessionError> {
     let logged = read_log(&request.log, request.run.as_deref())?;
     let mut known = request.cuts.as_deref().map(read_cuts).transpose()?.unwrap_or_default();

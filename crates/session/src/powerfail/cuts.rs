@@ -16,7 +16,6 @@ const CUTS: Input = Input { what: "list of cuts", limit: ByteCount(256 << 20) };
 /// What each line begins with.
 const LINE_HEAD: &str = "{\"run\":{\"run\":\"";
 
-/// The cuts of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct KnownCuts {
     pub(super) cuts: Vec<Cut>,

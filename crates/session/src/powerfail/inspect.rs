@@ -9,14 +9,12 @@ use super::block::{SECTOR_BYTES, checksum, sequence_of};
 use super::log::Logged;
 use super::protocol::run_number;
 
-/// The newest acknowledged write of a block.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     write: Acknowledged,
     flush: u64,
 }
 
-/// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     found: Option<Found>,

@@ -16,7 +16,6 @@ const LOG: Input = Input { what: "witness's log", limit: ByteCount(64 << 30) };
 /// A line of the log names its run before what the writer said.
 const LOG_LINE_BYTES_MAX: u64 = LINE_BYTES_MAX as u64 + 64;
 
-/// A log that is open for one witness.
 pub(super) struct Log {
     path: PathBuf,
     state: Mutex<State>,
@@ -97,7 +96,6 @@ impl Log {
         Ok(())
     }
 
-    /// Makes durable what was appended.
     pub(super) fn sync(&self) -> Result<(), PowerfailError> {
         let file = {
             let mut state = self.state();
@@ -111,7 +109,6 @@ impl Log {
     }
 }
 
-/// What the log says of one run.
 #[derive(Debug)]
 pub(super) struct Logged {
     pub(super) run: PowerfailRun,

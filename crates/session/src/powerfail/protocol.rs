@@ -13,14 +13,11 @@ pub(super) const GROUP_MAX: u32 = 64;
 /// Bytes of a write.
 pub(super) const BLOCK_BYTES: std::ops::RangeInclusive<u32> = 512..=1 << 20;
 
-/// One line of a writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Said {
-    /// A run begins.
     Run(PowerfailRun),
     /// A flush, by its number from 1, and the writes that it made durable.
     Flush(u64, Vec<Acknowledged>),
-    /// The writer ends by itself.
     End,
 }
 
@@ -41,7 +38,6 @@ impl Said {
         }
     }
 
-    /// What `line` says; `None` for anything else.
     pub(super) fn of(line: &str) -> Option<Self> {
         if line.len() > LINE_BYTES_MAX {
             return None;
@@ -77,7 +73,6 @@ fn decimal(word: &str) -> Option<u64> {
     (number.to_string() == word).then_some(number)
 }
 
-/// Whether a run may be as it says.
 fn is_sane(run: &PowerfailRun) -> bool {
     let end = run.blocks.checked_mul(run.block_bytes.into()).and_then(|all| all.checked_add(run.first_byte));
     run_number(&run.run).is_some()
@@ -89,7 +84,6 @@ fn is_sane(run: &PowerfailRun) -> bool {
         && run.target.len() <= LINE_BYTES_MAX / 2
 }
 
-/// The number of a run from its name.
 pub(super) fn run_number(name: &str) -> Option<u64> {
     let is_it = name.len() == 16 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     if is_it { u64::from_str_radix(name, 16).ok() } else { None }

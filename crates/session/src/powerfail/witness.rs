@@ -29,7 +29,6 @@ const SYNC_EVERY: u32 = 10;
 /// Writers at the same time.
 const WRITERS_MAX: usize = 64;
 
-/// The writer's end of the connection.
 pub(super) struct Witness {
     address: String,
     stream: BufReader<TcpStream>,
@@ -90,7 +89,6 @@ impl Witness {
     }
 }
 
-/// Where to listen, and where to write.
 #[derive(Clone, Debug)]
 pub struct WitnessRequest {
     pub listen: SocketAddr,
@@ -101,9 +99,6 @@ pub struct WitnessRequest {
 }
 
 /// Listens until the session is stopped. `listening` is told the address.
-///
-/// # Errors
-/// If it cannot listen, or the log cannot be written.
 pub fn witness(
     request: &WitnessRequest,
     session: &Session<'_>,

@@ -27,7 +27,6 @@ const FIRST_BYTE: u32 = 4096;
 /// How often progress is shown, nanoseconds.
 const SHOW_EVERY_NS: u64 = 500_000_000;
 
-/// What to write, and who is told.
 #[derive(Clone, Debug)]
 pub struct WriteRequest {
     /// A file or a device.
@@ -35,7 +34,7 @@ pub struct WriteRequest {
     pub consent: WriteConsent,
     /// Size of a new file; of an existing target, how much of it is written.
     pub size: ByteCount,
-    /// Of a write.
+    /// Size of a write.
     pub block: BlockSize,
     pub primitive: Primitive,
     /// Writes before each flush; 1 where each write is durable by itself.
@@ -46,7 +45,6 @@ pub struct WriteRequest {
     pub duration: Option<Nanos>,
 }
 
-/// What was written by a writer whose power did not fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     pub run: PowerfailRun,
@@ -55,10 +53,8 @@ pub struct Written {
     pub elapsed_ns: u64,
 }
 
-/// Writes until the power fails, the duration is over, or the session is stopped.
-///
-/// # Errors
-/// If the target may not be written, the witness cannot be reached, or either fails: after a loss of power that is how it ends.
+/// Writes until the power fails, the duration is over, or the session is stopped. After a loss of power it ends with an
+/// error of the target or the witness.
 pub fn write(request: &WriteRequest, session: &Session<'_>) -> Result<Written, SessionError> {
     let profile = preset("random-write")?;
     let asked =
@@ -98,7 +94,6 @@ fn progress(session: &Session<'_>, elapsed_ns: u64, length: Option<Nanos>) {
     });
 }
 
-/// See the module.
 pub(super) struct Writer {
     engine: Box<dyn Engine>,
     /// Away only while the engine has it.

@@ -7,7 +7,6 @@ use iostall_model::qualify::{
 
 use super::plan::{CELLS, PASSES, in_flight, plan_of};
 
-/// What is known when a run ends.
 pub(super) struct Circumstances<'a> {
     pub(super) plan: &'a QualifyPlan,
     pub(super) target: Option<&'a Target>,

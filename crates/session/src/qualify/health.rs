@@ -10,7 +10,6 @@ use iostall_model::qualify::DriveHealth;
 
 use super::deviations::lowest;
 
-/// How to look at one drive.
 pub(super) struct Look {
     system: System,
     disk: String,
@@ -27,7 +26,7 @@ impl Look {
         Some(Self { system, disk, since })
     }
 
-    /// Its health now. What may not be read is not known.
+    /// What may not be read is not known.
     pub(super) fn now(&self) -> DriveHealth {
         let health = self.system.drive_health(&self.disk, self.since);
         if !self.disk.starts_with("nvme") {

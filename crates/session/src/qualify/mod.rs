@@ -40,20 +40,16 @@ const SATURATION_FILLS: u64 = 4;
 /// How long the target is read before it is written, for its speed.
 const PROBE: Nanos = Nanos(500_000_000);
 
-/// What to qualify.
 #[derive(Clone, Debug)]
 pub struct QualifyRequest {
-    /// A file or a device.
     pub target: PathBuf,
     pub consent: WriteConsent,
     pub plan: QualifyPlan,
     /// What the data sheet of the drive lets hosts write, bytes.
     pub rated_bytes: Option<f64>,
-    /// Name of the run.
     pub name: String,
 }
 
-/// Where rounds are kept.
 #[derive(Default)]
 pub struct QualifyStores<'a> {
     /// Has an interrupted qualification, to be continued.
@@ -63,9 +59,6 @@ pub struct QualifyStores<'a> {
 }
 
 /// Qualifies. If interrupted, it returns the rounds so far.
-///
-/// # Errors
-/// If the target may not be written, a request cannot be made at all, or there is nothing to continue.
 pub fn qualify(
     request: QualifyRequest,
     stores: QualifyStores<'_>,
@@ -151,7 +144,6 @@ fn leave_out_sizes(plan: &mut QualifyPlan, target: Option<&Target>) -> Vec<(u32,
     refused
 }
 
-/// A qualification in progress.
 struct Qualifier<'s, 'c> {
     session: &'s Session<'s>,
     runner: PointRunner<'s>,
@@ -162,9 +154,7 @@ struct Qualifier<'s, 'c> {
     /// At the drive under the target, if it is known.
     look: Option<Look>,
     checkpoints: Checkpoints<'c>,
-    /// Name of the run.
     name: String,
-    /// What is measured, in order.
     stages: Vec<Stage>,
     /// Where a measurement in order begins.
     next_bytes: u64,
@@ -173,7 +163,6 @@ struct Qualifier<'s, 'c> {
 }
 
 impl Qualifier<'_, '_> {
-    /// Continues `earlier`: its rounds are the first ones.
     fn take_over(&mut self, earlier: Earlier) {
         self.idle_ns = Some(earlier.idle_ns());
         self.outcome.resumed = Some(earlier.id());
@@ -262,7 +251,6 @@ impl Qualifier<'_, '_> {
         self.runner.point(&job, &once)
     }
 
-    /// What the stages before number `count` write in order, bytes.
     fn passes_bytes(&self, count: usize) -> u64 {
         let of = |stage: &Stage| self.active_bytes.saturating_mul(stage.passes.0.into());
         self.stages.iter().take(count).map(of).sum()

@@ -18,7 +18,7 @@ const ROUNDS_QUICK: u32 = 5;
 const SAMPLES_QUICK: u32 = 60;
 /// In the specification's order: reads first.
 const MIXES: [f64; 7] = [0.0, 5.0, 35.0, 50.0, 65.0, 95.0, 100.0];
-/// The same, bytes.
+/// Block sizes in the specification's order, bytes.
 const SIZES: [u32; 8] = [1 << 20, 128 << 10, 64 << 10, 32 << 10, 16 << 10, 8 << 10, 4 << 10, 512];
 /// The mixes and sizes that must be steady, and pages of databases.
 const MIXES_SHORT: [f64; 3] = [0.0, 35.0, 100.0];
@@ -122,9 +122,6 @@ pub(super) fn in_flight(test: QualifyTest, scale: QualifyScale) -> (u32, u32) {
 }
 
 /// A profile with a role for each kind of request, so that the target is checked for everything that will be done to it.
-///
-/// # Errors
-/// If a mix or a size cannot be measured.
 pub fn qualify_profile(plan: &QualifyPlan) -> Result<Profile, SessionError> {
     let mut profile = preset("random-write")?;
     "qualify".clone_into(&mut profile.name);

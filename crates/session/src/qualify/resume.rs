@@ -38,7 +38,6 @@ impl From<ResumeError> for SessionError {
     }
 }
 
-/// An interrupted qualification to continue.
 pub(super) struct Earlier {
     number: u32,
     run: Run,

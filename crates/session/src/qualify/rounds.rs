@@ -64,7 +64,6 @@ impl Qualifier<'_, '_> {
         stages(&self.outcome).get(index).map(then)
     }
 
-    /// The rounds of a stage.
     fn stage(&mut self, index: usize) -> Result<Stopped, SessionError> {
         self.next_bytes = 0;
         loop {
@@ -139,7 +138,6 @@ impl Qualifier<'_, '_> {
         index > 0 && self.outcome.plan.test == QualifyTest::FastCache && fast_cache(&self.outcome).is_none()
     }
 
-    /// Whether a stage has written more than the fast cache held.
     fn is_past_the_cache(&self, index: usize) -> bool {
         let written = self.of_stage(index, |one| one.written_bytes() as f64);
         let cache = fast_cache(&self.outcome).map(|(cache, _)| cache.bytes);

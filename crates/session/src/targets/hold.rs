@@ -8,7 +8,6 @@ use iostall_engine::files::{FileNow, PathNow, UnfinishedFile};
 use iostall_engine::guard::{FileLock, GrantReason, HeaderKind, WriteGrant};
 use iostall_engine::open::OpenTarget;
 
-/// See the module.
 pub(super) struct Hold {
     kept: Kept,
     /// The user's path, which should keep leading to this target.
@@ -49,7 +48,6 @@ impl Hold {
         Self::of(Kept::Read { opened, _lock: lock }, path)
     }
 
-    /// The grant, if the target is written.
     pub(super) fn grant(&self) -> Option<&WriteGrant> {
         match &self.kept {
             Kept::Written { grant, .. } => Some(grant),
@@ -65,7 +63,6 @@ impl Hold {
         }
     }
 
-    /// Looks at the file again.
     pub(super) fn look(&self) {
         if let Some(now) = self.now() {
             let least = self.least_seen.get().map_or(now, |before| before.least_with(now));
@@ -84,12 +81,10 @@ impl Hold {
         FileNow::of(self.file()?).ok()
     }
 
-    /// What the path currently leads to.
     pub(super) fn path_now(&self) -> PathNow {
         self.file().and_then(|file| PathNow::of(file, &self.path).ok()).unwrap_or(PathNow::Same)
     }
 
-    /// The open file; `None` for a device or nothing.
     fn file(&self) -> Option<&File> {
         let file = match &self.kept {
             Kept::Nothing => return None,

@@ -26,7 +26,6 @@ use crate::names::is_named;
 /// Largest scratch file, so that the first run does not take long to start.
 const SCRATCH_BYTES_MAX: u64 = 4 << 30;
 
-/// The engine for creating files.
 pub(crate) struct Maker<'a> {
     pub(crate) kind: &'a EngineKind,
     pub(crate) observer: &'a dyn Observer,
@@ -41,7 +40,6 @@ pub(super) fn scratch_size() -> Result<ByteCount, SessionError> {
     Ok(ByteCount(wanted.next_multiple_of(SIZE_ALIGN).max(64 << 20)))
 }
 
-/// Prepares the targets of one run, one after the other.
 pub(super) struct Making<'a> {
     pub(super) maker: &'a Maker<'a>,
     pub(super) seed: u64,

@@ -37,7 +37,6 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Checks, creates and describes the requested targets.
     pub(crate) fn prepare(
         request: &TargetRequest,
         profile: &Profile,
@@ -140,7 +139,6 @@ impl Targets {
         }
     }
 
-    /// Number of targets.
     pub fn count(&self) -> usize {
         self.ready.len()
     }
@@ -159,7 +157,6 @@ impl Targets {
         self.ready.iter().map(of_span).collect()
     }
 
-    /// Their description for the run's record.
     pub(crate) fn facts(&self) -> Vec<Target> {
         self.ready.iter().map(|ready| ready.facts.clone()).collect()
     }
@@ -198,7 +195,6 @@ impl Targets {
         self.ready.iter().for_each(|ready| ready.hold.look());
     }
 
-    /// What each path currently leads to.
     pub(crate) fn paths_now(&self) -> Vec<PathNow> {
         self.ready.iter().map(|ready| ready.hold.path_now()).collect()
     }

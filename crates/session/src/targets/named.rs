@@ -8,7 +8,6 @@ use iostall_model::{Profile, RoleProfile};
 use super::request::{OwnSize, SCRATCH_NAME, TargetRequest};
 use crate::error::SessionError;
 
-/// A target as named.
 pub(super) struct Named {
     pub(super) name: Option<String>,
     pub(super) path: PathBuf,

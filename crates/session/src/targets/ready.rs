@@ -9,7 +9,6 @@ use super::hold::Hold;
 /// Size of a new file if none is given.
 pub(super) const DEFAULT_SIZE: ByteCount = ByteCount(1 << 30);
 
-/// One ready target.
 pub(super) struct Ready {
     pub(super) load: LoadTarget,
     /// How much of it each span uses; later spans use what `load` says.

@@ -20,12 +20,10 @@ pub struct TargetBinding {
     pub path: PathBuf,
 }
 
-/// What the user asked to load.
 #[derive(Clone, Debug)]
 pub struct TargetRequest {
     /// Files and devices without a name. Without these and bindings: a scratch file in the working directory.
     pub paths: Vec<PathBuf>,
-    /// Files and devices that roles refer to by name.
     pub bindings: Vec<TargetBinding>,
     /// Individual sizes of bound files, by name.
     pub sizes: Vec<(String, OwnSize)>,
@@ -35,13 +33,11 @@ pub struct TargetRequest {
 }
 
 impl TargetRequest {
-    /// Plain targets of one size.
     pub fn of_paths(paths: Vec<PathBuf>, size: Option<ByteCount>, consent: WriteConsent) -> Self {
         Self { paths, bindings: Vec::new(), sizes: Vec::new(), size, consent }
     }
 }
 
-/// An individual size of one target.
 #[derive(Clone, Debug, Default)]
 pub struct OwnSize {
     /// A file is created with this size, or one of ours extended to it.

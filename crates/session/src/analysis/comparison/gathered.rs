@@ -67,7 +67,6 @@ impl Subjects {
     }
 }
 
-/// Everything that the runs of a side measured, by subject.
 pub(super) fn gather(runs: &[&Run]) -> Subjects {
     let mut all = Subjects::default();
     for one in runs.iter().flat_map(|run| run.body.outcome().measured()) {

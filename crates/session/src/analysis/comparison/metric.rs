@@ -7,9 +7,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// Requests a second.
     Iops,
-    /// MiB a second.
     MibPerS,
     LatencyNsMean,
     LatencyNsP50,
@@ -22,7 +20,6 @@ impl Metric {
     pub const ALL: [Self; 5] =
         [Self::Iops, Self::MibPerS, Self::LatencyNsMean, Self::LatencyNsP50, Self::LatencyNsP99];
 
-    /// Its column heading.
     pub fn name(self) -> &'static str {
         match self {
             Self::Iops => "IOPS",
@@ -33,7 +30,6 @@ impl Metric {
         }
     }
 
-    /// Whether higher is better.
     pub fn is_rate(self) -> bool {
         matches!(self, Self::Iops | Self::MibPerS)
     }

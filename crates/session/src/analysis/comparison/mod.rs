@@ -22,7 +22,6 @@ pub enum Samples {
     Seconds,
 }
 
-/// What is said of one metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricVerdict {
     /// Too few samples, or seconds that resemble each other for too long.
@@ -35,10 +34,8 @@ pub enum MetricVerdict {
     Significant,
 }
 
-/// One metric of one subject on two sides.
 #[derive(Clone, Debug)]
 pub struct MetricRow {
-    /// A role's operation, or a setting.
     pub subject: String,
     pub metric: Metric,
     pub first: f64,
@@ -47,7 +44,6 @@ pub struct MetricRow {
     pub found: Option<Difference>,
     /// The p-value, corrected for the number of rows of the table.
     pub p_value: Option<f64>,
-    /// What follows.
     pub verdict: MetricVerdict,
 }
 
@@ -76,7 +72,6 @@ impl MetricRow {
     }
 }
 
-/// The second or a later side, compared with the first.
 #[derive(Clone, Debug)]
 pub struct ComparedSide {
     pub label: String,
@@ -85,13 +80,11 @@ pub struct ComparedSide {
     pub differences: Vec<String>,
     /// Runs that were given more often than once, one sentence each.
     pub left_out: Vec<String>,
-    /// What counts as a sample.
     pub samples: Samples,
     /// Runs of the first side and of this one that are compared.
     pub runs: (usize, usize),
 }
 
-/// A comparison of sides with the first of them.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     pub first: String,
@@ -99,7 +92,6 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares every side with the first.
     pub fn of(sides: &[MeasuredSide]) -> Self {
         let Some((first, others)) = sides.split_first() else {
             return Self { first: String::new(), others: Vec::new() };

@@ -28,11 +28,10 @@ pub struct Cliff {
     pub fills: f64,
     /// Mean requests a second before.
     pub iops_before: f64,
-    /// The same after.
+    /// Mean requests a second after.
     pub iops_after: f64,
 }
 
-/// The cliff of a write saturation; `None` if it has none.
 pub fn cliff(outcome: &QualifyOutcome) -> Option<Cliff> {
     /// Values on each side, and how much lower it is after.
     const SIDE_MIN: usize = 3;

@@ -11,7 +11,6 @@ const MEAN_NS_MAX: f64 = 5e6;
 /// Up to which share of the most requests a second more in flight brings nothing.
 const PLATEAU: f64 = 0.95;
 
-/// The points that the specification names on a demand curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
     /// All of them, in the order of measurement.

@@ -14,7 +14,6 @@ const FALL_MIN: f64 = 0.20;
 /// What writes in order found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FastCache {
-    /// How much is written fast, bytes.
     pub bytes: f64,
     /// Bytes a second at first.
     pub fast: f64,
@@ -97,7 +96,6 @@ fn fast_of(cache: &FastCache, samples: &[(f64, f64)]) -> f64 {
     cache.fast * fast_s
 }
 
-/// Bytes and seconds of each round.
 fn samples(rounds: &StageRounds<'_>) -> impl Iterator<Item = (f64, f64)> {
     rounds.rounds.iter().map(|round| {
         let repeats = || round.points.iter().flat_map(|point| &point.repeats);

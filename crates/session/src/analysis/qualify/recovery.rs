@@ -18,7 +18,8 @@ pub struct WaitState {
     pub iops: f64,
     /// That over the requests a second without pauses before all pauses.
     pub of_baseline: f64,
-    /// The same of the writes without a pause that followed; `None` if they were not measured.
+    /// Requests a second of the writes without a pause that followed, over the same baseline; `None` if they were not
+    /// measured.
     pub back_of_baseline: Option<f64>,
 }
 

@@ -91,7 +91,6 @@ impl StageRounds<'_> {
         round.written_bytes.saturating_sub(self.before_bytes)
     }
 
-    /// What it has written, bytes.
     pub fn written_bytes(&self) -> u64 {
         self.rounds.last().map_or(0, |round| self.written_by(round))
     }
@@ -145,10 +144,8 @@ impl StepFigures {
     }
 }
 
-/// What was measured together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
-    /// Requests a second.
     pub iops: f64,
     /// Millions of bytes a second.
     pub mb_per_s: f64,

@@ -41,7 +41,6 @@ pub struct TrackedWindow {
     pub tail: Option<Tail>,
 }
 
-/// Five rounds, and whether they are steady.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyWindow {
     pub rounds: RoundSpan,
@@ -53,7 +52,6 @@ pub struct SteadyWindow {
 }
 
 impl SteadyWindow {
-    /// Whether everything holds.
     pub fn is_steady(&self) -> bool {
         self.checks.iter().all(|(_, holds)| *holds)
     }

@@ -5,7 +5,6 @@ use iostall_model::drill::{CheckState, DrillCheck};
 /// Problems of one check that are named; the rest are counted.
 const NAMED_MAX: usize = 5;
 
-/// Collected while a drill is held.
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) checks: Vec<DrillCheck>,
@@ -17,7 +16,6 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// A check that took `elapsed_ns`.
     pub(super) fn add(
         &mut self,
         name: impl Into<String>,
@@ -28,7 +26,7 @@ impl Findings {
         self.checks.push(DrillCheck { name: name.into(), state, detail, elapsed_ns });
     }
 
-    /// A check that found `problems`; it passed if there are none, and looked at what `looked_at` says.
+    /// The check passed if there are no `problems`; `looked_at` says what was looked at.
     pub(super) fn decide(
         &mut self,
         name: impl Into<String>,

@@ -13,7 +13,6 @@ const USUAL: [&str; 4] = [
     "/usr/libexec/postgresql{}",
 ];
 
-/// The server's program, of the version that is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Installation {
     pub(super) program: PathBuf,

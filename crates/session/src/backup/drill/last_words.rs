@@ -5,7 +5,6 @@ const FATAL: [&str; 2] = ["FATAL:", "PANIC:"];
 /// What it says of a library that is not there.
 const NO_LIBRARY: &str = "could not access file \"";
 
-/// Why it ended, from its messages.
 pub(super) fn reason(log: &str) -> String {
     let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
     let fatal = lines().rfind(|line| FATAL.iter().any(|word| line.contains(word)));

@@ -9,7 +9,6 @@ use iostall_transfer::Progress;
 /// How often something is looked at that ends by itself.
 const LOOK_EVERY_NS: u64 = 50_000_000;
 
-/// Ends a drill when the user does, or when its time is over.
 pub(super) struct Limits<'a> {
     progress: &'a Progress,
     clock: MonotonicClock,
@@ -38,7 +37,6 @@ impl<'a> Limits<'a> {
         self.progress.begin_file(Path::new(name), 0, phase);
     }
 
-    /// Waits until it is worth another look.
     pub(super) fn pause(&self) {
         self.clock.sleep_until(self.now_ns() + LOOK_EVERY_NS);
     }
@@ -52,7 +50,6 @@ impl<'a> Limits<'a> {
         self.is_cancelled() || self.now_ns() >= self.deadline_ns.load(Ordering::Relaxed)
     }
 
-    /// Why it is over.
     pub(super) fn reason(&self) -> String {
         if self.is_cancelled() {
             return "stopped".to_owned();

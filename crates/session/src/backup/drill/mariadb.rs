@@ -25,14 +25,12 @@ use crate::backup::mariadb::{
     MEMORY_BYTES, MariadbBackupError, PageReader, SETTINGS, Tool, backup_tool, prepare_files, server_tool,
 };
 
-/// The name of its socket.
 const SOCKET: &str = "mariadb.sock";
 /// What the server calls what ends it.
 const ERROR: &str = "[ERROR]";
 /// Bytes of a file that are looked at together.
 const READ_BYTES: usize = 1 << 20;
 
-/// The programs of a version.
 pub(super) struct MariadbPrograms {
     backup: Tool,
     server: Tool,
@@ -45,7 +43,6 @@ impl MariadbPrograms {
     }
 }
 
-/// Restored files of a server.
 pub(super) struct MariadbCopyFiles<'a> {
     pub(super) request: &'a DrillRequest,
     pub(super) record: &'a MariadbRecord,
@@ -291,7 +288,6 @@ const SAFE: [&str; 11] = [
     "--innodb-buffer-pool-load-at-startup=OFF",
 ];
 
-/// Why it ended, from its messages.
 fn reason(log: &str) -> String {
     let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
     let errors: Vec<&str> =

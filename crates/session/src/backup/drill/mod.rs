@@ -49,9 +49,6 @@ use crate::transfer::{Transfer, target};
 const VERSION_FILE: &str = "PG_VERSION";
 
 /// Holds a drill. What is wrong with the backup is in the outcome of the run.
-///
-/// # Errors
-/// If it could not be held: the set cannot be opened, there is no engine for it, or not enough space.
 pub fn drill(request: &DrillRequest, transfer: Transfer, observer: &dyn Observer) -> Result<Run, DrillError> {
     let from = choose::files(&request.from, request.source.as_deref(), request.unlock.as_ref())?;
     let places: Vec<PathBuf> = request.from.iter().chain(&request.bases).cloned().collect();
@@ -99,7 +96,6 @@ fn finish(
     transfer.finish(name, targets, warnings, RunBody::BackupDrill(Box::new(outcome)))
 }
 
-/// The programs of a server.
 enum Programs {
     Postgres(Installation),
     Mariadb(MariadbPrograms),
@@ -223,7 +219,6 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// What the restore has proved by itself.
     fn restored_findings(&self, restore_ns: u64) -> Findings {
         let mut findings = Findings::default();
         let same = "the checksum of every frame is that of what was backed up".to_owned();
@@ -300,7 +295,6 @@ fn files_of(manifest: &Manifest, source: u32) -> impl Iterator<Item = &FileEntry
     manifest.files.iter().filter(is_its_file)
 }
 
-/// Whose the files of a server in the set are.
 fn owner(manifest: &Manifest) -> Option<(u32, u32)> {
     let is_mariadb = |file: &FileEntry| {
         let source = manifest.sources.get(usize::try_from(file.source).unwrap_or(usize::MAX));

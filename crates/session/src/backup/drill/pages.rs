@@ -17,14 +17,12 @@ const READ_BYTES: usize = 1 << 20;
 /// More threads than this wait for one disk.
 const THREADS_MAX: usize = 8;
 
-/// How a cluster lays out its relations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageLayout {
     pub(super) page_bytes: u32,
     pub(super) pages_per_segment: u32,
 }
 
-/// What the pages are like.
 #[derive(Debug, Default)]
 pub(super) struct PagesFound {
     pub(super) pages: u64,
@@ -85,7 +83,6 @@ fn list(directory: &Path, files: &mut Vec<(PathBuf, RelationFile)>) -> io::Resul
     Ok(())
 }
 
-/// How many pages the file has.
 fn check_file(
     path: &Path,
     file: RelationFile,

@@ -27,7 +27,6 @@ const FIRST: &str = "template1";
 /// The first version whose amcheck looks at tables.
 const CHECKS_HEAPS: u32 = 14;
 
-/// A restored cluster.
 pub(super) struct Cluster<'a> {
     pub(super) request: &'a DrillRequest,
     pub(super) data: &'a Path,
@@ -218,7 +217,6 @@ impl Cluster<'_> {
     }
 }
 
-/// The last line of the history of a timeline.
 struct History {
     timeline: String,
     at: String,
@@ -234,7 +232,6 @@ fn newest_history(data: &Path) -> Option<History> {
     Some(History { timeline: next()?, at: next()?, why: next()? })
 }
 
-/// What amcheck says of a database.
 struct Amchecked {
     problems: Vec<String>,
     looked_at: String,

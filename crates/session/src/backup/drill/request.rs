@@ -7,7 +7,6 @@ use iostall_transfer::backup::codec::Unlock;
 
 use crate::backup::wal::PointRequest;
 
-/// What a drill is to do.
 pub struct DrillRequest {
     /// The manifest, a stripe, or all stripes; or directories, of which the newest whole set is drilled.
     pub from: Vec<PathBuf>,
@@ -15,7 +14,6 @@ pub struct DrillRequest {
     pub source: Option<String>,
     /// Where the directory is made that everything is restored to.
     pub scratch: PathBuf,
-    /// Leaves the restored files there.
     pub keep: bool,
     /// Where the programs of PostgreSQL or MariaDB are, if not where distributions have them.
     pub engine_dir: Option<PathBuf>,

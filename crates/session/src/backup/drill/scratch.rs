@@ -76,12 +76,10 @@ impl Scratch {
         &self.path
     }
 
-    /// Where everything is restored to.
     pub(super) fn restored(&self) -> PathBuf {
         self.path.join("restored")
     }
 
-    /// The directory of the server's socket.
     pub(super) fn sockets(&self) -> &Path {
         &self.sockets
     }

@@ -18,11 +18,9 @@ const QUIT_WAIT: Duration = Duration::from_secs(30);
 pub(super) struct Manners {
     /// Asks it to end as an administrator does, so that its files are in order.
     pub(super) ask_to_end: fn(&Program),
-    /// Why it ended, from its messages.
     pub(super) reason: fn(&str) -> String,
 }
 
-/// A running server.
 pub(super) struct Server<'a> {
     program: Option<Program>,
     scratch: &'a Scratch,
@@ -54,7 +52,6 @@ impl<'a> Server<'a> {
         self.program.as_ref().is_none_or(|program| program.has_ended().unwrap_or(true))
     }
 
-    /// Why it ended, in its own words.
     pub(super) fn last_words(&self) -> String {
         (self.manners.reason)(&self.scratch.log_tail())
     }

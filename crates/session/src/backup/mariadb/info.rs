@@ -7,7 +7,6 @@ pub(super) const BINLOG: [&str; 2] = ["xtrabackup_binlog_info", "mariadb_backup_
 /// No such file is longer.
 const BYTES_MAX: usize = 64 << 10;
 
-/// The two files that say where a backup ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BackupInfo {
     checkpoints: Vec<u8>,

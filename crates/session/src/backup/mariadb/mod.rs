@@ -43,14 +43,12 @@ const DIRECTORY_MODE: u32 = 0o750;
 /// The stream has small headers between its contents, which are read past this.
 const READ_AHEAD_BYTES: usize = 64 << 10;
 
-/// Which server to back up, and how.
 #[derive(Clone, Debug)]
 pub struct MariadbRequest {
     pub address: Address,
     pub password: Secret,
     /// Where MariaDB's programs are, if not where distributions have them.
     pub engine_dir: Option<PathBuf>,
-    /// How long connecting may take.
     pub limit: Duration,
 }
 
@@ -103,7 +101,6 @@ pub fn prepare(
     })
 }
 
-/// Sees everything that mariadb-backup writes.
 struct Reader(Mutex<Seen>);
 
 struct Seen {

@@ -11,12 +11,11 @@ use iostall_transfer::backup::pages::{InnodbPage, InnodbSpace, Unverifiable, is_
 const FIRST_BYTES: usize = 4096;
 /// Wrong pages that are listed. With more of them the disk is broken, and which ones they are helps nobody.
 const LISTED_MAX: usize = 10_000;
-/// Of these, how many a drill names.
+/// How many of the wrong pages a drill names.
 const NAMED_MAX: usize = 20;
 /// Files that are named as not verifiable.
 const UNVERIFIABLE_NAMED_MAX: usize = 5;
 
-/// What the pages looked like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::backup) struct PageCounts {
     /// Pages with a checksum that was compared.
@@ -26,13 +25,11 @@ pub(in crate::backup) struct PageCounts {
     pub(in crate::backup) unverifiable: u64,
 }
 
-/// Sees every file of a server from its beginning to its end.
 pub(in crate::backup) struct PageReader {
     /// The server's page size.
     page_bytes: u32,
     files: HashMap<StoredName, Tablespace>,
     counts: PageCounts,
-    /// What is wrong, in words.
     wrong: Vec<String>,
     /// Files with pages that cannot be checked, and why.
     unverifiable: Vec<(StoredName, &'static str)>,
@@ -203,7 +200,6 @@ impl PageReader {
         wrong
     }
 
-    /// What a backup keeps of it.
     pub(super) fn seen(&self) -> PagesSeen {
         PagesSeen { checked: self.counts.checked, wrong: self.first_wrong(LISTED_MAX) }
     }

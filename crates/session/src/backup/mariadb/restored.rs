@@ -25,12 +25,10 @@ pub(in crate::backup) const MEMORY_BYTES: u64 = 256 << 20;
 /// The mode of a directory that others may pass through, and not list.
 const PASSABLE: u32 = 0o711;
 
-/// How the files of a set are prepared.
 pub(in crate::backup) struct Preparation {
     servers: Vec<Server>,
 }
 
-/// The files of one server.
 struct Server {
     /// Where they are below the place of the restore.
     prefix: PathBuf,
@@ -47,10 +45,7 @@ impl From<MariadbBackupError> for SessionError {
 }
 
 impl Preparation {
-    /// Of `set`, restored to `to` as a whole; `None` if there is nothing to prepare in it.
-    ///
-    /// # Errors
-    /// If it could not be prepared there.
+    /// `set` is restored to `to` as a whole; `None` if there is nothing to prepare in it.
     pub(in crate::backup) fn of(
         set: &OpenSet,
         to: &Path,
@@ -69,10 +64,7 @@ impl Preparation {
         Ok((!servers.is_empty()).then_some(Self { servers }))
     }
 
-    /// Prepares what was restored to `directory`; returns how long it took, nanoseconds.
-    ///
-    /// # Errors
-    /// If it fails. The files are of no use then.
+    /// Returns how long it took, nanoseconds. After an error the files are of no use.
     pub(in crate::backup) fn carry_out(
         &self,
         directory: &Path,

@@ -46,7 +46,6 @@ fn of_series(tool: Tool, version: &str) -> Result<Tool, MariadbBackupError> {
     Err(MariadbBackupError::OtherTool { program: tool.path, version: tool.version, server })
 }
 
-/// The first of `names` that is there.
 fn find(directory: Option<&Path>, names: &'static [&'static str]) -> Result<Tool, MariadbBackupError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let directories: Vec<PathBuf> = match directory {

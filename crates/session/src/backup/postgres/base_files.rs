@@ -15,7 +15,6 @@ use super::inspect::PageInspector;
 use super::label::LABEL_NAME;
 use super::{control, tablespace};
 
-/// What a manifest of the server's own is called.
 pub(super) const MANIFEST: &str = "backup_manifest";
 /// A map of tablespaces, which is not needed where they stand in the backup.
 const MAP: &str = "tablespace_map";
@@ -24,10 +23,8 @@ const KEPT_BYTES_MAX: u64 = 1 << 20;
 /// How much is read at a time.
 const READ_BYTES: usize = 64 << 10;
 
-/// What is known once everything was received.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Received {
-    /// The content of `backup_label`.
     pub(super) label: Option<Vec<u8>>,
     pub(super) control: Option<Vec<u8>>,
     /// Owner, group and mode of the files, as the control file has them.
@@ -37,13 +34,11 @@ pub(super) struct Received {
     pub(super) has_wrong_pages: bool,
 }
 
-/// A base backup as a stream of files.
 pub(super) struct BaseFiles {
     archive: TarReader<BaseBackup>,
     part: Option<BasePart>,
     tablespaces: Vec<Option<TablespaceRecord>>,
     current: Option<Current>,
-    /// How many entries have begun.
     begun: usize,
     estimated_bytes: u64,
     pages: Option<Arc<PageInspector>>,
@@ -173,7 +168,6 @@ impl BaseFiles {
         Ok(is_out.then_some(None))
     }
 
-    /// The tablespace whose link is called `name`.
     fn oid_of_link(&self, name: &StoredName) -> Option<String> {
         let oid = name.as_bytes().strip_prefix(tablespace::LINKS.as_bytes())?.strip_prefix(b"/")?;
         let is_it = |one: &&TablespaceRecord| one.oid.as_bytes() == oid;

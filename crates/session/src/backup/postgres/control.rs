@@ -7,7 +7,6 @@ use iostall_measure::{Clock, MonotonicClock};
 
 use super::error::PostgresBackupError;
 
-/// Where in the data directory it is.
 pub(super) const NAME: &str = "global/pg_control";
 /// PostgreSQL reads no more of it.
 const USED_BYTES: usize = 512;
@@ -22,7 +21,6 @@ const NOWHERE: u64 = 0xDEAD;
 const TRIES: u32 = 50;
 const PAUSE_NS: u64 = 20_000_000;
 
-/// A control file whose checksum fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::backup) struct ControlFile {
     bytes: Vec<u8>,
@@ -30,7 +28,6 @@ pub(in crate::backup) struct ControlFile {
 }
 
 impl ControlFile {
-    /// Reads that of the data directory `data`.
     pub(in crate::backup) fn read(data: &Path) -> Result<Self, PostgresBackupError> {
         let path = data.join(NAME);
         let clock = MonotonicClock::new();
@@ -53,16 +50,15 @@ impl ControlFile {
         Some(Self { bytes, checksum_at })
     }
 
-    /// Which cluster it is.
     pub(in crate::backup) fn system_identifier(&self) -> u64 {
         let mut identifier = [0; 8];
         identifier.copy_from_slice(&self.bytes[..8]);
         u64::from_ne_bytes(identifier)
     }
 
-    /// The same with a checkpoint that does not exist. A server that finds the label of the backup takes the checkpoint
-    /// from there. One that finds none would begin at the checkpoint of this file and become a database with a hole in its
-    /// past; now it refuses to start.
+    /// The same file with a checkpoint that does not exist. A server that finds the label of the backup takes the
+    /// checkpoint from there. One that finds none would begin at the checkpoint of this file and become a database with
+    /// a hole in its past; now it refuses to start.
     pub(super) fn without_checkpoint(mut self) -> Vec<u8> {
         self.bytes[CHECKPOINT].copy_from_slice(&NOWHERE.to_ne_bytes());
         let checksum = crc32c::crc32c(&self.bytes[..self.checksum_at]);
@@ -72,7 +68,6 @@ impl ControlFile {
     }
 }
 
-/// Whether `error` says that there is no such file.
 pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

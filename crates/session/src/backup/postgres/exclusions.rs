@@ -23,12 +23,10 @@ const EMPTIED: [&str; 7] =
 /// Made by file systems, and readable by root alone.
 const FOREIGN: &str = "lost+found";
 
-/// Whether `name` is left out wherever it is.
 pub(super) fn is_left_out(name: &str) -> bool {
     name == FOREIGN || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Whether `name` in the data directory itself is left out.
 pub(super) fn is_left_out_at_the_top(name: &str) -> bool {
     is_left_out(name) || FILES.contains(&name)
 }

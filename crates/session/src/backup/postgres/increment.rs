@@ -20,10 +20,9 @@ pub(super) const INCREMENTS: u32 = 17;
 const BLOCK_BYTES: u32 = 8192;
 const SUMMARIES: &str = "summarize_wal";
 
-/// Gives the server what it must know of `base`, a set on which an increment is to be made; returns where that began in the log.
-///
-/// # Errors
-/// If there can be no increment on it. It says why: a whole backup instead might not fit, or take all night.
+/// Gives the server what it must know of `base`, a set on which an increment is to be made; returns where that began in
+/// the log. If there can be no increment on it, that is an error and no reason for a whole backup: that might not fit,
+/// or take all night.
 pub(super) fn upload(
     session: &mut ReplicationSession,
     system_identifier: u64,

@@ -22,7 +22,6 @@ const PAUSE_NS: u64 = 10_000_000;
 /// With more wrong pages than this the disk is broken, and waiting for each of them would take hours.
 const WAITED_MAX: usize = 100;
 
-/// How a server lays out its relations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) page_bytes: usize,
@@ -31,7 +30,6 @@ pub(super) struct Layout {
     pub(super) start: Lsn,
 }
 
-/// Sees the pages of all relations.
 pub(super) struct PageInspector {
     /// `None`: the files are not here, and the server has read a page that is wrong again before it sent it.
     data: Option<PathBuf>,
@@ -51,7 +49,6 @@ struct Found {
     changed: Vec<(Page, Lsn)>,
 }
 
-/// A page of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Page {
     file: StoredName,
@@ -112,7 +109,6 @@ impl PageInspector {
         }
     }
 
-    /// Where the content of `name` was read from.
     fn path_of(&self, name: &StoredName) -> Option<PathBuf> {
         let inside =
             name.as_bytes().strip_prefix(self.prefix.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));

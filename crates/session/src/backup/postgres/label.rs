@@ -7,10 +7,8 @@ use super::error::PostgresBackupError;
 /// The file that recovery begins from.
 pub(super) const LABEL_NAME: &str = "backup_label";
 
-/// What the label says that a backup has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label {
-    /// Where recovery begins in the log.
     pub(super) start: Lsn,
     pub(super) timeline: u32,
     pub(super) is_of_standby: bool,

@@ -48,9 +48,6 @@ const OWNER: &str = "PG_VERSION";
 
 /// Puts the server into backup mode, and finds its files or has them sent. The mode ends when the result is dropped. Ends early
 /// once `cancel` is set: the checkpoint may take minutes, and so may the listing.
-///
-/// # Errors
-/// If neither is possible, or not in the way that was asked for.
 pub fn prepare(
     request: &PostgresRequest,
     cancel: &Arc<AtomicBool>,
@@ -83,7 +80,6 @@ fn neither(
     }
 }
 
-/// Puts the server into backup mode and lists its files.
 fn prepare_files(
     request: &PostgresRequest,
     is_cancelled: &dyn Fn() -> bool,
@@ -147,7 +143,6 @@ fn settings_elsewhere(server: &BackupServer, data: &Path) -> Option<String> {
     (directory.as_deref() != Some(data)).then(|| settings_are_in(&server.config_file.display().to_string()))
 }
 
-/// A server in backup mode.
 struct PostgresLive {
     session: BackupSession,
     data: PathBuf,

@@ -25,7 +25,7 @@ use super::request::{LABEL, PostgresRequest, no_checksums, settings_are_in};
 /// What entries begin with beside other sources: where the files are on the server, nobody may know.
 const PREFIX: &str = "postgresql";
 const SLOT_PREFIX: &str = "iostall_backup";
-/// Of what the server does not say of its own: the files' permissions are in their archive.
+/// The server does not say the mode of files of its own: the permissions of the others are in their archive.
 const FILE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 /// Bits that let the group read a file, and enter a directory.
@@ -108,7 +108,6 @@ fn source(
     }
 }
 
-/// What a server says about itself.
 struct Facts {
     version: u32,
     version_text: String,
@@ -135,7 +134,6 @@ impl Facts {
     }
 }
 
-/// A setting that `read` understands.
 fn setting<T>(
     session: &mut ReplicationSession,
     name: &'static str,
@@ -158,7 +156,6 @@ fn settings_elsewhere(session: &mut ReplicationSession) -> Option<String> {
     (!is_inside).then(|| settings_are_in(&file))
 }
 
-/// A backup that is being received.
 struct ProtocolLive {
     received: Arc<Mutex<Received>>,
     record: PostgresRecord,

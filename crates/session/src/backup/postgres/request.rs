@@ -10,12 +10,10 @@ use iostall_transfer::backup::read::OpenSet;
 /// What the server's functions and its log call the backup.
 pub(super) const LABEL: &str = "iostall backup";
 
-/// Which server to back up, and how.
 #[derive(Clone, Debug)]
 pub struct PostgresRequest {
     pub address: Address,
     pub password: Secret,
-    /// How long connecting may take.
     pub limit: Duration,
     /// Whether the checkpoint at the beginning is made at once, which costs the server a burst of writes, or spread as the
     /// server's own, which may take minutes.

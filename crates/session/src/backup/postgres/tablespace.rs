@@ -11,7 +11,6 @@ pub(in crate::backup) const LINKS: &str = "pg_tblspc";
 /// The directory with their content, in a backup.
 pub(in crate::backup) const CONTENT: &str = "iostall_tablespaces";
 
-/// The name of a tablespace's directory in the backup.
 pub(in crate::backup) fn content_of(oid: &str) -> String {
     format!("{CONTENT}/{oid}")
 }
@@ -29,7 +28,6 @@ pub(in crate::backup) fn name_in_data_directory(name: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Whether `name` in the directory of links is a tablespace's.
 pub(in crate::backup) fn is_oid(name: &str) -> bool {
     !name.is_empty() && name.len() <= 10 && name.bytes().all(|digit| digit.is_ascii_digit())
 }

@@ -25,7 +25,6 @@ const NAME_DIGITS: usize = 24;
 const PART_DIGITS: usize = 8;
 const HISTORY: &str = ".history";
 
-/// Which segments a backup needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Needed {
     first: u64,
@@ -43,7 +42,6 @@ impl Needed {
         Self { first, last, segment_bytes }
     }
 
-    /// The number of the segment called `name`, on whatever timeline.
     fn number_of(self, name: &str) -> Option<u64> {
         if name.len() != NAME_DIGITS || !name.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return None;
@@ -112,7 +110,6 @@ pub(super) fn items(
     Err(PostgresBackupError::NoLog { name: missing, directory })
 }
 
-/// A file of the log and its mark.
 fn pair(directory: &Path, name: &str, owner: FileMetadata) -> Result<[Item; 2], PostgresBackupError> {
     let path = directory.join(name);
     let stamp = files::stamp_of_path(&path).map_err(PostgresBackupError::read(&path))?;
@@ -121,7 +118,6 @@ fn pair(directory: &Path, name: &str, owner: FileMetadata) -> Result<[Item; 2], 
     Ok([file.on_change(OnChange::Expected), Item::new(mark, What::Generated(Vec::new()), owner)])
 }
 
-/// The names in a directory of the log, with their sizes.
 fn names_in(directory: &Path) -> Result<BTreeMap<String, u64>, PostgresBackupError> {
     let failed = || PostgresBackupError::read(directory);
     let mut names = BTreeMap::new();

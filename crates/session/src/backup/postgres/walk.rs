@@ -18,7 +18,6 @@ use super::{tablespace, wal};
 /// What of the log's directory is kept without its content.
 const LOG_DIRECTORIES: [&str; 2] = [wal::ARCHIVE_STATUS, "summaries"];
 
-/// What a data directory holds.
 #[derive(Default)]
 pub(super) struct Listing {
     pub(super) items: Vec<Item>,
@@ -27,11 +26,9 @@ pub(super) struct Listing {
     pub(super) tablespaces: Vec<TablespaceRecord>,
 }
 
-/// What is in a directory, and so what its files may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Top,
-    /// Directories of databases.
     Databases,
     Relations,
     Other,
@@ -73,7 +70,6 @@ pub(super) fn listing(
 }
 
 impl Walk<'_> {
-    /// The names and targets of the tablespaces.
     fn tablespace_links(&mut self) -> Result<Vec<(String, PathBuf)>, PostgresBackupError> {
         let directory = self.data.join(tablespace::LINKS);
         let mut links = Vec::new();
@@ -250,7 +246,6 @@ impl Walk<'_> {
     }
 }
 
-/// What is in the directory `name` that stands in `place`.
 fn inside(place: Place, name: &str) -> Place {
     match (place, name) {
         (Place::Top, "base") => Place::Databases,

@@ -23,7 +23,6 @@ const TICKS_PER_LOOK: u32 = 10;
 const TICKS_TO_END: u32 = 300;
 const LOOKS_TO_END: u32 = 10;
 
-/// How a statement ended.
 pub(super) enum Answered {
     /// The connection can be used again.
     Done(Box<BlockingConnection>, Vec<Columns>),
@@ -36,7 +35,6 @@ pub(super) enum Answered {
     },
 }
 
-/// Follows the statements of one session.
 pub(super) struct Follower<'a> {
     pub(super) server: &'a Server,
     pub(super) session_id: i64,
@@ -49,7 +47,6 @@ pub(super) struct Follower<'a> {
     pub(super) blind_looks: u32,
 }
 
-/// What a look at the server found.
 enum Look {
     Running,
     Gone,
@@ -144,7 +141,6 @@ impl Follower<'_> {
         }
     }
 
-    /// Whether the server has ended what was stopped.
     fn last_seen(&mut self, begun_ns: u64) -> &'static str {
         for _ in 0..LOOKS_TO_END {
             match self.look(begun_ns) {
@@ -170,14 +166,12 @@ impl Follower<'_> {
         }
     }
 
-    /// Waits for the time from one look to the next.
     pub(super) fn pause() {
         let (_sender, nothing): (Sender<()>, _) = channel();
         // Nothing comes: it only waits.
         let _ = receive(&nothing, TICK * TICKS_PER_LOOK);
     }
 
-    /// Reads the progress, and reports it.
     fn look(&mut self, begun_ns: u64) -> Look {
         let session_id = self.session_id;
         let mut monitor = match self.monitor() {

@@ -14,7 +14,6 @@ use super::tsql::{self, RestoreCheck, literal};
 const POSITION: &str = include_str!("sql/position.sql");
 const JOB: &str = include_str!("sql/job.sql");
 
-/// Why a form cannot hold a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct FormError {
@@ -28,7 +27,6 @@ impl FormError {
     }
 }
 
-/// The statements, with a comment that says what they need.
 pub fn script(statement: &BackupStatement, read_back: bool, trace_flags: bool) -> String {
     let oldest = oldest_version(statement);
     let mut text = format!("-- Needs SQL Server {oldest} or later.");

@@ -18,7 +18,6 @@ use crate::transfer::Transfer;
 /// Looks in a row that saw nothing of a running backup, before it is taken for certain that the login may not see it.
 const BLIND_LOOKS: u32 = 3;
 
-/// What to back up, how, and whether to read it back.
 pub struct SqlServerBackupRequest {
     pub address: Address,
     pub password: Secret,
@@ -29,7 +28,6 @@ pub struct SqlServerBackupRequest {
     pub trace_flags: bool,
 }
 
-/// The result of a backup that has begun.
 pub struct SqlServerBackup {
     pub outcome: SqlServerBackupOutcome,
     pub warnings: Vec<Warning>,
@@ -39,7 +37,6 @@ pub struct SqlServerBackup {
 }
 
 impl SqlServerBackup {
-    /// As a run.
     pub fn into_run(self) -> Run {
         let name = self.outcome.database.clone();
         let body = RunBody::SqlServerBackup(Box::new(self.outcome));
@@ -47,10 +44,7 @@ impl SqlServerBackup {
     }
 }
 
-/// Makes a backup.
-///
-/// # Errors
-/// If it could not begin. A later error is part of [`SqlServerBackup`].
+/// An error is that it could not begin. A later one is part of [`SqlServerBackup`].
 pub fn run(
     request: &SqlServerBackupRequest,
     transfer: Transfer,
@@ -117,7 +111,6 @@ fn blind() -> Warning {
     .hint("GRANT VIEW SERVER STATE TO the login; since 2022 VIEW SERVER PERFORMANCE STATE is enough")
 }
 
-/// What is known once the statement has ended.
 struct Found<'a> {
     follower: Follower<'a>,
     newest: Result<i64, SourceError>,
@@ -257,7 +250,6 @@ impl Found<'_> {
     }
 }
 
-/// What the server said first.
 pub(super) fn cause(error: SourceError) -> String {
     match error {
         SourceError::Query { reason, .. } | SourceError::Denied { reason, .. } => reason,

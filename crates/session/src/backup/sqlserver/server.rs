@@ -25,13 +25,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 const RECOVERY_MODELS: [(u64, RecoveryModel); 3] =
     [(1, RecoveryModel::Full), (2, RecoveryModel::BulkLogged), (3, RecoveryModel::Simple)];
 
-/// Opens connections to one server.
 pub(super) struct Server {
     address: Address,
     access: Access,
 }
 
-/// What was found before the backup.
 pub(super) struct Before {
     pub(super) facts: ServerFacts,
     pub(super) session_id: i64,
@@ -141,7 +139,6 @@ pub(super) fn history(
     }))
 }
 
-/// The files that FILELISTONLY lists.
 pub(super) fn files(rows: &[Columns]) -> Vec<FileInBackup> {
     let file = |row: &Columns| FileInBackup {
         logical_name: text(row, "LogicalName"),

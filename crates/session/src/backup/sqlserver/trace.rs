@@ -37,7 +37,6 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// Turns them on in the session of `main`.
     pub(super) fn on(main: &mut BlockingConnection, session_id: i64) -> Result<Self, SourceError> {
         let rows = main.query("iostall:backup_trace_on", ON, &[])?;
         let since = rows.first().map(|row| text(row, "since")).filter(|since| !since.is_empty());

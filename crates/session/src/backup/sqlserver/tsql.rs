@@ -48,7 +48,6 @@ impl RestoreCheck {
     }
 }
 
-/// The BACKUP statement.
 pub(super) fn backup(statement: &BackupStatement) -> String {
     let what = match statement.kind {
         BackupKind::Full | BackupKind::Differential => "DATABASE",
@@ -66,7 +65,6 @@ pub(super) fn backup(statement: &BackupStatement) -> String {
     ended(text, &options(statement))
 }
 
-/// What of the database, if not all of it.
 fn parts(parts: &BackupParts) -> Vec<String> {
     let read_write = parts.read_write.then(|| "READ_WRITE_FILEGROUPS".to_owned());
     let files = parts.files.iter().map(|name| format!("FILE = {}", literal(name)));

@@ -24,7 +24,6 @@ const KINDS: [(u64, &str); 7] = [
     (8, "partial differential"),
 ];
 
-/// What to read back.
 pub struct SqlServerVerifyRequest {
     pub address: Address,
     pub password: Secret,
@@ -36,10 +35,7 @@ pub struct SqlServerVerifyRequest {
     pub headers_only: bool,
 }
 
-/// Reads headers and the list of files, and then all of it.
-///
-/// # Errors
-/// If the headers could not be read. What is wrong behind them is part of the outcome.
+/// Reads headers and the list of files, and then all of it. What is wrong behind the headers is part of the outcome.
 pub fn verify(
     request: &SqlServerVerifyRequest,
     transfer: Transfer,
@@ -76,7 +72,6 @@ pub fn verify(
     Ok(transfer.finish(name, Vec::new(), Vec::new(), RunBody::SqlServerVerify(Box::new(outcome))))
 }
 
-/// Reads one media set.
 struct Reading<'a> {
     follower: Follower<'a>,
     statement: BackupStatement,

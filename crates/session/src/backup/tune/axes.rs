@@ -12,7 +12,6 @@ const FRAME_BYTES: [u32; 2] = [256 << 10, 1 << 20];
 const COMPRESSIONS: [Compression; 4] =
     [Compression::None, Compression::Lz4, Compression::Zstd(1), Compression::Zstd(3)];
 
-/// One setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
     /// How many of the targets, the fastest first; 0 for `null:`.

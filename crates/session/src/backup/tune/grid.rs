@@ -5,7 +5,6 @@ use iostall_stats::halving::neighbours;
 
 use crate::event::{TrialPlace, TunePlan};
 
-/// The settings that can be tried.
 #[derive(Clone, Debug)]
 pub(in crate::backup) struct Grid<S> {
     pub(in crate::backup) settings: Vec<S>,
@@ -13,10 +12,9 @@ pub(in crate::backup) struct Grid<S> {
     pub(in crate::backup) memory: Vec<u64>,
     /// Which of them differ by one step.
     pub(in crate::backup) neighbours: Vec<Vec<usize>>,
-    /// The place of the setting without tuning.
     pub(in crate::backup) default: usize,
     lengths: Vec<usize>,
-    /// Where each setting is on the axes, as one number.
+    /// For each setting, its place on the axes as one number.
     points: Vec<usize>,
     over_memory: Vec<usize>,
 }
@@ -63,7 +61,6 @@ impl<S: PartialEq> Grid<S> {
 }
 
 impl<S> Grid<S> {
-    /// How many settings take too much memory.
     pub(in crate::backup) fn over_memory(&self) -> u64 {
         self.over_memory.len() as u64
     }

@@ -27,9 +27,6 @@ pub use self::request::TuneRequest;
 const PARTS_SHARE: f64 = 0.2;
 
 /// Measures the parts, searches, and compares the best with the defaults. If it is interrupted, the run has what was measured so far.
-///
-/// # Errors
-/// If it could not begin, or the source or a target failed.
 pub fn tune(request: &TuneRequest, transfer: Transfer, observer: &dyn Observer) -> Result<Run, SessionError> {
     let mut tuner = Tuner::new(request, &transfer)?;
     let axes = Axes::new(&tuner.given(), &tuner.default);

@@ -16,7 +16,6 @@ use super::search::Searched;
 use super::tuner::{is_to_store, targets_of};
 use crate::transfer::Transfer;
 
-/// Everything that is known at the end, however early that came.
 pub(super) struct Found<'a> {
     pub(super) request: &'a TuneRequest,
     pub(super) source_bytes: u64,
@@ -145,7 +144,6 @@ pub(in crate::backup) fn word(path: &OsStr) -> String {
     if text.starts_with('-') { format!("./{text}") } else { text.into_owned() }
 }
 
-/// As it is typed.
 pub(in crate::backup) fn size(bytes: u32) -> String {
     if bytes.is_multiple_of(1 << 20) { format!("{}M", bytes >> 20) } else { format!("{}K", bytes >> 10) }
 }

@@ -18,7 +18,6 @@ const PIECE_BYTES: u64 = 4 << 20;
 /// A compression is not worth trying if it cannot be faster than this share of another one.
 const HOPELESS: f64 = 0.5;
 
-/// What was measured so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parts {
     pub(super) alone: Vec<PartAlone>,
@@ -79,7 +78,6 @@ impl Parts {
         Ok(())
     }
 
-    /// The targets by their place, the fastest first.
     pub(super) fn fastest_first(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.targets.len()).collect();
         order.sort_by(|one, other| self.targets[*other].total_cmp(&self.targets[*one]));

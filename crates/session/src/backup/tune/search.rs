@@ -14,10 +14,9 @@ const OVERRUN: f64 = 1.2;
 /// How fast the expected time for making ready follows what was seen.
 const FOLLOWS: f64 = 0.2;
 
-/// What a look at a setting showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::backup) struct Seen {
-    /// Of the source; `None` if the setting does not work.
+    /// Rate of the source; `None` if the setting does not work.
     pub(in crate::backup) bytes_per_s: Option<f64>,
     pub(in crate::backup) source_bytes: u64,
     pub(in crate::backup) stored_bytes: u64,
@@ -25,7 +24,6 @@ pub(in crate::backup) struct Seen {
     pub(in crate::backup) moved_s: Option<f64>,
 }
 
-/// All looks at one setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::backup) struct Looks {
     pub(in crate::backup) count: u32,
@@ -33,7 +31,6 @@ pub(in crate::backup) struct Looks {
     pub(in crate::backup) stored_bytes: u64,
 }
 
-/// A search, and all looks.
 pub(in crate::backup) struct Searched {
     pub(in crate::backup) halving: Halving,
     pub(in crate::backup) looks: Vec<Looks>,

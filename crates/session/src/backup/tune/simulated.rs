@@ -18,7 +18,7 @@ use super::search::{Searched, Seen, halving, search};
 
 /// Everything is small, because what is written to a simulated device stays in memory.
 const SCALE: u32 = 64;
-/// For the same reason a look is no longer than this, whatever it counts for.
+/// What is written stays in memory, so a look is no longer than this, whatever it counts for.
 const LOOK_S_MAX: f64 = 0.01;
 
 /// Files on devices of their own: each serves one request after another, at its rate after a fixed time.

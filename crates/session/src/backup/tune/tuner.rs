@@ -40,11 +40,10 @@ const MEMORY_PART: u64 = 4;
 /// The golden ratio spreads any number of places evenly.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
-/// Makes trials.
 pub(super) struct Tuner<'r> {
     pub(super) request: &'r TuneRequest,
     pub(super) sample: Sample,
-    /// Of a backup that nobody has tuned.
+    /// The settings of a backup that nobody has tuned.
     pub(super) default: BackupSettings,
     pub(super) trial_bytes: u64,
     cancel: Arc<AtomicBool>,
@@ -87,7 +86,6 @@ impl<'r> Tuner<'r> {
         Given { compression, frame_bytes, transfer_bytes, buffers }
     }
 
-    /// The options of a backup without tuning.
     pub(super) fn as_given(&self) -> CreateOptions {
         let request = self.request;
         CreateOptions {
@@ -118,7 +116,6 @@ impl<'r> Tuner<'r> {
         targets_of(setting, &self.order)
     }
 
-    /// All settings that fit into memory, and how much that is.
     pub(super) fn grid(&self, axes: &Axes) -> Result<(Grid<Setting>, u64), SessionError> {
         let memory_max = memory_max(self.request.memory_bytes);
         let default = Setting {
@@ -136,7 +133,6 @@ impl<'r> Tuner<'r> {
         Ok((grid, memory_max))
     }
 
-    /// What is about to be done.
     pub(super) fn plan(&self, grid: &Grid<Setting>, memory_bytes_max: u64) -> TunePlan {
         let trial_bytes_max = if self.request.targets.is_empty() { 0 } else { self.trial_bytes };
         let plan = grid.plan(self.request.budget, memory_bytes_max, trial_bytes_max);
@@ -211,7 +207,6 @@ pub(super) fn targets_of(setting: &Setting, order: &[usize]) -> Vec<usize> {
     chosen
 }
 
-/// Where a file is.
 fn directory_of(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

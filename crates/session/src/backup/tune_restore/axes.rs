@@ -8,7 +8,6 @@ use crate::backup::tune::grid::Grid;
 const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 const TRANSFER_BYTES: [u32; 5] = [256 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20];
 
-/// One setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
     pub(super) depth: u32,
@@ -17,13 +16,12 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    /// What a restore has.
     pub(super) fn of(shape: &RestoreShape) -> Self {
         let RestoreShape { depth, transfer_bytes, workers, .. } = *shape;
         Self { depth, transfer_bytes, workers }
     }
 
-    /// The same as options.
+    /// The setting as options of a restore.
     pub(super) fn choice(&self) -> ReadChoice {
         ReadChoice {
             depth: Some(self.depth),

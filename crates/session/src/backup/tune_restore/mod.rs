@@ -22,9 +22,6 @@ pub use self::request::RestoreTuneRequest;
 const PARTS_SHARE: f64 = 0.2;
 
 /// Measures the parts, searches, and compares the best with the defaults. If it is interrupted, the run has what was measured so far.
-///
-/// # Errors
-/// If it could not begin, or the set or the place failed.
 pub fn tune(
     request: &RestoreTuneRequest,
     transfer: Transfer,

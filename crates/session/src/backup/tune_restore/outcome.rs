@@ -17,7 +17,6 @@ use crate::backup::tune::outcome::{size, word};
 use crate::backup::tune::search::Searched;
 use crate::transfer::Transfer;
 
-/// Everything that is known at the end, however early that came.
 pub(super) struct Found<'a> {
     pub(super) request: &'a RestoreTuneRequest,
     pub(super) tuner: &'a Tuner<'a>,

@@ -17,7 +17,6 @@ const SOURCE: &str = "source";
 const CPU: &str = "CPU";
 const TARGET: &str = "target";
 
-/// What was measured so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parts {
     pub(super) alone: Vec<PartAlone>,

@@ -6,7 +6,6 @@ use iostall_measure::Nanos;
 use iostall_transfer::backup::codec::Unlock;
 use iostall_transfer::backup::read::ReadChoice;
 
-/// The restore of which settings are to be found.
 pub struct RestoreTuneRequest {
     /// The manifest, a stripe, or all stripes.
     pub from: Vec<PathBuf>,

@@ -17,12 +17,11 @@ use crate::error::{SessionError, UseCaseError};
 use crate::event::{Observer, TrialPlace, TunePlan};
 use crate::transfer::Transfer;
 
-/// Makes trials.
 pub(super) struct Tuner<'r> {
     pub(super) request: &'r RestoreTuneRequest,
     pub(super) set: &'r OpenSet,
     pub(super) sample: RestoreSample<'r>,
-    /// Of a restore that nobody has tuned.
+    /// The setting of a restore that nobody has tuned.
     pub(super) default: Setting,
     pub(super) trial_bytes: u64,
     pub(super) cancel: Arc<AtomicBool>,
@@ -55,7 +54,6 @@ impl<'r> Tuner<'r> {
         })
     }
 
-    /// All settings that fit into memory, and how much that is.
     pub(super) fn grid(&self) -> Result<(Grid<Setting>, u64), SessionError> {
         let memory_max = memory_max(self.request.memory_bytes);
         let axes = Axes::new(&self.request.choice, &self.default, self.sample.frame_bytes());
@@ -68,7 +66,6 @@ impl<'r> Tuner<'r> {
         Ok((grid, memory_max))
     }
 
-    /// What is about to be done.
     pub(super) fn plan(&self, grid: &Grid<Setting>, memory_bytes_max: u64) -> TunePlan {
         let plan = grid.plan(self.request.budget, memory_bytes_max, self.trial_bytes);
         TunePlan { place: TrialPlace::Restored, ..plan }
@@ -91,12 +88,10 @@ impl<'r> Tuner<'r> {
         place_of(self.trials)
     }
 
-    /// How much a trial may write for so many seconds.
     pub(super) fn limit(&self, seconds: f64) -> TrialLimit {
         TrialLimit { seconds, bytes: self.trial_bytes }
     }
 
-    /// Restores pieces for so many seconds, from the next place of the set on.
     fn trial(&mut self, choice: ReadChoice, seconds: f64) -> Result<Seen, RestoreError> {
         let (from, limit) = (self.next_place(), self.limit(seconds));
         match self.sample.trial(&self.request.place, choice, from, limit, &self.cancel) {
@@ -115,7 +110,7 @@ impl<'r> Tuner<'r> {
     }
 }
 
-/// With what the user can do about it.
+/// Adds what the user can do about it.
 pub(super) fn failed(error: RestoreError) -> SessionError {
     let hint = error.hint();
     SessionError::OfUseCase(UseCaseError::new(error, hint))

@@ -17,7 +17,6 @@ use super::place;
 use super::records::Records;
 use crate::backup::postgres::control::ControlFile;
 
-/// What is to be archived.
 #[derive(Clone, Debug)]
 pub struct ArchiveRequest {
     /// The file, whose name PostgreSQL gave to it.
@@ -27,7 +26,6 @@ pub struct ArchiveRequest {
     pub compression: Compression,
 }
 
-/// What was done with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Archived {
     /// It is in the archive now, durably.
@@ -36,18 +34,12 @@ pub enum Archived {
     Before,
 }
 
-/// Archives a file.
-///
-/// # Errors
-/// If it is not in the archive, or not durably. The server keeps it then, and asks again.
+/// On an error the file is not in the archive, or not durably: the server keeps it then, and asks again.
 pub fn archive(request: &ArchiveRequest) -> Result<Archived, WalError> {
     archive_as(request, name(&request.path)?)
 }
 
-/// The same for a file that has another name than the one it is archived under.
-///
-/// # Errors
-/// As above.
+/// [`archive`] for a file that has another name than the one it is archived under.
 pub(super) fn archive_as(request: &ArchiveRequest, name: WalName) -> Result<Archived, WalError> {
     let ArchiveRequest { path, to, compression } = request;
     let file = File::open(path).map_err(WalError::system("open", path))?;
@@ -60,9 +52,6 @@ pub(super) fn archive_as(request: &ArchiveRequest, name: WalName) -> Result<Arch
 }
 
 /// Archives the history of `timeline`, which a server has sent.
-///
-/// # Errors
-/// As above.
 pub(super) fn archive_history(
     to: &Path,
     timeline: u32,
@@ -75,7 +64,6 @@ pub(super) fn archive_history(
     put(&source, name, Some(directory::existing_cluster(to)?), to, compression)
 }
 
-/// Puts it into the archive of `cluster`.
 fn put(
     source: &Source<'_>,
     name: WalName,
@@ -164,14 +152,12 @@ fn of_data_directory(path: &Path) -> Option<u64> {
     ControlFile::read(log.parent()?).ok().map(|control| control.system_identifier())
 }
 
-/// A file that is to be archived.
 struct Source<'a> {
     path: &'a Path,
     content: Content<'a>,
     head: Option<SegmentHead>,
 }
 
-/// What is archived.
 enum Content<'a> {
     File(File),
     Bytes(&'a [u8]),
@@ -199,7 +185,6 @@ impl Content<'_> {
 }
 
 impl Source<'_> {
-    /// Hands its content to `sink`; returns what its records say.
     fn read(&self, sink: &mut dyn FnMut(&[u8]) -> Result<(), WalError>) -> Result<WalFacts, WalError> {
         let mut records = self.head.map(Records::of);
         let mut buffer = vec![0; usize::try_from(WAL_FRAME_BYTES_MAX).unwrap_or(usize::MAX)];

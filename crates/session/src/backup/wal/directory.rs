@@ -24,7 +24,6 @@ const IDENTIFIER: &str = "system identifier ";
 const SEGMENT: &str = "segment bytes ";
 const CLUSTER_INPUT: Input = Input { what: "description of the archive", limit: ByteCount(4096) };
 
-/// The cluster that an archive is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cluster {
     pub(super) system_identifier: u64,
@@ -55,12 +54,10 @@ impl Cluster {
     }
 }
 
-/// Where the file `name` of the log is in the archive.
 pub(super) fn path_of(directory: &Path, name: WalName) -> PathBuf {
     directory.join(format!("{name}{SUFFIX}"))
 }
 
-/// Where the part of a segment is that was received so far.
 pub(super) fn partial_path(directory: &Path, name: SegmentName) -> PathBuf {
     directory.join(WalName::Partial(name).to_string())
 }
@@ -73,15 +70,11 @@ pub(super) fn partial_name(file_name: &str) -> Option<SegmentName> {
     }
 }
 
-/// The file of the log that is in the archive as `file_name`.
 pub(super) fn name_of(file_name: &str) -> Option<WalName> {
     WalName::parse(file_name.strip_suffix(SUFFIX)?)
 }
 
 /// The cluster that `directory` is an archive of; `None` if it is no archive yet.
-///
-/// # Errors
-/// If there is no such directory, or its description cannot be read.
 pub(super) fn cluster(directory: &Path) -> Result<Option<Cluster>, WalError> {
     let path = directory.join(CLUSTER_FILE);
     let wrong = |reason: String| WalError::ClusterFile { path: path.clone(), reason };
@@ -107,16 +100,14 @@ pub(super) fn cluster(directory: &Path) -> Result<Option<Cluster>, WalError> {
     Cluster::parse(&text).map(Some).map_err(wrong)
 }
 
-/// As above for what must be an archive.
+/// [`cluster`] for what must be an archive.
 pub(super) fn existing_cluster(directory: &Path) -> Result<Cluster, WalError> {
     cluster(directory)?.ok_or_else(|| WalError::NoArchive { directory: directory.to_owned() })
 }
 
-/// Makes `directory` the archive of `cluster`, unless it is one already; returns whose archive it is.
-///
-/// # Errors
-/// If it has segments without their description: they may be of another cluster. If another program keeps the log there: what
-/// is received would be written over its files.
+/// Makes `directory` the archive of `cluster`, unless it is one already; returns whose archive it is. Refuses segments
+/// without their description, which may be of another cluster, and a log that another program keeps there: what is
+/// received would be written over its files.
 pub(super) fn make_archive(directory: &Path, cluster: Cluster) -> Result<Cluster, WalError> {
     let mut foreign = None;
     for entry in place::entries(directory).map_err(WalError::system("list", directory))? {
@@ -151,7 +142,6 @@ pub(super) struct NewFile<'a> {
     hidden: Option<Hidden>,
 }
 
-/// The name of a file until it is whole.
 struct Hidden {
     temporary: PathBuf,
     unfinished: UnfinishedFile,
@@ -159,10 +149,7 @@ struct Hidden {
 }
 
 impl<'a> NewFile<'a> {
-    /// For `target`, in the directory of which a hidden file is written; in memory for a store.
-    ///
-    /// # Errors
-    /// If somebody else is writing it, or the file cannot be made.
+    /// Writes a hidden file in the directory of `target`; in memory for a store. Fails if somebody else is writing it.
     pub(super) fn begin(target: &'a Path) -> Result<Self, WalError> {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let temporary = target.with_file_name(format!(".{name}{TEMPORARY}"));
@@ -195,10 +182,7 @@ impl<'a> NewFile<'a> {
         }
     }
 
-    /// Makes it durable and gives it its name.
-    ///
-    /// # Errors
-    /// [`WalError::Exists`] if something has the name.
+    /// Makes it durable and gives it its name. Fails with [`WalError::Exists`] if something has the name.
     pub(super) fn finish(self) -> Result<(), WalError> {
         if let Some(hidden) = &self.hidden {
             self.file.sync_all().map_err(WalError::system("make durable", &hidden.temporary))?;
@@ -209,9 +193,6 @@ impl<'a> NewFile<'a> {
     }
 
     /// Gives it its name without waiting for the disk.
-    ///
-    /// # Errors
-    /// As above.
     pub(super) fn name(mut self) -> Result<(), WalError> {
         let named = match &self.hidden {
             Some(hidden) => files::rename_new(&hidden.temporary, self.target),
@@ -238,7 +219,6 @@ impl Drop for Hidden {
     }
 }
 
-/// The directory that `path` is in.
 pub(super) fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -4,22 +4,33 @@ use std::fmt;
 
 use iostall_connect::postgres::Lsn;
 
-/// Something worth a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReceiveEvent {
     /// It receives from here on.
-    Begun { from: Lsn, timeline: u32 },
-    /// A segment is in the archive.
-    Archived { name: String },
-    /// The server has begun a new timeline.
-    Switched { timeline: u32, at: Lsn },
+    Begun {
+        from: Lsn,
+        timeline: u32,
+    },
+    Archived {
+        name: String,
+    },
+    Switched {
+        timeline: u32,
+        at: Lsn,
+    },
     /// The connection is gone; another one is tried.
-    Lost { why: String, pause_s: u64 },
+    Lost {
+        why: String,
+        pause_s: u64,
+    },
     /// There is no room for more. What is durable up to `flushed` stays.
-    Full { why: String, flushed: Lsn, pause_s: u64 },
+    Full {
+        why: String,
+        flushed: Lsn,
+        pause_s: u64,
+    },
 }
 
-/// What was received when it was ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// The log is durable up to here.

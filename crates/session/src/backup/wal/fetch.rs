@@ -12,18 +12,14 @@ use super::error::WalError;
 use super::name::WalName;
 use super::{partial, place};
 
-/// What is to be fetched.
 #[derive(Clone, Debug)]
 pub struct FetchRequest {
-    /// The name that PostgreSQL gives to the file.
     pub name: String,
-    /// Where to: nothing has this name.
+    /// Where the file is written; nothing has this name.
     pub path: PathBuf,
-    /// The directory of the archive.
     pub from: PathBuf,
 }
 
-/// Whether there was such a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fetched {
     /// It is at its place, whole and checked.
@@ -32,10 +28,7 @@ pub enum Fetched {
     NotArchived,
 }
 
-/// Fetches a file.
-///
-/// # Errors
-/// If the archive cannot be read, or the file in it is damaged: a recovery must not take that for the end of the log.
+/// A damaged file is an error: a recovery must not take it for the end of the log.
 pub fn fetch(request: &FetchRequest) -> Result<Fetched, WalError> {
     let FetchRequest { name, path, from } = request;
     let name = WalName::parse(name).ok_or_else(|| WalError::Name { name: name.clone() })?;
@@ -75,7 +68,6 @@ pub fn fetch(request: &FetchRequest) -> Result<Fetched, WalError> {
     Ok(Fetched::There)
 }
 
-/// The file at `path`; `None` if there is none.
 fn open(path: &Path) -> Result<Option<File>, WalError> {
     match place::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

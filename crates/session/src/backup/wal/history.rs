@@ -2,11 +2,9 @@
 
 use iostall_connect::postgres::Lsn;
 
-/// A timeline that another one left, as a history names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ancestor {
     pub(super) timeline: u32,
-    /// Where it was left.
     pub(super) until: Lsn,
 }
 

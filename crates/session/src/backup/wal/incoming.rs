@@ -22,7 +22,6 @@ const SILENCE_MAX: u32 = 12;
 /// The most that is written before it is made durable, bytes.
 const UNSYNCED_MAX: u64 = 4 << 20;
 
-/// Where to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Start {
     pub(super) timeline: u32,
@@ -30,7 +29,6 @@ pub(super) struct Start {
     pub(super) lsn: Lsn,
 }
 
-/// Who receives, and where to.
 pub(super) struct Incoming<'a> {
     pub(super) to: &'a Path,
     pub(super) compression: Compression,

@@ -16,7 +16,6 @@ use super::{partial, place};
 /// A history is a line for each timeline.
 const HISTORY_BYTES_MAX: u64 = 4 << 20;
 
-/// A segment in an archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) facts: WalFacts,
@@ -26,14 +25,12 @@ pub(super) struct Segment {
     pub(super) is_partial: bool,
 }
 
-/// A file that is of no use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) path: PathBuf,
     pub(super) wrong: String,
 }
 
-/// Everything that an archive has, by what it is for.
 #[derive(Clone, Debug)]
 pub(super) struct Inventory {
     pub(super) cluster: Cluster,
@@ -48,10 +45,7 @@ pub(super) struct Inventory {
 }
 
 impl Inventory {
-    /// Of the archive in `directory`. Reads the header of every file, and all of it with `reads_all`.
-    ///
-    /// # Errors
-    /// If it is no archive, or cannot be read. A damaged file is no error.
+    /// Reads the header of every file in `directory`, and all of it with `reads_all`. A damaged file is no error.
     pub(super) fn read(directory: &Path, reads_all: bool) -> Result<Self, WalError> {
         let cluster = existing_cluster(directory)?;
         let mut inventory = Self::empty(cluster);
@@ -70,7 +64,6 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// Of nothing yet.
     pub(super) fn empty(cluster: Cluster) -> Self {
         Self {
             cluster,
@@ -155,7 +148,6 @@ impl Inventory {
         Ok(())
     }
 
-    /// The name of segment `number` of `timeline`.
     pub(super) fn name(&self, timeline: u32, number: u64) -> SegmentName {
         SegmentName::of(timeline, number, self.cluster.segment_bytes)
     }

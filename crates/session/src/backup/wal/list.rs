@@ -17,7 +17,6 @@ use crate::backup::catalog::catalog;
 use crate::backup::known::{KnownSets, source_name};
 use crate::error::{SessionError, UseCaseError};
 
-/// Which archive, and which backups are to be brought forward with it.
 pub struct WalListRequest {
     pub directory: PathBuf,
     /// Sets, or directories with sets.
@@ -28,10 +27,6 @@ pub struct WalListRequest {
     pub check: bool,
 }
 
-/// Lists the archive.
-///
-/// # Errors
-/// If the archive or a set cannot be read, or a set is of no PostgreSQL.
 pub fn list(request: &WalListRequest, known: &KnownSets) -> Result<WalListing, SessionError> {
     let inventory = Inventory::read(&request.directory, request.check)?;
     let mut listing = WalListing {
@@ -59,7 +54,6 @@ pub fn list(request: &WalListRequest, known: &KnownSets) -> Result<WalListing, S
     Ok(listing)
 }
 
-/// The clusters in a set.
 pub(super) fn sources(manifest: &Manifest) -> impl Iterator<Item = (&SourceRecord, &PostgresRecord)> {
     manifest.sources.iter().filter_map(|source| match &source.kind {
         SourceKind::Postgresql(record) => Some((source, record)),
@@ -67,10 +61,7 @@ pub(super) fn sources(manifest: &Manifest) -> impl Iterator<Item = (&SourceRecor
     })
 }
 
-/// What the log has to know of a base backup.
-///
-/// # Errors
-/// A position in the manifest that is none.
+/// A position in the manifest that is none is an error.
 pub(super) fn base_of(record: &PostgresRecord) -> Result<Base, String> {
     let lsn = |text: &str| text.parse::<Lsn>().map_err(|error| error.to_string());
     Ok(Base {
@@ -164,7 +155,6 @@ fn gap(missing: Missing) -> WalGap {
     WalGap { first: missing.first.to_string(), last: missing.last.to_string(), segments: missing.count }
 }
 
-/// Puts segments that follow one another together.
 fn ranges(inventory: &Inventory, listing: &mut WalListing) {
     let mut last: Option<(u32, u64)> = None;
     for ((timeline, number), segment) in &inventory.segments {

@@ -38,7 +38,6 @@ fn part(digits: &str) -> Option<u32> {
 }
 
 impl SegmentName {
-    /// Segment `number` of `timeline`, where segments have `segment_bytes`.
     pub(super) fn of(timeline: u32, number: u64, segment_bytes: u64) -> Self {
         let in_a_file = in_a_file(segment_bytes);
         let half = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);

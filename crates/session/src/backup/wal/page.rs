@@ -4,7 +4,7 @@
 
 /// The header of every page but the first of a segment.
 const SHORT_BYTES: usize = 24;
-/// That of the first: it also names the cluster.
+/// Bytes of the header of the first page of a segment: it also names the cluster.
 pub(super) const LONG_BYTES: usize = 40;
 const FIRST_IS_CONTINUATION: u16 = 0x0001;
 const IS_LONG: u16 = 0x0002;
@@ -15,7 +15,6 @@ const MAGIC: std::ops::RangeInclusive<u16> = 0xD100..=0xD1FF;
 const SEGMENT_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 30;
 const PAGE_BYTES: std::ops::RangeInclusive<u32> = 1 << 10..=1 << 16;
 
-/// What a segment begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SegmentHead {
     pub(super) system_identifier: u64,
@@ -25,7 +24,6 @@ pub(super) struct SegmentHead {
     pub(super) start: u64,
 }
 
-/// The header of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PageHead {
     /// Where the page begins in the log, bytes.
@@ -34,7 +32,7 @@ pub(super) struct PageHead {
     pub(super) continued_bytes: Option<u32>,
     /// Whether what an earlier page began is not to be read.
     pub(super) overwrites: bool,
-    /// Of the header itself.
+    /// Length of the header itself, bytes.
     pub(super) bytes: usize,
 }
 

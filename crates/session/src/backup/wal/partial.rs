@@ -16,7 +16,6 @@ use super::records::Records;
 /// How much is read at once: a multiple of every size of a page.
 const PART_BYTES: usize = 1 << 20;
 
-/// An open one.
 pub(super) struct Partial {
     file: File,
     path: PathBuf,
@@ -24,10 +23,7 @@ pub(super) struct Partial {
 }
 
 impl Partial {
-    /// That of segment `name` in `directory`. What there is of it stays until it is written again.
-    ///
-    /// # Errors
-    /// If it cannot be opened or made.
+    /// Opens the partial file of segment `name` in `directory`. What there is of it stays until it is written again.
     pub(super) fn open(directory: &Path, name: SegmentName) -> Result<Self, WalError> {
         let path = partial_path(directory, name);
         let file = files::open_or_create_private(&path).map_err(WalError::system("make", &path))?;
@@ -43,18 +39,10 @@ impl Partial {
         &self.path
     }
 
-    /// Writes at `offset` in the segment.
-    ///
-    /// # Errors
-    /// As on a full disk.
     pub(super) fn write(&self, bytes: &[u8], offset: u64) -> Result<(), WalError> {
         files::write_all_at(&self.file, bytes, offset).map_err(WalError::system("write", &self.path))
     }
 
-    /// Makes durable what was written.
-    ///
-    /// # Errors
-    /// If that fails: what was written may be lost.
     pub(super) fn sync(&self) -> Result<(), WalError> {
         self.file.sync_data().map_err(WalError::system("make durable", &self.path))
     }

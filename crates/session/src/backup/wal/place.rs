@@ -14,7 +14,6 @@ const START_BYTES: u64 = 4 << 10;
 /// A segment has 1 GiB at most.
 const OBJECT_BYTES_MAX: u64 = 1 << 31;
 
-/// A file of an archive.
 pub(super) struct Entry {
     pub(super) path: PathBuf,
     pub(super) file_name: String,
@@ -54,7 +53,7 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     in_memory(&reader.read(0, reader.bytes())?)
 }
 
-/// The same where only the header counts; the length of the file is right.
+/// [`open`] where only the header counts; the length of the file is right.
 pub(super) fn open_start(path: &Path) -> io::Result<File> {
     if !is_object(path) {
         return File::open(path);
@@ -71,7 +70,6 @@ fn in_memory(bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether anything has this name.
 pub(super) fn is_there(path: &Path) -> io::Result<bool> {
     if is_object(path) {
         return Object::at(path)?.exists();
@@ -98,12 +96,10 @@ pub(super) fn put(path: &Path, file: &File) -> io::Result<()> {
     object.put_new(&bytes, None)
 }
 
-/// Removes a file.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     if is_object(path) { Object::at(path)?.delete() } else { fs::remove_file(path) }
 }
 
-/// How long a file is.
 pub(super) fn bytes(path: &Path) -> io::Result<u64> {
     if is_object(path) {
         return Object::at(path)?.bytes();

@@ -29,10 +29,8 @@ const SETTINGS: &str = "postgresql.auto.conf";
 const OWNER: &str = "PG_VERSION";
 const PRIVATE: u32 = 0o600;
 
-/// Where a backup is to be brought.
 #[derive(Clone, Debug)]
 pub struct PointRequest {
-    /// The directory of the archive.
     pub wal: PathBuf,
     pub until: Until,
     /// Whether what is named is still recovered.
@@ -47,7 +45,7 @@ pub struct PointRequest {
 /// A recovery that can succeed, as far as an archive can tell.
 #[derive(Clone, Debug)]
 pub(in crate::backup) struct Recovery {
-    /// Where the data directory is below the place of the restore.
+    /// The data directory, relative to the place of the restore.
     pub(in crate::backup) prefix: PathBuf,
     pub(in crate::backup) record: RecoveryRecord,
     /// For `postgresql.auto.conf`.
@@ -55,11 +53,8 @@ pub(in crate::backup) struct Recovery {
 }
 
 impl Recovery {
-    /// Checks that the archive has everything that it takes to bring the backup there.
-    ///
-    /// # Errors
-    /// If something is missing, which is named, or the backup is of later; or the server cannot use the archive. It runs under the
-    /// account `server`, or that of its files.
+    /// Checks that the archive has everything that it takes to bring the backup there, and that the account `server`,
+    /// or that of the files, can read it.
     pub(in crate::backup) fn plan(
         request: &PointRequest,
         manifest: &Manifest,
@@ -108,9 +103,6 @@ impl Recovery {
     }
 
     /// Tells the server that will be started on what was restored to `directory`.
-    ///
-    /// # Errors
-    /// If a file cannot be written.
     pub(in crate::backup) fn write_to(&self, directory: &Path) -> Result<(), WalError> {
         let data = directory.join(&self.prefix);
         let failed = |name: &str| {
@@ -141,7 +133,6 @@ impl Recovery {
     }
 }
 
-/// The only cluster in a set.
 fn only_source(manifest: &Manifest) -> Result<(&SourceRecord, &PostgresRecord), PointError> {
     let mut all = sources(manifest);
     match (all.next(), all.next()) {
@@ -159,7 +150,6 @@ fn only_source(manifest: &Manifest) -> Result<(&SourceRecord, &PostgresRecord), 
     }
 }
 
-/// The way to the timeline that was asked for.
 fn way(request: &PointRequest, inventory: &Inventory, base: &Base) -> Result<Way, PointError> {
     let mut ways = ways(inventory, base);
     let Some(timeline) = request.timeline else {
@@ -171,7 +161,6 @@ fn way(request: &PointRequest, inventory: &Inventory, base: &Base) -> Result<Way
     found.ok_or(PointError::Timeline { timeline, known })
 }
 
-/// A target, with everything that is known about it.
 struct Target<'a> {
     request: &'a PointRequest,
     source: &'a SourceRecord,

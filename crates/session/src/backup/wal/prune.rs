@@ -23,7 +23,6 @@ pub(in crate::backup) enum KeptBase {
 }
 
 impl KeptBase {
-    /// The clusters in a backup.
     pub(in crate::backup) fn of(set: &str, manifest: Option<&Manifest>) -> Vec<Self> {
         let unknown = || Self::Unknown { set: set.to_owned() };
         let Some(manifest) = manifest else { return vec![unknown()] };
@@ -35,10 +34,8 @@ impl KeptBase {
     }
 }
 
-/// Removes segments of before the beginning of the oldest of `kept`; with `dry_run`, only says which.
-///
-/// # Errors
-/// If the archive cannot be read. What could not be removed is in the result.
+/// Removes segments of before the beginning of the oldest of `kept`; with `dry_run`, only says which. What could not be
+/// removed is in the result.
 pub(in crate::backup) fn prune(
     directory: &Path,
     kept: &[KeptBase],

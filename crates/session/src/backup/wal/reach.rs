@@ -12,13 +12,12 @@ pub(super) struct Base {
     pub(super) timeline: u32,
     /// Where recovery begins.
     pub(super) start: Lsn,
-    /// Where it is consistent.
+    /// Where the base is consistent.
     pub(super) stop: Lsn,
     /// Whether the last segment that it has may have been copied before it was full: a standby ends none.
     pub(super) from_standby: bool,
 }
 
-/// Segments that are missing, with others after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Missing {
     pub(super) first: SegmentName,
@@ -26,7 +25,6 @@ pub(super) struct Missing {
     pub(super) count: u64,
 }
 
-/// How far a recovery gets along a timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reach {
     /// The position after the last record that can be replayed.
@@ -78,7 +76,6 @@ impl Way {
         }
     }
 
-    /// Its last timeline.
     pub(super) fn timeline(&self) -> u32 {
         self.steps.last().map_or(1, |(timeline, _)| *timeline)
     }
@@ -93,7 +90,6 @@ impl Way {
         inventory.segments.get(&(self.owner(number), number))
     }
 
-    /// The first segment from `number` on that the archive has.
     fn next(&self, inventory: &Inventory, number: u64) -> Option<u64> {
         let of_step = |(at, (timeline, first)): (usize, &(u32, u64))| {
             let end = self.steps.get(at + 1).map_or(u64::MAX, |(_, next)| *next);
@@ -116,7 +112,6 @@ impl Way {
         }
     }
 
-    /// How far a recovery of `base` gets.
     pub(super) fn reach(&self, inventory: &Inventory, base: &Base) -> Reach {
         let bytes = inventory.cluster.segment_bytes;
         // The base has the segments up to its own end, and those count even where the archive has lost them.

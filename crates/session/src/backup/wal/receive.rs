@@ -33,10 +33,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 const LOOK_NS: u64 = 100_000_000;
 /// SQLSTATE of what exists already.
 const DUPLICATE: &str = "42710";
-/// That of a slot which the server still holds for a receiver that was killed.
+/// SQLSTATE for a slot which the server still holds for a receiver that was killed.
 const IN_USE: &str = "55006";
 
-/// What is to be received.
 #[derive(Clone, Debug)]
 pub struct ReceiveRequest {
     pub address: Address,
@@ -52,11 +51,8 @@ pub struct ReceiveRequest {
     pub limit: Duration,
 }
 
-/// Receives until `stop` is set.
-///
-/// # Errors
-/// If the archive cannot be written, or the server does not have what comes next. A lost connection and a full disk are none: it is
-/// tried again, unless nothing was received yet.
+/// Receives until `stop` is set. A lost connection and a full disk are no errors: it is tried again, unless nothing was
+/// received yet.
 pub fn receive(
     request: &ReceiveRequest,
     stop: &Arc<AtomicBool>,
@@ -100,9 +96,6 @@ pub fn receive(
 }
 
 /// Drops the slot of a receiver that will not come back.
-///
-/// # Errors
-/// If the server does not drop it, such as one that is in use.
 pub fn drop_slot(request: &ReceiveRequest) -> Result<(), ReceiveError> {
     let mut session = ReplicationSession::open(login(request, &Arc::default()))?;
     Ok(session.drop_slot(&request.slot)?)
@@ -150,7 +143,6 @@ impl Receiver<'_> {
         }
     }
 
-    /// One connection, from its beginning to its end.
     fn connect(&mut self) -> Result<(), ReceiveError> {
         let request = self.request;
         let mut session = ReplicationSession::open(login(request, self.stop))?;
@@ -209,7 +201,6 @@ impl Receiver<'_> {
         }
     }
 
-    /// Makes the directory the archive of the server's cluster, or checks that it is.
     fn cluster(
         &self,
         session: &mut ReplicationSession,

@@ -45,7 +45,6 @@ pub(super) enum Event {
     Point { name: String, at_us: i64 },
 }
 
-/// Reads a segment page by page.
 pub(super) struct Records {
     head: SegmentHead,
     /// Where the next page begins.
@@ -60,7 +59,6 @@ pub(super) struct Records {
     is_switched: bool,
 }
 
-/// A record that is being read.
 struct Record {
     start: u64,
     left: u64,
@@ -68,7 +66,6 @@ struct Record {
 }
 
 impl Records {
-    /// Of the segment that begins with `head`.
     pub(super) fn of(head: SegmentHead) -> Self {
         Self {
             head,
@@ -82,7 +79,6 @@ impl Records {
         }
     }
 
-    /// Goes on with the segment after it, which begins with `head`.
     pub(super) fn go_on_with(&mut self, head: SegmentHead) {
         if self.is_over && !self.is_switched {
             (self.current, self.previous) = (None, None);
@@ -91,7 +87,6 @@ impl Records {
         (self.is_over, self.is_switched) = (false, false);
     }
 
-    /// Takes the next pages in, as many as there are in `pages`.
     pub(super) fn read(&mut self, pages: &[u8], seen: &mut dyn FnMut(Event)) {
         let size = usize::try_from(self.head.page_bytes).unwrap_or(usize::MAX);
         for page in pages.chunks(size) {
@@ -104,7 +99,6 @@ impl Records {
         }
     }
 
-    /// What was found so far.
     pub(super) fn facts(&self) -> WalFacts {
         let end = self.head.start.saturating_add(self.head.segment_bytes);
         // What follows a switch is filled up to the end of the segment.

@@ -15,7 +15,6 @@ use super::records::{Event, Records};
 use super::target::Until;
 use super::{partial, place};
 
-/// Where to look.
 pub(super) struct Search<'a> {
     pub(super) archive: &'a Path,
     pub(super) inventory: &'a Inventory,
@@ -26,9 +25,6 @@ pub(super) struct Search<'a> {
 impl Search<'_> {
     /// Whether the recovery of the base comes across `until`. A transaction that was prepared earlier is not named where it
     /// ends: if there was one, nobody can say that a number is not there.
-    ///
-    /// # Errors
-    /// If a segment is damaged.
     pub(super) fn finds(&self, until: &Until) -> Result<bool, WalError> {
         let bytes = self.inventory.cluster.segment_bytes;
         let mut records: Option<Records> = None;

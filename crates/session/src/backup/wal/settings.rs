@@ -15,12 +15,10 @@ const TARGETS: [&str; 5] = [
     "recovery_target_xid",
 ];
 
-/// What a recovery is told.
 #[derive(Clone, Debug)]
 pub(super) struct Settings<'a> {
     /// This program, which fetches segments.
     pub(super) program: &'a Path,
-    /// The directory of the archive.
     pub(super) archive: &'a Path,
     pub(super) until: &'a Until,
     pub(super) is_inclusive: bool,
@@ -76,7 +74,6 @@ impl Settings<'_> {
     }
 }
 
-/// A value as the server's file of settings has it.
 fn quoted(value: &[u8]) -> Vec<u8> {
     let mut text = vec![b'\''];
     for byte in value {

@@ -25,9 +25,6 @@ const POINT_BYTES_MAX: usize = 63;
 
 impl Until {
     /// What `text` means; `None` if it can only be a time.
-    ///
-    /// # Errors
-    /// A number or a name that cannot be one.
     pub fn parse(text: &str) -> Option<Result<Self, String>> {
         if text == "latest" {
             return Some(Ok(Self::Latest));
@@ -75,7 +72,6 @@ impl fmt::Display for Until {
     }
 }
 
-/// What the server does when it is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AtTarget {
     /// It waits, and can be read: to look whether this is the right time.

@@ -28,7 +28,6 @@ pub(super) struct Listed {
     fork: String,
 }
 
-/// A backup to restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Link {
     /// Its place in the list.
@@ -56,7 +55,6 @@ impl Listed {
         self.backup.kind == kind
     }
 
-    /// In words, with its place.
     pub(super) fn named(&self) -> String {
         let BackupHeader { kind, position, started, .. } = &self.backup;
         let kind = if kind == "log" { "log backup" } else { kind.as_str() };
@@ -141,7 +139,6 @@ fn in_place(all: &[Listed], position: u64) -> Result<usize, ChainError> {
     }
 }
 
-/// Whether two backups are of one database.
 fn is_of(one: &Listed, other: &Listed) -> bool {
     one.backup.database.to_lowercase() == other.backup.database.to_lowercase()
 }

@@ -25,7 +25,6 @@ pub(super) struct Made {
     pub(super) created: String,
 }
 
-/// What stayed on the server.
 #[derive(Debug)]
 pub(super) struct Left {
     name: String,
@@ -42,14 +41,12 @@ impl fmt::Display for Left {
     }
 }
 
-/// What to drop.
 pub(super) struct CleanUp<'a> {
     pub(super) server: &'a Server,
     pub(super) name: &'a str,
     pub(super) files: &'a [MovedFile],
 }
 
-/// What the server says of the name.
 enum State {
     Gone,
     Ours(Made),
@@ -57,7 +54,6 @@ enum State {
     Foreign,
 }
 
-/// What became of an attempt.
 enum Tried {
     Gone {
         was_dropped: bool,

@@ -37,7 +37,6 @@ fn is_beyond(reason: &str) -> bool {
     BEYOND.iter().any(|number| reason.contains(number))
 }
 
-/// How a step ended.
 enum Step {
     Done(Box<BlockingConnection>, Vec<Columns>),
     /// The server refused it, with its reason.
@@ -46,7 +45,6 @@ enum Step {
     Stopped,
 }
 
-/// A drill that is being held.
 pub(super) struct Hold<'a> {
     pub(super) request: &'a SqlServerDrillRequest,
     pub(super) plan: &'a Plan,
@@ -58,9 +56,6 @@ pub(super) struct Hold<'a> {
 
 impl Hold<'_> {
     /// Makes every step. A backup that is no good is part of the outcome.
-    ///
-    /// # Errors
-    /// If the server could not restore here, or the connection broke.
     pub(super) fn hold(&mut self, main: BlockingConnection) -> Result<(), SqlServerBackupError> {
         let request = self.request;
         let begun_ns = self.now_ns();

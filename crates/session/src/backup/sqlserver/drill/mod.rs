@@ -35,11 +35,7 @@ const SYSTEM: [&str; 5] = ["master", "model", "msdb", "tempdb", "mssqlsystemreso
 /// Most characters of a name.
 const NAME_MAX: usize = 128;
 
-/// Restores, checks and drops. What is wrong with the backup is in the outcome of the run.
-///
-/// # Errors
-/// If it could not be held: the files cannot be read, the name exists, there is no room, or the server cannot restore here. The error says
-/// what was left on the server.
+/// What is wrong with the backup is in the outcome of the run. An error says what was left on the server.
 pub fn drill(
     request: &SqlServerDrillRequest,
     transfer: Transfer,
@@ -71,9 +67,6 @@ pub fn drill(
 }
 
 /// The statements of a drill, written for the files that the backup has. Only reads.
-///
-/// # Errors
-/// If a drill could not begin.
 pub fn drill_script(
     request: &SqlServerDrillRequest,
     transfer: &Transfer,
@@ -95,7 +88,6 @@ pub fn drill_script(
     Ok(text)
 }
 
-/// Reads what the files hold, and refuses what could not go well.
 fn prepare<'a>(
     request: &SqlServerDrillRequest,
     server: &'a Server,

@@ -60,12 +60,10 @@ pub(super) fn moved(
 /// One backup to restore, and what is new in it.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
-    /// The devices.
     pub(super) statement: BackupStatement,
     pub(super) backup: BackupHeader,
     /// Files of the database that the backups before it do not have.
     pub(super) new_files: Vec<MovedFile>,
-    /// In words, with its place.
     pub(super) named: String,
     /// The point may be in the log backup before it, and then the server refuses this one.
     pub(super) may_be_beyond: bool,

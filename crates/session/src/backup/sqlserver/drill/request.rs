@@ -18,7 +18,6 @@ pub enum DrillTarget {
     Time(DateTime),
 }
 
-/// What to restore, under which name, and what to ask of it.
 pub struct SqlServerDrillRequest {
     pub address: Address,
     pub password: Secret,
@@ -31,7 +30,6 @@ pub struct SqlServerDrillRequest {
     pub directory: String,
     /// Statements that must run without an error in it, and must not give zero.
     pub statements: Vec<String>,
-    /// Leaves the database there.
     pub keep: bool,
 }
 

@@ -28,9 +28,6 @@ impl Observer for Quiet {
 
 /// Makes one backup with the defaults, searches, and compares the best with the defaults. If it is interrupted, the run has what was
 /// measured so far.
-///
-/// # Errors
-/// If it could not begin, or the server could not make a backup.
 pub fn tune(
     request: &ServerTuneRequest,
     transfer: Transfer,

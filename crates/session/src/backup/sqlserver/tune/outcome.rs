@@ -14,7 +14,6 @@ use crate::backup::sqlserver::tsql;
 use crate::backup::tune::answer::{answer, tried};
 use crate::transfer::Transfer;
 
-/// Everything that is known at the end, however early that came.
 pub(super) struct Found<'a> {
     pub(super) request: &'a ServerTuneRequest,
     pub(super) server: &'a Server,

@@ -32,13 +32,12 @@ const NO_MEMORY: [&str; 3] = ["(error 701)", "(error 802)", "insufficient memory
 pub(super) struct Figures {
     pub(super) database_bytes: Option<u64>,
     pub(super) compresses: bool,
-    /// Of its newest full backup.
+    /// Duration of its newest full backup.
     pub(super) past_s: Option<u64>,
     pub(super) past_bytes: Option<u64>,
     pub(super) available_bytes: Option<u64>,
 }
 
-/// One whole backup.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trial {
     pub(super) seconds: f64,
@@ -52,9 +51,7 @@ impl Trial {
     }
 }
 
-/// Makes the trials of one search.
 pub(super) struct Trials<'a> {
-    /// What the user named and gave.
     pub(super) statement: &'a BackupStatement,
     pub(super) facts: ServerFacts,
     pub(super) follower: Follower<'a>,
@@ -66,7 +63,7 @@ pub(super) struct Trials<'a> {
     token: String,
     /// Whether its files are there.
     pub(super) has_files: bool,
-    /// By the server's clock.
+    /// Time that trials took by the server's clock.
     pub(super) spent_s: f64,
     pub(super) backups: u64,
     /// Whether the next backup is to be traced.
@@ -240,7 +237,6 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// A media name that nobody else has.
 fn token() -> Result<String, SourceError> {
     let bytes = random_bytes::<16>().map_err(|_| SourceError::Defect)?;
     Ok(format!("iostall tune {:032x}", u128::from_be_bytes(bytes)))

@@ -21,10 +21,9 @@ const FASTEST: u64 = 4 << 30;
 /// The part of the server's free memory that buffers may take, and the most, unless the user says how much.
 const MEMORY_PART: u64 = 4;
 const MEMORY_MAX: u64 = 2 << 30;
-/// The same where the server's free memory may not be seen.
+/// What buffers may take where the server's free memory may not be seen.
 const MEMORY_UNSEEN: u64 = 512 << 20;
 
-/// What is tried, and what was found so far.
 pub(super) struct Tuned {
     axes: Axes,
     pub(super) grid: Grid<ServerSetting>,
