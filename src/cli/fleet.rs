@@ -75,7 +75,7 @@ pub(crate) enum FleetCommand {
     Advise(FleetAdviseArgs),
     /// List what was noted on all servers: deployments, failovers and the like
     Notes(FleetNotesArgs),
-    /// Make signed releases of settings, profiles, alert rules and iostall itself, and apply them
+    /// Make signed releases of settings, profiles and alert rules, and apply them
     Release(Box<FleetReleaseArgs>),
     /// Take releases from a centre, as far as this server's policy allows
     Agent(FleetAgentArgs),

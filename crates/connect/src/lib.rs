@@ -5,13 +5,11 @@
 
 pub mod address;
 mod allowance;
-mod change;
 mod entra;
 mod error;
 pub mod mysql;
 mod pooler;
 pub mod postgres;
-mod refused;
 mod remote;
 mod restored;
 mod secret;
@@ -21,9 +19,7 @@ mod tls;
 
 pub use address::{Address, AddressError, Engine};
 pub use allowance::Allowance;
-pub use change::ChangeSession;
 pub use error::SourceError;
-pub use refused::ChangeError;
 pub use remote::{Value, bounded, runtime};
 pub use restored::CopyError;
 pub use secret::Secret;

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use iostall_connect::ChangeError;
 use iostall_engine::InputError;
 use jiff::Timestamp;
 use thiserror::Error;
@@ -66,9 +65,6 @@ pub enum ReleaseError {
     Locked { path: PathBuf },
     #[error("release {version} is not the last one that was applied here")]
     NothingToUndo { version: u64 },
-    /// Of an object, or of the connection to a source.
-    #[error("{what} of {object} failed: {error}")]
-    Database { object: String, what: String, error: Box<ChangeError> },
     /// The record of it stays, and with it the agent does nothing else.
     #[error("what was begun could neither be finished nor put back: {reason}")]
     Pending { reason: String },
@@ -90,7 +86,7 @@ impl ReleaseError {
                 "write what `iostall fleet release keygen` shows: ed25519: and 64 digits"
             }
             Self::Source { .. } | Self::Empty { .. } => {
-                "put objects into settings/, profile/, alerts/, program/ and sql/ of that directory; docs/push.md explains it"
+                "put objects into settings/, profile/ and alerts/ of that directory; docs/push.md explains it"
             }
             Self::Form(_) => {
                 "`iostall fleet release make` makes a release, `iostall fleet release undo` a permit"
@@ -117,10 +113,7 @@ impl ReleaseError {
                 "nothing was changed; `iostall fleet release make` with the earlier objects makes a newer release"
             }
             Self::Interfered { .. } => "look at it, and apply the release again",
-            Self::Database { error, .. } => return error.hint(),
-            Self::Pending { .. } => {
-                "it is tried again each time: start the database, or let it do what the message says"
-            }
+            Self::Pending { .. } => "it is tried again each time: let it do what the message says",
             Self::Write { .. }
             | Self::System { .. }
             | Self::Random(_)

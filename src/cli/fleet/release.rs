@@ -24,7 +24,7 @@ pub(crate) struct FleetReleaseArgs {
 pub(crate) enum FleetReleaseCommand {
     /// Make a key that signs, and show its public half
     Keygen(ReleaseKeygenArgs),
-    /// Sign the settings, profiles, alert rules, programs and statements in a directory as one release
+    /// Sign the settings, profiles and alert rules in a directory as one release
     Make(ReleaseMakeArgs),
     /// Show what is in a release, and whose signature it has
     Show(ReleaseShowArgs),
@@ -48,7 +48,7 @@ pub(crate) struct ReleaseKeygenArgs {
 #[derive(Debug, Args)]
 #[command(disable_version_flag = true)]
 pub(crate) struct ReleaseMakeArgs {
-    /// Has settings/, profile/, alerts/, program/ or sql/ with the objects; release.toml says for which servers they are, and versions of programs
+    /// Has settings/, profile/ or alerts/ with the objects; release.toml says for which servers they are
     #[arg(value_name = "DIRECTORY")]
     pub(crate) directory: PathBuf,
     /// Higher than that of all releases before

@@ -1,7 +1,6 @@
 //! The client's path to SQL Server, end to end against a mock of it; and, where `IOSTALL_TEST_SQLSERVER_URL` names
 //! one, against a real server with everything in `tsql/`.
 
-mod change;
 mod entra;
 mod history;
 mod http;

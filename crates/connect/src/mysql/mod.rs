@@ -1,12 +1,10 @@
 //! Connections to MariaDB and MySQL.
 
-mod change;
 mod copy;
 mod login;
 mod options;
 mod server;
 
-pub use self::change::MysqlChange;
 pub use self::copy::{MariadbCopy, MariadbTable};
 pub use self::login::Login;
 pub use self::options::client_options;

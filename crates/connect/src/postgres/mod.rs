@@ -1,7 +1,6 @@
 //! Connections to PostgreSQL, its backup mode, its replication protocol, and checks of restored copies.
 
 mod backup;
-mod change;
 mod drill;
 mod login;
 mod lsn;
@@ -9,7 +8,6 @@ mod messages;
 mod replication;
 
 pub use backup::{BackupServer, BackupSession, BackupSessionError, BackupStop};
-pub use change::PostgresChange;
 pub use drill::{COPY_PORT, CopyDatabase, CopyFacts, CopyRelation, CopyServer, CopySession};
 pub use login::{Login, explain};
 pub use lsn::{Lsn, LsnError};

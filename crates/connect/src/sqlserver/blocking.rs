@@ -58,12 +58,6 @@ impl BlockingConnection {
         bounded(runtime, address, *limit, query_with(address, connection, tag, text, &values))
     }
 
-    /// Runs a batch that somebody else has written, within the limit, and gives its rows.
-    pub(crate) fn batch(&mut self, tag: &'static str, text: &str) -> Result<Vec<Columns>, SourceError> {
-        let Self { connection, runtime, address, limit } = self;
-        bounded(runtime, address, *limit, query(address, connection, tag, text))
-    }
-
     /// Runs a statement that was written for this call, however long it takes, and gives its rows. `None` once `is_abandoned`: the
     /// connection is closed then, which makes the server end the statement.
     pub fn execute(

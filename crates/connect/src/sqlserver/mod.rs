@@ -3,11 +3,9 @@
 mod access;
 mod blocking;
 mod browser;
-mod change;
 mod connection;
 mod fault;
 
 pub use access::Access;
 pub use blocking::{BlockingConnection, Parameter};
-pub use change::SqlServerChange;
 pub use connection::{Columns, Connection, query, query_with, whole, with_connection, within};

@@ -5,18 +5,16 @@ use std::collections::BTreeSet;
 
 use iostall_notify::AlertFile;
 
-use super::carry_out::{Changes, FileChange, carry_out, finish, kept_content};
+use super::carry_out::{FileChange, carry_out, finish, kept_content};
 use super::change::{Applied, ApplyStep, Change, ChangeKind};
 use super::place::{Form, present};
 use super::policy::{Destination, Policy};
-use super::sql_plan::{plan_sql, plan_sql_undo, sql_objects};
-use super::state::{AppliedRelease, JournalStep, Placed, SqlStep, State, StateDirectory, Undo, UndoStep};
+use super::state::{AppliedRelease, JournalStep, Placed, State, StateDirectory, Undo, UndoStep};
 use crate::release::{Object, ObjectKind, ObjectState, Opened, Permit, Release};
 use crate::release_error::ReleaseError;
 
 /// Of files that were not there before.
 const FILE_MODE: u32 = 0o644;
-const PROGRAM_MODE: u32 = 0o755;
 
 /// See the module. Only one at a time works with a state.
 #[derive(Debug)]
@@ -42,7 +40,7 @@ struct Plan<'a> {
     applied: Applied,
     /// Where copies go, named by the release.
     release: String,
-    changes: Changes<'a>,
+    files: Vec<FileChange<'a>>,
     next: State,
 }
 
@@ -68,7 +66,7 @@ impl PushAgent {
     /// [`ReleaseError::Pending`] if neither is possible now. Until it is, nothing else is done.
     pub fn recover(&mut self) -> Result<Option<Recovered>, ReleaseError> {
         let Some(journal) = self.directory.journal()? else { return Ok(None) };
-        let recovered = match finish(&self.directory, &self.policy, journal, &mut |_| {}) {
+        let recovered = match finish(&self.directory, journal, &mut |_| {}) {
             Ok(_) => Recovered::Finished,
             Err(error @ ReleaseError::Pending { .. }) => return Err(error),
             Err(error) => Recovered::PutBack(error),
@@ -92,14 +90,14 @@ impl PushAgent {
         self.state.applied.as_ref().map(|applied| applied.id.as_str())
     }
 
-    /// Everything that releases have put on this server, as it is now. Databases are asked.
+    /// Everything that releases have put on this server, as it is now.
     pub fn objects(&self) -> Vec<ObjectState> {
         let now = |placed: &Placed| ObjectState {
             kind: placed.kind,
             name: placed.name.clone(),
             sha256: present(&placed.path).ok().flatten().map(|present| present.sha256),
         };
-        self.state.objects.iter().map(now).chain(sql_objects(&self.policy, &self.state.sql)).collect()
+        self.state.objects.iter().map(now).collect()
     }
 
     /// What the release or permit in `bytes` would change. Nothing is written.
@@ -123,12 +121,10 @@ impl PushAgent {
         observe: &mut dyn FnMut(ApplyStep<'_>),
     ) -> Result<Applied, ReleaseError> {
         self.recover()?;
-        let Plan { applied, release, changes, next } = self.plan_of(bytes)?;
+        let Plan { applied, release, files, next } = self.plan_of(bytes)?;
         let kept_in = self.directory.earlier(&release)?;
         let is_again = self.state.undo.as_ref().is_some_and(|undo| undo.release == release);
-        // What only brings back what an earlier release had done stays when this one is undone.
-        let own = changes.sql.iter().filter(|step| !step.is_repair).cloned().collect();
-        let before = (&self.state, own);
+        let before = &self.state;
         let record = |steps: &[JournalStep]| {
             let mut next = next;
             if !applied.is_undo && !is_again {
@@ -136,7 +132,7 @@ impl PushAgent {
             }
             next
         };
-        let done = carry_out((&self.directory, &self.policy), &kept_in, changes, record, observe)?;
+        let done = carry_out(&self.directory, &kept_in, &files, record, observe)?;
         self.state = done;
         Ok(applied)
     }
@@ -172,8 +168,7 @@ impl PushAgent {
         self.check_version(release)?;
         let (mut changes, mut files, mut taken) = (Vec::new(), Vec::new(), BTreeSet::new());
         let mut objects = self.state.objects.clone();
-        let is_file = |object: &Object| object.kind != ObjectKind::Sql && self.policy.is_meant(object);
-        for (object, body) in release.objects().filter(|(object, _)| is_file(object)) {
+        for (object, body) in release.objects().filter(|(object, _)| object.is_for(self.policy.labels())) {
             let destination = self.policy.destination(object.kind, &object.name)?;
             check_content(object, body, &destination)?;
             if !taken.insert(destination.path.clone()) {
@@ -199,19 +194,16 @@ impl PushAgent {
             let (kind, name, sha256) = (object.kind, object.name.clone(), object.sha256.clone());
             objects.push(Placed { kind, name, path: path.clone(), sha256: sha256.clone() });
             if change != ChangeKind::Same {
-                let form = form_of(kind, before.as_ref().map(|before| before.stamp));
-                let program = Some(object).filter(|object| object.kind == ObjectKind::Program).cloned();
+                let form = form_of(before.as_ref().map(|before| before.stamp));
                 let content = Some((Cow::Borrowed(body), sha256, form));
-                files.push(FileChange { path, before, content, program });
+                files.push(FileChange { path, before, content });
             }
         }
-        let sql = plan_sql(&self.policy, release, &self.state.sql)?;
-        changes.extend(sql.changes);
         let (version, id) = (release.manifest.version, release.id.clone());
         let applied = Some(AppliedRelease { version, id: id.clone() });
-        let next = State { highest: version, applied, objects, sql: sql.placed, ..self.state.clone() };
+        let next = State { highest: version, applied, objects, ..self.state.clone() };
         let applied = Applied { version, is_undo: false, changes };
-        Ok(Plan { applied, release: id, changes: Changes { files, sql: sql.steps }, next })
+        Ok(Plan { applied, release: id, files, next })
     }
 
     fn plan_undo<'a>(&self, permit: &Permit) -> Result<Plan<'a>, ReleaseError> {
@@ -236,15 +228,13 @@ impl PushAgent {
                 Ok((Cow::Owned(kept_content(kept)?), kept.sha256.clone(), kept.form()))
             };
             let content = step.earlier.as_ref().map(content).transpose()?;
-            files.push(FileChange { path: step.path.clone(), before, content, program: None });
+            files.push(FileChange { path: step.path.clone(), before, content });
         }
-        let sql = plan_sql_undo(&self.policy, undo, version)?;
-        changes.extend(sql.changes);
         let (applied, objects) = (undo.applied.clone(), undo.objects.clone());
-        let next = State { applied, objects, sql: sql.placed, undo: None, ..self.state.clone() };
+        let next = State { applied, objects, undo: None, ..self.state.clone() };
         let applied = Applied { version, is_undo: true, changes };
         let release = permit.release.clone();
-        Ok(Plan { applied, release, changes: Changes { files, sql: sql.steps }, next })
+        Ok(Plan { applied, release, files, next })
     }
 }
 
@@ -266,12 +256,7 @@ impl PushAgent {
     }
 }
 
-fn undo_of(
-    release: String,
-    (before, sql_steps): (&State, Vec<SqlStep>),
-    changes: &[Change],
-    steps: &[JournalStep],
-) -> Undo {
+fn undo_of(release: String, before: &State, changes: &[Change], steps: &[JournalStep]) -> Undo {
     let step = |step: &JournalStep| {
         let object =
             changes.iter().find(|change| change.path == step.path).map(|change| change.object.clone());
@@ -282,15 +267,14 @@ fn undo_of(
             earlier: step.earlier.clone(),
         }
     };
-    let State { applied, objects, sql, .. } = before.clone();
-    Undo { release, applied, objects, steps: steps.iter().map(step).collect(), sql, sql_steps }
+    let State { applied, objects, .. } = before.clone();
+    Undo { release, applied, objects, steps: steps.iter().map(step).collect() }
 }
 
 /// As the earlier file was, whoever reads it.
-fn form_of(kind: ObjectKind, before: Option<iostall_engine::files::FileStamp>) -> Form {
-    let usual = if kind == ObjectKind::Program { PROGRAM_MODE } else { FILE_MODE };
+fn form_of(before: Option<iostall_engine::files::FileStamp>) -> Form {
     Form {
-        mode: before.map_or(usual, |stamp| stamp.mode & 0o777),
+        mode: before.map_or(FILE_MODE, |stamp| stamp.mode & 0o777),
         owner: before.map(|stamp| (stamp.uid, stamp.gid)),
     }
 }
@@ -298,9 +282,6 @@ fn form_of(kind: ObjectKind, before: Option<iostall_engine::files::FileStamp>) -
 /// Refuses what its reader would refuse.
 fn check_content(object: &Object, body: &[u8], destination: &Destination) -> Result<(), ReleaseError> {
     let invalid = |reason: String| ReleaseError::Object { object: object.to_string(), reason };
-    if object.kind == ObjectKind::Program {
-        return Ok(());
-    }
     let text = std::str::from_utf8(body).map_err(|_| invalid("it is no UTF-8 text".to_owned()))?;
     if object.kind == ObjectKind::Alerts {
         return AlertFile::parse(text, &destination.path)

@@ -9,12 +9,8 @@ use iostall_engine::Input;
 use iostall_measure::ByteCount;
 
 use super::change::ApplyStep;
-use super::database::{put_back_steps, run_steps};
 use super::place::{Form, PRIVATE, Present, present, remove, staged, sync_parent, take_place, write_new};
-use super::policy::Policy;
-use super::program::check_program;
-use super::state::{FORMAT, Journal, JournalStep, Kept, SqlStep, State, StateDirectory};
-use crate::release::Object;
+use super::state::{FORMAT, Journal, JournalStep, Kept, State, StateDirectory};
 use crate::release_error::ReleaseError;
 
 const KEPT: Input = Input { what: "file that was kept", limit: ByteCount(1 << 30) };
@@ -26,26 +22,17 @@ pub(super) struct FileChange<'a> {
     pub(super) before: Option<Present>,
     /// `None` removes it.
     pub(super) content: Option<(std::borrow::Cow<'a, [u8]>, String, Form)>,
-    /// A program that must start first.
-    pub(super) program: Option<Object>,
-}
-
-/// Everything that changes.
-#[derive(Debug)]
-pub(super) struct Changes<'a> {
-    pub(super) files: Vec<FileChange<'a>>,
-    pub(super) sql: Vec<SqlStep>,
 }
 
 /// Where each change has its copies, and the record of all of them.
 pub(super) fn carry_out(
-    (directory, policy): (&StateDirectory, &Policy),
+    directory: &StateDirectory,
     kept_in: &Path,
-    Changes { files, sql }: Changes<'_>,
+    files: &[FileChange<'_>],
     next: impl FnOnce(&[JournalStep]) -> State,
     observe: &mut dyn FnMut(ApplyStep<'_>),
 ) -> Result<State, ReleaseError> {
-    let prepared = prepare(kept_in, &files, observe);
+    let prepared = prepare(kept_in, files, observe);
     let steps = match prepared {
         Ok(steps) => steps,
         Err(error) => {
@@ -53,13 +40,13 @@ pub(super) fn carry_out(
             return Err(error);
         }
     };
-    let journal = Journal { format: FORMAT, next: next(&steps), steps, sql };
+    let journal = Journal { format: FORMAT, next: next(&steps), steps };
     if let Err(error) = directory.put_journal(&journal) {
         unstage(files.iter().map(|change| &*change.path));
         return Err(error);
     }
     observe(ApplyStep::Recorded);
-    finish(directory, policy, journal, observe)
+    finish(directory, journal, observe)
 }
 
 /// Keeps what is there and stages what comes.
@@ -71,7 +58,7 @@ fn prepare(
     let mut steps = Vec::with_capacity(changes.len());
     // Copies of an earlier try, and of the same release before it was applied again, stay.
     let mut number = std::fs::read_dir(kept_in).map_or(0, Iterator::count);
-    for FileChange { path, before, content, program } in changes {
+    for FileChange { path, before, content } in changes {
         let earlier = match before {
             None => None,
             Some(before) => {
@@ -88,7 +75,6 @@ fn prepare(
             write_new(&staged, content, *form)?;
             sync_parent(path)?;
             observe(ApplyStep::Staged(path));
-            program.as_ref().map_or(Ok(()), |object| check_program(object, &staged))?;
         }
         let sha256 = content.as_ref().map(|(_, sha256, _)| sha256.clone());
         steps.push(JournalStep { path: path.clone(), earlier, sha256 });
@@ -116,15 +102,11 @@ fn keep(path: &Path, before: &Present, file: PathBuf) -> Result<Kept, ReleaseErr
 /// Does what was recorded, as far as it is not done, and puts everything back if that is impossible.
 pub(super) fn finish(
     directory: &StateDirectory,
-    policy: &Policy,
     journal: Journal,
     observe: &mut dyn FnMut(ApplyStep<'_>),
 ) -> Result<State, ReleaseError> {
-    let done = run_steps(policy, &journal.sql, observe).and_then(|()| replace_all(&journal, observe));
-    if let Err(error) = done {
-        // What is staged stays until nothing of it is needed any more: where a database is off, the next one tries all of it again.
-        let back = put_back_steps(policy, &journal.sql).and_then(|()| put_back(&journal));
-        back.map_err(|back| ReleaseError::Pending { reason: format!("{error}; {back}") })?;
+    if let Err(error) = replace_all(&journal, observe) {
+        put_back(&journal).map_err(|back| ReleaseError::Pending { reason: format!("{error}; {back}") })?;
         directory.remove_journal()?;
         return Err(match error {
             ReleaseError::Interfered { path } => ReleaseError::Interfered { path },

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-/// What a change does to a file, or to an object in a database.
+/// What a change does to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeKind {
@@ -20,7 +20,6 @@ pub enum ChangeKind {
 pub struct Change {
     /// Kind and name.
     pub object: String,
-    /// The file, or the address of the database.
     pub path: PathBuf,
     pub change: ChangeKind,
 }
@@ -43,10 +42,6 @@ pub enum ApplyStep<'a> {
     Staged(&'a Path),
     /// What will be done was recorded.
     Recorded,
-    /// The statements of an object ran.
-    Ran(&'a str),
-    /// What ran in a database lasts.
-    Committed(&'a str),
     /// A file was replaced, made or removed.
     Replaced(&'a Path),
     /// All files were read again, and are as they should be.

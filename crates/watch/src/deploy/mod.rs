@@ -4,20 +4,14 @@
 //! bytes from anybody ──► signature, time, version ──► policy ──► plan ──► keep, stage, record, replace, verify
 //! ```
 //!
-//! What is for a database is tried there first, in a transaction that is rolled back.
-//!
 //! A plan is carried out as a whole or put back as a whole. A process that is killed in between leaves each object whole, the old or the
 //! new one; the next one finishes what was recorded.
 
 mod agent;
 mod carry_out;
 mod change;
-mod database;
-mod pattern;
 mod place;
 mod policy;
-mod program;
-mod sql_plan;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -3,15 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use iostall_connect::address::PasswordFrom;
-use iostall_connect::{Address, Engine};
 use iostall_engine::Input;
 use iostall_engine::files::{effective_user, stamp_of_path};
 use iostall_measure::ByteCount;
 use serde::Deserialize;
 
-use super::pattern::{fits_name, fits_statement};
-use crate::release::{Object, ObjectKind, PublicKey, SqlObject};
+use crate::release::{ObjectKind, PublicKey};
 use crate::release_error::ReleaseError;
 
 const FILE: Input = Input { what: "policy", limit: ByteCount(1 << 20) };
@@ -28,7 +25,6 @@ pub struct Policy {
     pub(super) state: PathBuf,
     pub(super) lowest_version: u64,
     labels: BTreeMap<String, String>,
-    sources: BTreeMap<String, Address>,
     rules: Vec<Rule>,
 }
 
@@ -42,9 +38,6 @@ struct Written {
     lowest_version: u64,
     #[serde(default)]
     labels: BTreeMap<String, String>,
-    /// Addresses of databases, by what releases call them.
-    #[serde(default)]
-    sources: BTreeMap<String, String>,
     #[serde(default)]
     allow: Vec<Rule>,
 }
@@ -57,18 +50,7 @@ struct Rule {
     /// With `*` for any characters.
     names: Vec<String>,
     /// They go there under their own names.
-    directory: Option<PathBuf>,
-    /// They take the place of this file.
-    file: Option<PathBuf>,
-    /// Of kind `sql`: they run there.
-    #[serde(default)]
-    sources: Vec<String>,
-    /// Patterns of what they may run.
-    #[serde(default)]
-    statements: Vec<String>,
-    /// Patterns of what they may ask.
-    #[serde(default)]
-    verify: Vec<String>,
+    directory: PathBuf,
 }
 
 /// Where an object goes.
@@ -79,7 +61,7 @@ pub(super) struct Destination {
     pub(super) is_named: bool,
 }
 
-/// What programs for this machine are called.
+/// What kind of machine this is.
 pub fn platform() -> String {
     format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS)
 }
@@ -102,11 +84,8 @@ impl Policy {
         }
         let written: Written =
             toml::from_str(&text).map_err(|error| invalid(error.to_string().trim_end().to_owned()))?;
-        let Written { keys, state, lowest_version, labels, sources, allow: rules } = written;
-        let sources = sources.into_iter().map(|(name, url)| Ok((address(&name, &url)?, name)));
-        let sources = sources.map(|source| source.map(|(address, name)| (name, address)));
-        let sources = sources.collect::<Result<_, String>>().map_err(invalid)?;
-        let policy = Self { path: path.to_owned(), keys, state, lowest_version, labels, sources, rules };
+        let Written { keys, state, lowest_version, labels, allow: rules } = written;
+        let policy = Self { path: path.to_owned(), keys, state, lowest_version, labels, rules };
         policy.check().map_err(invalid)?;
         Ok(policy)
     }
@@ -120,16 +99,7 @@ impl Policy {
         }
         for rule in &self.rules {
             let kind = rule.kind.name();
-            if rule.kind == ObjectKind::Sql {
-                self.check_sql(rule)?;
-                continue;
-            }
-            if !(rule.sources.is_empty() && rule.statements.is_empty() && rule.verify.is_empty()) {
-                return Err(format!("allow {kind}: sources, statements and verify are for sql"));
-            }
-            let ((Some(place), None) | (None, Some(place))) = (&rule.directory, &rule.file) else {
-                return Err(format!("allow {kind}: write either directory or file"));
-            };
+            let place = &rule.directory;
             if !place.is_absolute() {
                 return Err(format!("allow {kind}: {} is no absolute path", place.display()));
             }
@@ -138,19 +108,6 @@ impl Policy {
             }
         }
         Ok(())
-    }
-
-    fn check_sql(&self, rule: &Rule) -> Result<(), String> {
-        if rule.directory.is_some() || rule.file.is_some() {
-            return Err("allow sql: it goes to sources, and neither to a directory nor a file".to_owned());
-        }
-        if [&rule.names, &rule.sources, &rule.statements, &rule.verify].iter().any(|list| list.is_empty()) {
-            return Err("allow sql: write names, sources, statements and verify".to_owned());
-        }
-        match rule.sources.iter().find(|source| !self.sources.contains_key(*source)) {
-            Some(source) => Err(format!("allow sql: there is no {source:?} in [sources]")),
-            None => Ok(()),
-        }
     }
 
     /// What its keys are called in messages.
@@ -163,23 +120,20 @@ impl Policy {
         &self.labels
     }
 
-    /// Whether an object is meant for a server like this one.
-    pub(super) fn is_meant(&self, object: &Object) -> bool {
-        object.is_for(&self.labels) && (object.kind != ObjectKind::Program || object.name == platform())
-    }
-
-    /// The rule for an object, and the pattern that its name fits.
-    fn rule(&self, kind: ObjectKind, name: &str) -> Result<Vec<(&Rule, &str)>, ReleaseError> {
+    /// Where an object goes.
+    ///
+    /// # Errors
+    /// If nothing allows it.
+    pub(super) fn destination(&self, kind: ObjectKind, name: &str) -> Result<Destination, ReleaseError> {
         let mut of_kind = self.rules.iter().filter(|rule| rule.kind == kind).peekable();
         if of_kind.peek().is_none() {
             return Err(self.forbidden(kind, name, "no rule allows this kind of object"));
         }
-        let fitting = of_kind.filter_map(|rule| {
-            let pattern = rule.names.iter().find(|pattern| fits_name(pattern, name))?;
-            Some((rule, pattern.as_str()))
+        let mut places = of_kind.filter_map(|rule| {
+            let pattern = rule.names.iter().find(|pattern| fits(pattern, name))?;
+            Some(Destination { path: rule.directory.join(name), is_named: !pattern.contains('*') })
         });
-        let found: Vec<_> = fitting.collect();
-        if found.is_empty() { Err(self.forbidden(kind, name, "no rule allows this name")) } else { Ok(found) }
+        places.next().ok_or_else(|| self.forbidden(kind, name, "no rule allows this name"))
     }
 
     fn forbidden(&self, kind: ObjectKind, name: &str, reason: &str) -> ReleaseError {
@@ -189,73 +143,52 @@ impl Policy {
             reason: reason.to_owned(),
         }
     }
-
-    /// Where an object goes.
-    ///
-    /// # Errors
-    /// If nothing allows it.
-    pub(super) fn destination(&self, kind: ObjectKind, name: &str) -> Result<Destination, ReleaseError> {
-        let rules = self.rule(kind, name)?;
-        let place = rules.first().and_then(|(rule, pattern)| match (&rule.file, &rule.directory) {
-            (Some(file), _) => Some(Destination { path: file.clone(), is_named: true }),
-            (None, Some(directory)) => {
-                Some(Destination { path: directory.join(name), is_named: !pattern.contains('*') })
-            }
-            (None, None) => None,
-        });
-        place.ok_or_else(|| self.forbidden(kind, name, "its rule names no place"))
-    }
-
-    /// The database in which an object of kind `sql` runs.
-    ///
-    /// # Errors
-    /// If no rule allows its name, its source and every statement of it.
-    pub(super) fn database(&self, name: &str, object: &SqlObject) -> Result<&Address, ReleaseError> {
-        let kind = ObjectKind::Sql;
-        let rules = self.rule(kind, name)?;
-        let here: Vec<&Rule> = rules
-            .iter()
-            .map(|(rule, _)| *rule)
-            .filter(|rule| rule.sources.contains(&object.source))
-            .collect();
-        let source = self.sources.get(&object.source).filter(|_| !here.is_empty());
-        let source = source.ok_or_else(|| {
-            self.forbidden(kind, name, &format!("no rule allows the source {:?}", object.source))
-        })?;
-        let run = object.apply.iter().chain(&object.undo);
-        let refused = |rule: &Rule| {
-            let of = |patterns: &[String], text: &str| patterns.iter().any(|one| fits_statement(one, text));
-            run.clone()
-                .find(|text| !of(&rule.statements, text))
-                .or_else(|| Some(&object.verify).filter(|text| !of(&rule.verify, text)))
-        };
-        let mut first = None;
-        for rule in here {
-            match refused(rule) {
-                None => return Ok(source),
-                Some(text) => first = first.or(Some(text)),
-            }
-        }
-        let begin: String = first.map_or("", String::as_str).chars().take(80).collect();
-        Err(self.forbidden(kind, name, &format!("no rule allows the statement {begin:?}")))
-    }
-
-    /// The database that releases call `source`, whatever runs there.
-    pub(super) fn source(&self, source: &str) -> Option<&Address> {
-        self.sources.get(source)
-    }
 }
 
-/// The address of a database that nobody is asked for a password of.
-fn address(name: &str, url: &str) -> Result<Address, String> {
-    let wrong = |reason: &str| format!("sources: {name}: {reason}");
-    let address: Address =
-        url.parse().map_err(|error: iostall_connect::AddressError| wrong(&error.to_string()))?;
-    if matches!(address.engine, Engine::Linux | Engine::Smart) {
-        return Err(wrong("it is no database"));
+/// Whether a name fits a pattern, in which `*` is any characters.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((begin, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(begin) else { return false };
+    let mut parts = rest.split('*');
+    let end = parts.next_back().unwrap_or_default();
+    for part in parts {
+        // The first place will do: it leaves most for what follows.
+        let Some((_, after)) = name.split_once(part) else { return false };
+        name = after;
     }
-    if address.password == PasswordFrom::Prompt {
-        return Err(wrong("nobody can be asked for a password here: write ?password-file=PATH"));
+    name.ends_with(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_in_a_name_is_any_characters() {
+        for (pattern, name) in [
+            ("*", ""),
+            ("*", "a.toml"),
+            ("a.toml", "a.toml"),
+            ("site-*.toml", "site-berlin.toml"),
+            ("*.toml", ".toml"),
+            ("a*b*c", "abbbc"),
+            ("*a*", "xax"),
+            ("**", "x"),
+            ("a*a", "aa"),
+        ] {
+            assert!(fits(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [
+            ("", "a"),
+            ("a.toml", "a.tomlx"),
+            ("a.toml", "b.toml"),
+            ("site-*.toml", "site-.tom"),
+            ("*.toml", "a.toml.bak"),
+            ("a*a", "a"),
+            ("a*b*c", "acb"),
+            ("a.c", "abc"),
+        ] {
+            assert!(!fits(pattern, name), "{pattern} {name}");
+        }
     }
-    Ok(address)
 }

@@ -32,9 +32,6 @@ pub(super) struct State {
     pub(super) applied: Option<AppliedRelease>,
     /// What releases have put on this server.
     pub(super) objects: Vec<Placed>,
-    /// What releases have done in databases.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) sql: Vec<PlacedSql>,
     /// What to do to undo the last release.
     pub(super) undo: Option<Undo>,
 }
@@ -56,23 +53,6 @@ pub(super) struct Placed {
     pub(super) sha256: String,
 }
 
-/// The hash of what the query of an object in a database gives; `None` if it gives nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(super) struct Shown(pub(super) Option<String>);
-
-/// An object in a database.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct PlacedSql {
-    pub(super) name: String,
-    /// As the release has it.
-    pub(super) sha256: String,
-    /// The object itself.
-    pub(super) text: String,
-    /// What its query gave when it was applied.
-    pub(super) value: Shown,
-}
-
 /// What was there before a release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Undo {
@@ -81,11 +61,6 @@ pub(super) struct Undo {
     pub(super) applied: Option<AppliedRelease>,
     pub(super) objects: Vec<Placed>,
     pub(super) steps: Vec<UndoStep>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) sql: Vec<PlacedSql>,
-    /// As they were run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) sql_steps: Vec<SqlStep>,
 }
 
 /// One file of it.
@@ -114,9 +89,6 @@ pub(super) struct Kept {
 pub(super) struct Journal {
     pub(super) format: u32,
     pub(super) steps: Vec<JournalStep>,
-    /// Done before the files. Those of one database follow each other.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) sql: Vec<SqlStep>,
     /// When all is done.
     pub(super) next: State,
 }
@@ -129,24 +101,6 @@ pub(super) struct JournalStep {
     pub(super) earlier: Option<Kept>,
     /// `None` if nothing is to be there.
     pub(super) sha256: Option<String>,
-}
-
-/// One object in a database.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct SqlStep {
-    /// Kind and name.
-    pub(super) name: String,
-    /// What the policy calls the database.
-    pub(super) source: String,
-    /// The object itself.
-    pub(super) text: String,
-    /// It runs what undoes it.
-    pub(super) is_undo: bool,
-    /// What was there was changed by hand.
-    pub(super) is_repair: bool,
-    /// What its query gives before and after.
-    pub(super) before: Shown,
-    pub(super) after: Shown,
 }
 
 /// The directory of an agent, locked.

@@ -204,30 +204,6 @@ fn a_policy_that_others_can_change_is_none_and_a_state_has_one_agent() {
     }
 }
 
-#[test]
-fn a_rule_for_statements_names_the_database_and_what_runs_there() {
-    let place = tempfile::tempdir().unwrap();
-    let server = Server::new(place.path());
-    let text = fs::read_to_string(server.policy()).unwrap();
-    let rule = "[sources]\ndb1 = 'postgres://u@127.0.0.1/d'\n[[allow]]\nkind = \"sql\"\nnames = [\"*\"]\nsources = [\"db1\"]\n\
-                statements = [\"**\"]\nverify = [\"**\"]\n";
-    fs::write(server.policy(), format!("{text}{rule}")).unwrap();
-    Policy::read(&server.policy()).unwrap();
-    for (from, to) in [
-        ("sources = [\"db1\"]", "sources = [\"db2\"]"),
-        ("sources = [\"db1\"]", ""),
-        ("statements = [\"**\"]", "statements = []"),
-        ("verify = [\"**\"]", ""),
-        ("verify = [\"**\"]", "verify = [\"**\"]\nfile = '/etc/passwd'"),
-        ("postgres://u@127.0.0.1/d", "linux:"),
-        ("postgres://u@127.0.0.1/d", "postgres://u@127.0.0.1/d?password=prompt"),
-        ("kind = \"sql\"", "kind = \"settings\"\ndirectory = '/etc'"),
-    ] {
-        fs::write(server.policy(), format!("{text}{}", rule.replace(from, to))).unwrap();
-        assert!(matches!(Policy::read(&server.policy()), Err(ReleaseError::Policy { .. })), "{from}: {to}");
-    }
-}
-
 const KILL_AFTER: &str = "IOSTALL_TEST_KILL_AFTER";
 const PLACE: &str = "IOSTALL_TEST_PLACE";
 

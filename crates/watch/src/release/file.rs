@@ -11,7 +11,7 @@ use super::sealed::Sealed;
 use crate::release_error::ReleaseError;
 
 /// The longest file of a release, bytes.
-pub const RELEASE_BYTES_MAX: u64 = 256 << 20;
+pub const RELEASE_BYTES_MAX: u64 = 64 << 20;
 pub(super) const RELEASE: &str = "iostall-release 1";
 pub(super) const PERMIT: &str = "iostall-undo 1";
 /// Clocks may differ by so much.

@@ -16,7 +16,6 @@ use super::file::{Opened, PERMIT, Permit, RELEASE, RELEASE_BYTES_MAX, ReleaseInf
 use super::key::SigningKey;
 use super::manifest::{Manifest, Object, ObjectKind};
 use super::sealed::sealed;
-use super::sql::SqlObject;
 use crate::release_error::ReleaseError;
 
 /// Says for which servers objects are, in the directory of a release.
@@ -47,9 +46,6 @@ struct Written {
     /// By object, such as `settings/collect.toml`.
     #[serde(default)]
     labels: BTreeMap<String, BTreeMap<String, String>>,
-    /// By program, such as `program/x86_64-linux`.
-    #[serde(default)]
-    versions: BTreeMap<String, String>,
 }
 
 /// A signed release of what is in a directory.
@@ -78,17 +74,13 @@ pub fn make_release(request: &MakeRelease<'_>, key: &SigningKey) -> Result<Vec<u
                 return Err(refused(&path, "it is no file".to_owned()));
             }
             let body = OBJECT.read(&path)?;
-            if kind == ObjectKind::Sql {
-                SqlObject::parse(&body).map_err(|reason| refused(&path, reason))?;
-            }
             let named = format!("{}/{name}", kind.name());
             let labels = written.labels.remove(&named).unwrap_or_default();
-            let program_version = written.versions.remove(&named);
             let (bytes, sha256) = (body.len() as u64, sha256(&body));
-            objects.push((Object { kind, name, labels, bytes, sha256, program_version }, body));
+            objects.push((Object { kind, name, labels, bytes, sha256 }, body));
         }
     }
-    if let Some(name) = written.labels.keys().chain(written.versions.keys()).next() {
+    if let Some(name) = written.labels.keys().next() {
         return Err(refused(&labels_path, format!("there is no object {name}")));
     }
     if objects.is_empty() {

@@ -16,6 +16,8 @@ const NAME_BYTES_MAX: usize = 128;
 /// Of labels and notes, bytes.
 const TEXT_BYTES_MAX: usize = 256;
 const LABELS_MAX: usize = 32;
+/// The largest object, bytes.
+const OBJECT_BYTES_MAX: u64 = 4 << 20;
 
 /// What an object is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -27,15 +29,11 @@ pub enum ObjectKind {
     Profile,
     /// Rules and channels of alerts.
     Alerts,
-    /// The program itself, of one platform.
-    Program,
-    /// Statements for a database, in TOML.
-    Sql,
 }
 
 impl ObjectKind {
     /// All of them, in the order of a manifest.
-    pub const ALL: [Self; 5] = [Self::Settings, Self::Profile, Self::Alerts, Self::Program, Self::Sql];
+    pub const ALL: [Self; 3] = [Self::Settings, Self::Profile, Self::Alerts];
 
     /// Its name in files and directories.
     pub fn name(self) -> &'static str {
@@ -43,18 +41,6 @@ impl ObjectKind {
             Self::Settings => "settings",
             Self::Profile => "profile",
             Self::Alerts => "alerts",
-            Self::Program => "program",
-            Self::Sql => "sql",
-        }
-    }
-
-    /// The largest of its objects, bytes.
-    pub(super) fn bytes_max(self) -> u64 {
-        match self {
-            Self::Settings | Self::Profile | Self::Alerts => 4 << 20,
-            Self::Program => 192 << 20,
-            // The agent remembers it.
-            Self::Sql => 256 << 10,
         }
     }
 }
@@ -81,9 +67,6 @@ pub struct Object {
     pub bytes: u64,
     /// Its SHA-256, as digits.
     pub sha256: String,
-    /// Of a program: the version that it must call itself, such as `0.2.0`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program_version: Option<String>,
 }
 
 impl fmt::Display for Object {
@@ -171,7 +154,7 @@ fn check_object(object: &Object) -> Result<(), ReleaseError> {
             "its name has other characters than letters, digits and - _ . or begins with one of these",
         );
     }
-    if object.bytes > object.kind.bytes_max() {
+    if object.bytes > OBJECT_BYTES_MAX {
         return invalid("it is too long");
     }
     let is_text = |text: &String| !text.is_empty() && text.len() <= TEXT_BYTES_MAX;
@@ -179,9 +162,6 @@ fn check_object(object: &Object) -> Result<(), ReleaseError> {
         || !object.labels.iter().all(|(name, value)| is_text(name) && is_text(value))
     {
         return invalid("its labels are too many, too long or empty");
-    }
-    if (object.kind == ObjectKind::Program) != object.program_version.as_ref().is_some_and(is_text) {
-        return invalid("programs, and nothing else, have a version (release.toml, [versions])");
     }
     if object.sha256.len() != 64 || super::key::from_hex(&object.sha256).is_none() {
         return invalid("its hash is none");
@@ -202,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_name_that_leads_elsewhere_is_none() {
-        for name in ["collect.toml", "x86_64-linux", "a", "9"] {
+        for name in ["collect.toml", "site_1-b", "a", "9"] {
             assert!(is_name(name), "{name}");
         }
         let long = "x".repeat(NAME_BYTES_MAX + 1);
@@ -222,7 +202,6 @@ mod tests {
             labels: BTreeMap::new(),
             bytes: 1,
             sha256: "0".repeat(64),
-            program_version: None,
         };
         let manifest = Manifest {
             version: 1,

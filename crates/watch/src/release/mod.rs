@@ -4,7 +4,7 @@
 //! a directory ──► make ──► signed head + objects ──► open (signature first, then everything else) ──► deploy
 //! ```
 //!
-//! A key that signs lies with an operator, offline. What the centre stores and hands on it cannot change, and a server checks all of
+//! A key that signs lies offline, with who makes releases. What the centre stores and hands on it cannot change, and a server checks all of
 //! it again.
 
 mod file;
@@ -12,7 +12,6 @@ mod key;
 mod make;
 mod manifest;
 mod sealed;
-mod sql;
 
 pub use crate::release_error::ReleaseError;
 pub(crate) use file::sha256;
@@ -21,4 +20,3 @@ pub use key::{PublicKey, SigningKey};
 pub use make::{MakeRelease, make_permit, make_release, read_release, write_new};
 pub use manifest::{Manifest, Object, ObjectKind, ObjectState};
 pub use sealed::{Sealed, sealed};
-pub use sql::SqlObject;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::operator::{Operator, What};
 use super::rings::{FailedMax, Rings};
 use crate::centre_protocol::PART_BYTES;
-use crate::release::{Object, ObjectKind, ObjectState, Opened, ReleaseInfo};
+use crate::release::{Object, ObjectState, Opened, ReleaseInfo};
 use crate::rollout_error::RolloutError;
 
 /// Which release goes where.
@@ -75,11 +75,6 @@ pub(super) fn objects_of(server: &PushServer) -> Vec<ObjectState> {
     serde_json::from_str(&server.objects).unwrap_or_default()
 }
 
-/// Whether an object is for this server.
-pub(super) fn is_meant(object: &Object, server: &PushServer, labels: &BTreeMap<String, String>) -> bool {
-    object.is_for(labels) && (object.kind != ObjectKind::Program || object.name == server.platform)
-}
-
 fn chosen(
     repository: &PostgresHistory,
     request: &PushRequest<'_>,
@@ -119,7 +114,7 @@ pub fn plan(repository: &PostgresHistory, request: &PushRequest<'_>) -> Result<P
                     && now.sha256.as_ref() == Some(&object.sha256)
             })
         };
-        let meant = info.objects.iter().filter(|object| is_meant(object, &server, &labels));
+        let meant = info.objects.iter().filter(|object| object.is_for(&labels));
         let (same, changes): (Vec<&Object>, Vec<&Object>) = meant.partition(is_there);
         let changes = changes.iter().map(ToString::to_string).collect();
         PlannedServer { server: server.name.clone(), ring, changes, same: same.len() }

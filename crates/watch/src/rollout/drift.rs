@@ -6,7 +6,7 @@ use iostall_store::{PostgresHistory, StoreId};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::actions::{is_meant, labels_of, objects_of};
+use super::actions::{labels_of, objects_of};
 use crate::release::{Object, ObjectKind};
 use crate::rollout_error::RolloutError;
 
@@ -51,7 +51,7 @@ pub fn drift(repository: &PostgresHistory) -> Result<Vec<Drift>, RolloutError> {
         // A later release replaces what an earlier one has put there.
         let mut last: BTreeMap<(ObjectKind, &str), &Object> = BTreeMap::new();
         for object in wanted.get(&key(server.store)).into_iter().flatten() {
-            if is_meant(object, &server, &labels) {
+            if object.is_for(&labels) {
                 last.insert((object.kind, &object.name), object);
             }
         }

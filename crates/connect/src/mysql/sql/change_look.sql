@@ -1,2 +1,0 @@
-/* iostall:change_look */
-START TRANSACTION READ ONLY

@@ -1,2 +1,0 @@
-/* iostall:change_looked */
-ROLLBACK

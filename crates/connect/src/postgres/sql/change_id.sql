@@ -1,2 +1,0 @@
-/* iostall:change_id */
-SELECT txid_current()::text;

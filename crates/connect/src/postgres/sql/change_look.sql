@@ -1,3 +1,0 @@
-/* iostall:change_look */
-SAVEPOINT iostall_look;
-SET LOCAL transaction_read_only = on;

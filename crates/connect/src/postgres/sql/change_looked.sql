@@ -1,3 +1,0 @@
-/* iostall:change_looked */
-ROLLBACK TO SAVEPOINT iostall_look;
-RELEASE SAVEPOINT iostall_look;

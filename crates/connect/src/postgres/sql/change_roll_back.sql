@@ -1,2 +1,0 @@
-/* iostall:change_roll_back */
-ROLLBACK;

@@ -1,4 +1,0 @@
-/* iostall:change_begin */
-SET XACT_ABORT ON;
-SET LOCK_TIMEOUT 5000;
-BEGIN TRANSACTION;

@@ -1,2 +1,0 @@
-/* iostall:change_commit */
-COMMIT TRANSACTION;

@@ -1,2 +1,0 @@
-/* iostall:change_open */
-SELECT CAST(@@TRANCOUNT AS nvarchar(20)) AS value;

@@ -1,2 +1,0 @@
-/* iostall:change_roll_back */
-IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;

@@ -1,2 +1,0 @@
-/* iostall:test_release_drop_function */
-DROP FUNCTION monitor_orders();

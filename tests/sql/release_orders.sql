@@ -1,3 +1,0 @@
-/* iostall:test_release_orders */
-CREATE ROLE monitor;
-CREATE TABLE orders (number integer);

@@ -1,2 +1,0 @@
-/* iostall:test_release_sequence */
-CREATE SEQUENCE numbers;
