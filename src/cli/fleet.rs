@@ -18,8 +18,8 @@ use super::collect::length;
 pub(crate) use members::{FleetCodeArgs, FleetJoinArgs, FleetRevokeArgs, FleetServersArgs};
 pub(crate) use pull::FleetPullArgs;
 pub(crate) use push::{
-    FleetAgentArgs, FleetPushArgs, FleetPushCommand, PushApplyArgs, PushEndArgs, PushOperatorArgs,
-    PushPlanArgs, PushReadArgs, PushRollbackArgs, PushStatusArgs,
+    FleetAgentArgs, FleetPushArgs, FleetPushCommand, PushApplyArgs, PushEndArgs, PushPlanArgs, PushReadArgs,
+    PushRollbackArgs, PushStatusArgs,
 };
 pub(crate) use release::{
     FleetReleaseArgs, FleetReleaseCommand, ReleaseApplyArgs, ReleaseKeygenArgs, ReleaseMakeArgs,

@@ -60,9 +60,8 @@ pub(crate) use fleet::{
     FleetNotesArgs, FleetPullArgs, FleetPushArgs, FleetPushCommand, FleetReleaseArgs, FleetReleaseCommand,
     FleetReportArgs, FleetRevokeArgs, FleetRunArgs, FleetRunsArgs, FleetRunsCommand, FleetSendArgs,
     FleetServeArgs, FleetServerChoice, FleetServersArgs, FleetSettingsArgs, FleetTagArgs, PushApplyArgs,
-    PushEndArgs, PushOperatorArgs, PushPlanArgs, PushReadArgs, PushRollbackArgs, PushStatusArgs,
-    ReleaseApplyArgs, ReleaseKeygenArgs, ReleaseMakeArgs, ReleaseShowArgs, ReleaseUndoArgs,
-    ReleaseVerifyArgs,
+    PushEndArgs, PushPlanArgs, PushReadArgs, PushRollbackArgs, PushStatusArgs, ReleaseApplyArgs,
+    ReleaseKeygenArgs, ReleaseMakeArgs, ReleaseShowArgs, ReleaseUndoArgs, ReleaseVerifyArgs,
 };
 pub(crate) use fsync::FsyncArgs;
 pub(crate) use give_way::GiveWayArgs;

@@ -1,7 +1,9 @@
-//! Pushes: how far they are, who did what, and what differs on servers.
+//! Pushes: how far they are, and what differs on servers.
 
 use iostall_measure::foreign::shown;
-use iostall_watch::rollout::{Drift, DriftState, LogEntry, PushEntry, PushPlan, ServerOutcome, Unreached};
+use iostall_watch::rollout::{
+    Drift, DriftState, PushCounts, PushEntry, PushPlan, PushedServer, StoredPush, Unreached,
+};
 
 const NAMES_MAX: usize = 20;
 
@@ -31,14 +33,14 @@ pub fn unreached_text(servers: &[Unreached]) -> String {
 
 pub fn status_text(pushes: &[PushEntry]) -> String {
     let mut text = String::new();
-    for push in pushes {
-        let PushEntry { push: number, version, state, ring, rings, changed_utc, .. } = push;
-        let counted = counts(push);
-        text.push_str(&format!("push {number}: release {version}, {state} in ring {ring} of {rings} since {changed_utc:.0}: {counted}\n"));
-        for server in push.servers.iter().flatten() {
-            let ServerOutcome { server, ring, state, reason, .. } = server;
+    for PushEntry { push, servers } in pushes {
+        let StoredPush { number, version, state, ring, rings, changed, .. } = push;
+        let counted = counts(&push.counts);
+        text.push_str(&format!("push {number}: release {version}, {state} in ring {ring} of {rings} since {changed:.0}: {counted}\n"));
+        for server in servers.iter().flatten() {
+            let PushedServer { name, ring, state, reason, .. } = server;
             let reason = reason.as_ref().map_or_else(String::new, |reason| format!("  {}", shown(reason)));
-            text.push_str(&format!("  ring {ring}  {}  {state}{reason}\n", shown(server)));
+            text.push_str(&format!("  ring {ring}  {}  {state}{reason}\n", shown(name)));
         }
     }
     text
@@ -46,15 +48,13 @@ pub fn status_text(pushes: &[PushEntry]) -> String {
 
 pub fn drift_text(found: &[Drift]) -> String {
     let mut text = String::new();
-    let short = |hash: &Option<String>| {
-        hash.as_ref().map_or("nothing".to_owned(), |hash| hash.chars().take(12).collect())
-    };
+    let short = |hash: &String| hash.chars().take(12).collect::<String>();
     for one in found.iter().filter(|one| one.state != DriftState::Same) {
         let (server, object) = (shown(&one.server), shown(&one.object));
         text.push_str(&format!(
             "{server}  {object}  wanted {}, there {}\n",
             short(&one.wanted),
-            short(&one.there)
+            one.there.as_ref().map_or_else(|| "nothing".to_owned(), short)
         ));
     }
     let same = found.iter().filter(|one| one.state == DriftState::Same).count();
@@ -62,20 +62,8 @@ pub fn drift_text(found: &[Drift]) -> String {
     text
 }
 
-pub fn log_text(log: &[LogEntry]) -> String {
-    let line = |entry: &LogEntry| {
-        let LogEntry { number, at_utc, operator, what } = entry;
-        format!(
-            "{number}  {at_utc:.0}  {}  {}\n",
-            shown(operator.as_deref().unwrap_or("the centre")),
-            shown(what)
-        )
-    };
-    log.iter().map(line).collect()
-}
-
 /// Servers, by what became of a push there.
-fn counts(push: &PushEntry) -> String {
+fn counts(push: &PushCounts) -> String {
     let all = [
         (push.waiting, "waiting"),
         (push.asked, "asked"),

@@ -58,8 +58,7 @@ pub use postgres::{
     PulledAppend, SharedDevice, StallDay,
 };
 pub use push::{
-    AgentReport, NewPush, PushCounts, PushLogEntry, PushServer, PushedServer, StoredOperator, StoredPush,
-    UnreachedServer, WantedPush,
+    AgentReport, NewPush, PushCounts, PushServer, PushedServer, StoredPush, UnreachedServer, WantedPush,
 };
 pub use repository_error::RepositoryError;
 pub use selector::{FRAGMENT_DIGITS_MIN, Selector, SelectorError};

@@ -1,35 +1,15 @@
 //! Releases that go from the centre to servers.
 
 use jiff::Timestamp;
+use serde::Serialize;
 
 use crate::identity::StoreId;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredOperator {
-    /// The public half.
-    pub key: String,
-    pub name: String,
-    pub role: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PushLogEntry {
-    pub number: u64,
-    pub at: Timestamp,
-    /// `None` for what the centre did itself.
-    pub operator: Option<String>,
-    pub what: String,
-    /// As its operator signed it.
-    pub signed: Option<String>,
-}
-
+/// What an agent says of its server each time it asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentReport<'a> {
     /// A document: by name.
     pub labels: &'a str,
-    pub platform: &'a str,
-    /// What identifies the release that it has applied.
-    pub release: Option<&'a str>,
     /// A document: all objects that releases have put there, as they are now.
     pub objects: &'a str,
 }
@@ -40,8 +20,6 @@ pub struct PushServer {
     pub name: String,
     /// Documents, as the agent sent them.
     pub labels: String,
-    pub platform: String,
-    pub release: Option<String>,
     pub objects: String,
     pub last_contact: Timestamp,
 }
@@ -51,29 +29,34 @@ pub struct NewPush<'a> {
     pub release: &'a str,
     /// A number, or a share of the servers that were asked.
     pub failed_max: &'a str,
-    pub action: &'a str,
     /// The servers, and the ring of each, from 1 on.
     pub servers: &'a [(StoreId, u32)],
     pub rings: u32,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A push, and how far it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StoredPush {
+    #[serde(rename = "push")]
     pub number: u64,
-    pub release: String,
     pub version: u64,
+    /// What identifies its release.
+    pub release: String,
     pub state: String,
     /// The servers of rings up to this one are asked.
     pub ring: u32,
     pub rings: u32,
     pub failed_max: String,
+    #[serde(rename = "begun_utc")]
     pub begun: Timestamp,
+    #[serde(rename = "changed_utc")]
     pub changed: Timestamp,
+    #[serde(flatten)]
     pub counts: PushCounts,
 }
 
 /// Servers of a push, by what became of it there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PushCounts {
     pub waiting: u64,
     pub asked: u64,
@@ -92,13 +75,16 @@ pub struct UnreachedServer {
     pub name: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A server of a push.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PushedServer {
     /// What it is called; its id, where nobody has joined for it any more.
+    #[serde(rename = "server")]
     pub name: String,
     pub ring: u32,
     pub state: String,
     pub reason: Option<String>,
+    #[serde(rename = "reported_utc")]
     pub reported: Option<Timestamp>,
 }
 
@@ -108,9 +94,6 @@ pub struct WantedPush {
     /// What identifies its release, and in how many parts that is.
     pub release: String,
     pub parts: u32,
-    pub is_undo: bool,
-    /// The action that asks for it, as its operator signed it.
-    pub action: Option<String>,
-    /// The permit to undo it.
+    /// The permit to undo it; `None` if it is to be applied.
     pub permit: Option<String>,
 }

@@ -262,9 +262,6 @@ pub struct RotateAnswer {}
 pub struct WantedRequest {
     /// By its own policy.
     pub labels: BTreeMap<String, String>,
-    pub platform: String,
-    /// What identifies the release that it has applied.
-    pub release: Option<String>,
     /// What releases have put there.
     pub objects: Vec<ObjectState>,
 }

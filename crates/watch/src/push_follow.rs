@@ -2,7 +2,7 @@
 
 use crate::centre::Centre;
 use crate::centre_protocol::{OutcomeRequest, PART_BYTES, PartRequest, Wanted, WantedRequest, code};
-use crate::deploy::{Applied, PushAgent, platform};
+use crate::deploy::{Applied, PushAgent};
 use crate::error::WatchError;
 use crate::release::{RELEASE_BYTES_MAX, ReleaseError};
 
@@ -58,12 +58,7 @@ impl PushFollower {
     }
 
     fn now(&self) -> WantedRequest {
-        WantedRequest {
-            labels: self.agent.policy().labels().clone(),
-            platform: platform(),
-            release: self.agent.release().map(str::to_owned),
-            objects: self.agent.objects(),
-        }
+        WantedRequest { labels: self.agent.policy().labels().clone(), objects: self.agent.objects() }
     }
 
     fn carry_out(&mut self, wanted: &Wanted) -> Result<Result<Applied, ReleaseError>, WatchError> {

@@ -13,12 +13,6 @@ pub enum RolloutError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Release(#[from] ReleaseError),
-    #[error("{key} is the key of no operator of this repository")]
-    NoOperator { key: String },
-    #[error("{name} is {role}, and this needs {needed}")]
-    Role { name: String, role: String, needed: &'static str },
-    #[error("there would be no admin any more")]
-    LastAdmin,
     #[error("no server whose agent has asked has these labels")]
     NoServers,
     #[error("another push wants something of {server}")]
@@ -39,8 +33,6 @@ pub enum RolloutError {
     Rings { text: String },
     #[error("{text:?} is neither a number nor a share")]
     FailedMax { text: String },
-    #[error("entry {number} of the log is not as it was signed: {reason}")]
-    Log { number: u64, reason: String },
 }
 
 impl From<RepositoryError> for RolloutError {
@@ -55,9 +47,6 @@ impl RolloutError {
         let hint = match self {
             Self::Store(error) => return error.hint(),
             Self::Release(error) => return error.hint(),
-            Self::NoOperator { .. } => "let an admin add it: `iostall fleet push operator`",
-            Self::Role { .. } => "let an admin do it, or change the role: `iostall fleet push operator`",
-            Self::LastAdmin => "make somebody else an admin first",
             Self::NoServers => "`iostall fleet agent` on a server asks, and its policy says its labels",
             Self::Busy { .. } | Self::NoPush { .. } => "`iostall fleet push status` lists what goes on",
             Self::NotAwaited { .. } => {
@@ -70,9 +59,6 @@ impl RolloutError {
             Self::Label { .. } => "write a name and a value, such as role=standby",
             Self::Rings { .. } => "write how many servers each ring reaches, such as 1,10%,100%",
             Self::FailedMax { .. } => "write how many servers may fail, such as 3 or 2%",
-            Self::Log { .. } => {
-                "somebody has changed the tables by hand: compare with a backup of the repository"
-            }
         };
         Some(hint.to_owned())
     }

@@ -31,10 +31,9 @@ pub(crate) struct FleetAgentArgs {
 /// Pushes.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    iostall fleet push operator 'postgres://iostall@localhost/iostall' anna --public-key ed25519:0c1f… --role admin --key anna.key\n  \
-    iostall fleet push plan 'postgres://iostall@localhost/iostall' 12.release --where role=standby --key anna.key\n  \
-    iostall fleet push apply 'postgres://iostall@localhost/iostall' 12.release --where role=standby --key anna.key\n  \
-    iostall fleet push status 'postgres://iostall@localhost/iostall' --key anna.key\n\n\
+    iostall fleet push plan 'postgres://iostall@localhost/iostall' 12.release --where role=standby\n  \
+    iostall fleet push apply 'postgres://iostall@localhost/iostall' 12.release --where role=standby\n  \
+    iostall fleet push status 'postgres://iostall@localhost/iostall'\n\n\
     `iostall fleet release` makes releases, `iostall fleet agent` takes them. docs/push.md explains all of it.")]
 pub(crate) struct FleetPushArgs {
     #[command(subcommand)]
@@ -44,8 +43,6 @@ pub(crate) struct FleetPushArgs {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetPushCommand {
-    /// Say what a key may do here; the first one makes itself an admin
-    Operator(PushOperatorArgs),
     /// Show which servers a release would go to, in which rings, and what it would change
     Plan(PushPlanArgs),
     /// Send a release to chosen servers, ring after ring, until too many fail
@@ -60,28 +57,6 @@ pub(crate) enum FleetPushCommand {
     Rollback(PushRollbackArgs),
     /// Compare what is on servers with what pushes have put there; ends with 1 if something differs
     Drift(PushReadArgs),
-    /// Show who did what, and check every signature
-    Log(PushReadArgs),
-}
-
-/// Who, and what it may do.
-#[derive(Debug, Args)]
-pub(crate) struct PushOperatorArgs {
-    /// postgres://USER@HOST/DATABASE of the repository
-    #[arg(value_name = "URL")]
-    pub(crate) url: String,
-    /// Who has that key
-    #[arg(value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    pub(crate) name: String,
-    /// As `iostall fleet release keygen` shows it
-    #[arg(long, value_name = "KEY")]
-    pub(crate) public_key: String,
-    /// viewer reads, operator pushes, admin makes operators, too; none may nothing any more
-    #[arg(long, value_name = "ROLE")]
-    pub(crate) role: String,
-    /// Sign as the owner of this key
-    #[arg(long, value_name = "FILE")]
-    pub(crate) key: PathBuf,
 }
 
 /// Which release, and where to.
@@ -99,9 +74,6 @@ pub(crate) struct PushPlanArgs {
     /// How many servers each ring reaches, with those before it; the last one reaches all
     #[arg(long, value_name = "LIST", default_value = "1,10%,100%")]
     pub(crate) rings: String,
-    /// Act as the owner of this key
-    #[arg(long, value_name = "FILE")]
-    pub(crate) key: PathBuf,
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -130,7 +102,7 @@ pub(crate) struct PushStatusArgs {
 /// Which one, and where.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    iostall fleet push skip 'postgres://iostall@localhost/iostall' 7 db3 --key anna.key\n\n\
+    iostall fleet push skip 'postgres://iostall@localhost/iostall' 7 db3\n\n\
     Until it is back, `iostall fleet push drift` shows that server.")]
 pub(crate) struct PushSkipArgs {
     #[command(flatten)]
@@ -149,9 +121,6 @@ pub(crate) struct PushEndArgs {
     /// Its number, as `iostall fleet push status` lists it
     #[arg(value_name = "PUSH")]
     pub(crate) push: u64,
-    /// Sign as the owner of this key
-    #[arg(long, value_name = "FILE")]
-    pub(crate) key: PathBuf,
 }
 
 /// Which one, and who allows it.
@@ -166,9 +135,6 @@ pub(crate) struct PushRollbackArgs {
     /// The permit that `iostall fleet release undo` made for its release
     #[arg(long, value_name = "FILE")]
     pub(crate) permit: PathBuf,
-    /// Sign as the owner of this key
-    #[arg(long, value_name = "FILE")]
-    pub(crate) key: PathBuf,
 }
 
 /// Of which repository.
@@ -177,9 +143,6 @@ pub(crate) struct PushReadArgs {
     /// postgres://USER@HOST/DATABASE of the repository
     #[arg(value_name = "URL")]
     pub(crate) url: String,
-    /// Act as the owner of this key
-    #[arg(long, value_name = "FILE")]
-    pub(crate) key: PathBuf,
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,

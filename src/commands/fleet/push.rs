@@ -1,16 +1,15 @@
 //! `iostall fleet push`.
 
-use anyhow::anyhow;
-use iostall_report::fleet_push::{drift_text, log_text, plan_text, status_text, unreached_text};
+use iostall_report::fleet_push::{drift_text, plan_text, status_text, unreached_text};
 use iostall_store::PostgresHistory;
-use iostall_watch::release::{ReleaseError, read_release};
-use iostall_watch::rollout::{self, DriftState, Operator, PushRequest, Role, chosen_by, drift, put_operator};
+use iostall_watch::release::read_release;
+use iostall_watch::rollout::{self, DriftState, PushRequest, chosen_by, drift};
 use iostall_watch::{WatchError, open_repository};
 use serde::Serialize;
 
 use crate::cli::{
-    FleetPushArgs, FleetPushCommand, PushApplyArgs, PushEndArgs, PushOperatorArgs, PushPlanArgs,
-    PushReadArgs, PushRollbackArgs, PushStatusArgs,
+    FleetPushArgs, FleetPushCommand, PushApplyArgs, PushEndArgs, PushPlanArgs, PushReadArgs,
+    PushRollbackArgs, PushStatusArgs,
 };
 use crate::failure::Status;
 use crate::printer::Printer;
@@ -18,7 +17,6 @@ use crate::printer::Printer;
 /// Works on pushes.
 pub(super) fn run(args: &FleetPushArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
-        FleetPushCommand::Operator(args) => operator(args),
         FleetPushCommand::Plan(args) => plan(args, printer),
         FleetPushCommand::Apply(args) => apply(args, printer),
         FleetPushCommand::Status(args) => status(args, printer),
@@ -26,23 +24,11 @@ pub(super) fn run(args: &FleetPushArgs, printer: &Printer) -> anyhow::Result<Sta
         FleetPushCommand::End(args) => intervene(args, None),
         FleetPushCommand::Rollback(args) => rollback(args, printer),
         FleetPushCommand::Drift(args) => show_drift(args, printer),
-        FleetPushCommand::Log(args) => log(args, printer),
     }
 }
 
-fn operator(args: &PushOperatorArgs) -> anyhow::Result<Status> {
-    let role: Role = args.role.parse().map_err(|reason: String| anyhow!("--role {}: {reason}", args.role))?;
-    let key = args.public_key.parse().map_err(|error: ReleaseError| WatchError::from(error))?;
-    let repository = open_repository(&args.url, &Printer::ask_password)?;
-    put_operator(&repository, &args.key, &args.name, key, role).map_err(WatchError::from)?;
-    Ok(Status::Done)
-}
-
-/// The repository, for who may do this.
-fn opened(url: &str, key: &std::path::Path, needed: Role) -> anyhow::Result<(PostgresHistory, Operator)> {
-    let repository = open_repository(url, &Printer::ask_password)?;
-    let operator = Operator::open(&repository, key, needed).map_err(WatchError::from)?;
-    Ok((repository, operator))
+fn opened(url: &str) -> Result<PostgresHistory, WatchError> {
+    open_repository(url, &Printer::ask_password)
 }
 
 /// Which release is to go where.
@@ -54,7 +40,7 @@ fn request<'a>(args: &PushPlanArgs, file: &'a [u8], max_failed: &str) -> Result<
 fn plan(args: &PushPlanArgs, printer: &Printer) -> anyhow::Result<Status> {
     let file = read_release(&args.release).map_err(WatchError::from)?;
     let request = request(args, &file, "0")?;
-    let (repository, _) = opened(&args.url, &args.key, Role::Viewer)?;
+    let repository = opened(&args.url)?;
     let plan = rollout::plan(&repository, &request).map_err(WatchError::from)?;
     shown(args.json, &plan, || plan_text(&plan), printer)
 }
@@ -63,48 +49,42 @@ fn apply(args: &PushApplyArgs, printer: &Printer) -> anyhow::Result<Status> {
     let PushApplyArgs { what, max_failed } = args;
     let file = read_release(&what.release).map_err(WatchError::from)?;
     let request = request(what, &file, max_failed)?;
-    let (repository, operator) = opened(&what.url, &what.key, Role::Operator)?;
-    let number = rollout::begin(&repository, &operator, &request).map_err(WatchError::from)?;
+    let repository = opened(&what.url)?;
+    let number = rollout::begin(&repository, &request).map_err(WatchError::from)?;
     shown(what.json, &serde_json::json!({ "push": number }), || format!("push {number} has begun\n"), printer)
 }
 
 /// Without a server, the whole push ends.
 fn intervene(which: &PushEndArgs, server: Option<&str>) -> anyhow::Result<Status> {
-    let (repository, operator) = opened(&which.url, &which.key, Role::Operator)?;
+    let repository = opened(&which.url)?;
     let done = match server {
-        Some(server) => rollout::skip(&repository, &operator, which.push, server),
-        None => rollout::end(&repository, &operator, which.push),
+        Some(server) => rollout::skip(&repository, which.push, server),
+        None => rollout::end(&repository, which.push),
     };
     Ok(done.map(|()| Status::Done).map_err(WatchError::from)?)
 }
 
 fn rollback(args: &PushRollbackArgs, printer: &Printer) -> anyhow::Result<Status> {
     let permit = read_release(&args.permit).map_err(WatchError::from)?;
-    let (repository, operator) = opened(&args.url, &args.key, Role::Operator)?;
-    rollout::undo(&repository, &operator, args.push, &permit).map_err(WatchError::from)?;
+    let repository = opened(&args.url)?;
+    rollout::undo(&repository, args.push, &permit).map_err(WatchError::from)?;
     printer.result(&format!("servers are asked to undo push {}\n", args.push))?;
     Ok(Status::Done)
 }
 
 fn status(args: &PushStatusArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let (repository, _) = opened(&args.read.url, &args.read.key, Role::Viewer)?;
+    let repository = opened(&args.read.url)?;
     let pushes = rollout::status(&repository, args.push).map_err(WatchError::from)?;
     let unreached = rollout::unreached(&repository).map_err(WatchError::from)?;
     shown(args.read.json, &pushes, || status_text(&pushes) + &unreached_text(&unreached), printer)
 }
 
 fn show_drift(args: &PushReadArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let (repository, _) = opened(&args.url, &args.key, Role::Viewer)?;
+    let repository = opened(&args.url)?;
     let found = drift(&repository).map_err(WatchError::from)?;
     let is_same = found.iter().all(|one| one.state == DriftState::Same);
     shown(args.json, &found, || drift_text(&found), printer)?;
     Ok(if is_same { Status::Done } else { Status::No })
-}
-
-fn log(args: &PushReadArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let (repository, _) = opened(&args.url, &args.key, Role::Viewer)?;
-    let log = rollout::log(&repository).map_err(WatchError::from)?;
-    shown(args.json, &log, || log_text(&log), printer)
 }
 
 /// As JSON or as text.

@@ -1,6 +1,6 @@
 /* iostall:find_wanted */
 -- The newest push that wants something of this server. One that was skipped takes it when it is back, unless a newer one has reached it.
-SELECT p.number, p.release, r.parts, s.state = 'undo', CASE WHEN s.state = 'undo' THEN p.undo_action ELSE p.action END, p.permit
+SELECT p.number, p.release, r.parts, CASE WHEN s.state = 'undo' THEN p.permit END
 FROM iostall.push_server AS s
 JOIN iostall.push AS p ON p.number = s.push
 JOIN iostall.release AS r ON r.id = p.release

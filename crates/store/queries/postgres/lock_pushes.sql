@@ -1,3 +1,3 @@
 /* iostall:lock_pushes */
--- One at a time: each entry of the log names the one before.
-LOCK TABLE iostall.push_log IN SHARE ROW EXCLUSIVE MODE;
+-- One at a time: what follows from an answer depends on all others.
+LOCK TABLE iostall.push IN SHARE ROW EXCLUSIVE MODE;

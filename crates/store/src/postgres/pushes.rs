@@ -1,4 +1,4 @@
-//! Releases in a repository, who pushes them, and what became of them on servers.
+//! Releases in a repository, and what became of them on servers.
 
 use tokio_postgres::Row;
 
@@ -8,8 +8,7 @@ use super::statements;
 use crate::history::StoreId;
 use crate::member::Member;
 use crate::push::{
-    AgentReport, NewPush, PushCounts, PushLogEntry, PushServer, PushedServer, StoredOperator, StoredPush,
-    UnreachedServer, WantedPush,
+    AgentReport, NewPush, PushCounts, PushServer, PushedServer, StoredPush, UnreachedServer, WantedPush,
 };
 use crate::repository_error::RepositoryError;
 
@@ -33,58 +32,6 @@ impl PostgresHistory {
         let done = work(self)?;
         transaction.commit()?;
         Ok(done)
-    }
-
-    pub fn operators(&self) -> Result<Vec<StoredOperator>, RepositoryError> {
-        let database = &self.database;
-        let operator = |row: &Row| {
-            Ok(StoredOperator {
-                key: database.column(row, 0)?,
-                name: database.column(row, 1)?,
-                role: database.column(row, 2)?,
-            })
-        };
-        database.session.rows(statements::LIST_OPERATORS, &[])?.iter().map(operator).collect()
-    }
-
-    pub fn put_operator(&self, operator: &StoredOperator) -> Result<(), RepositoryError> {
-        let StoredOperator { key, name, role } = operator;
-        self.database
-            .session
-            .execute(statements::PUT_OPERATOR, &[key, &storable(name).as_ref(), role])
-            .map(drop)
-    }
-
-    pub fn add_push_log(
-        &self,
-        operator: Option<&str>,
-        what: &str,
-        signed: Option<&str>,
-    ) -> Result<(), RepositoryError> {
-        self.database
-            .session
-            .execute(statements::ADD_LOG, &[&operator, &storable(what).as_ref(), &signed])
-            .map(drop)
-    }
-
-    /// The last action in the log that an operator signed.
-    pub fn last_push_action(&self) -> Result<Option<String>, RepositoryError> {
-        let rows = self.database.session.rows(statements::LAST_ACTION, &[])?;
-        rows.first().map(|row| self.database.column(row, 0)).transpose()
-    }
-
-    pub fn push_log(&self) -> Result<Vec<PushLogEntry>, RepositoryError> {
-        let database = &self.database;
-        let entry = |row: &Row| {
-            Ok(PushLogEntry {
-                number: database.column::<i64>(row, 0)?.unsigned_abs(),
-                at: database.column::<UtcMicros>(row, 1)?.timestamp(),
-                operator: database.column(row, 2)?,
-                what: database.column(row, 3)?,
-                signed: database.column(row, 4)?,
-            })
-        };
-        database.session.rows(statements::LIST_LOG, &[])?.iter().map(entry).collect()
     }
 
     /// Stores a release whose file consists of `parts`. One that is there stays.
@@ -121,10 +68,9 @@ impl PostgresHistory {
 
     /// Takes note of what the agent of `member` says.
     pub fn put_push_agent(&self, member: &Member, report: &AgentReport<'_>) -> Result<(), RepositoryError> {
-        let AgentReport { labels, platform, release, objects } = report;
+        let AgentReport { labels, objects } = report;
         let session = &self.database.session;
-        let platform = storable(platform);
-        let values = &[&member.number as _, labels as _, &platform.as_ref() as _, release as _, objects as _];
+        let values = &[&member.number as _, labels as _, objects as _];
         session.execute(statements::PUT_PUSH_AGENT, values).map(drop)
     }
 
@@ -136,10 +82,8 @@ impl PostgresHistory {
                 store: database.parsed(row, 0)?,
                 name: database.column(row, 1)?,
                 labels: database.column(row, 2)?,
-                platform: database.column(row, 3)?,
-                release: database.column(row, 4)?,
-                objects: database.column(row, 5)?,
-                last_contact: database.column::<UtcMicros>(row, 6)?.timestamp(),
+                objects: database.column(row, 3)?,
+                last_contact: database.column::<UtcMicros>(row, 4)?.timestamp(),
             })
         };
         database.session.rows(statements::LIST_PUSH_AGENTS, &[])?.iter().map(server).collect()
@@ -162,9 +106,8 @@ impl PostgresHistory {
     /// Begins a push; the servers of its first ring are asked from now on. Its number.
     pub fn add_push(&self, push: &NewPush<'_>) -> Result<u64, RepositoryError> {
         let database = &self.database;
-        let NewPush { release, failed_max, action, servers, rings } = push;
-        let row =
-            database.session.row(statements::ADD_PUSH, &[release, &small(*rings), failed_max, action])?;
+        let NewPush { release, failed_max, servers, rings } = push;
+        let row = database.session.row(statements::ADD_PUSH, &[release, &small(*rings), failed_max])?;
         let number: i64 = database.column(&row, 0)?;
         let ids: Vec<String> = servers.iter().map(|(store, _)| store.to_string()).collect();
         let of: Vec<i32> = servers.iter().map(|(_, ring)| small(*ring)).collect();
@@ -227,9 +170,7 @@ impl PostgresHistory {
                 push: database.column::<i64>(row, 0)?.unsigned_abs(),
                 release: database.column(row, 1)?,
                 parts: database.column::<i32>(row, 2)?.unsigned_abs(),
-                is_undo: database.column(row, 3)?,
-                action: database.column(row, 4)?,
-                permit: database.column(row, 5)?,
+                permit: database.column(row, 3)?,
             })
         };
         rows.first().map(wanted).transpose()
@@ -287,10 +228,10 @@ impl PostgresHistory {
     }
 
     /// Has every server that a push may have reached undo it.
-    pub fn begin_undo(&self, push: &StoredPush, action: &str, permit: &str) -> Result<(), RepositoryError> {
+    pub fn begin_undo(&self, push: &StoredPush, permit: &str) -> Result<(), RepositoryError> {
         let (number, ring) = (column(push.number), small(push.ring));
         let session = &self.database.session;
-        session.execute(statements::BEGIN_UNDO, &[&number, &action, &permit])?;
+        session.execute(statements::BEGIN_UNDO, &[&number, &permit])?;
         session.execute(statements::UNDO_SERVERS, &[&number, &ring]).map(drop)
     }
 }

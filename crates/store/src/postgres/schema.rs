@@ -11,7 +11,7 @@ use crate::identity::StoreId;
 use crate::repository_error::RepositoryError;
 
 /// All migrations in order.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 11] = [
     include_str!("../../migrations/postgres/0001_create_repository.sql"),
     include_str!("../../migrations/postgres/0002_place_volumes.sql"),
     include_str!("../../migrations/postgres/0003_enrol_servers.sql"),
@@ -22,6 +22,7 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("../../migrations/postgres/0008_keep_notes_and_settings.sql"),
     include_str!("../../migrations/postgres/0009_skip_servers.sql"),
     include_str!("../../migrations/postgres/0010_drop_ways_of_sending.sql"),
+    include_str!("../../migrations/postgres/0011_drop_operators.sql"),
 ];
 
 /// The newest version that this program knows: the number of migrations.

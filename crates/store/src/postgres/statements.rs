@@ -1,7 +1,6 @@
 //! Statements for the repository. The SQL is in `queries/postgres/`, one statement per file; words in braces are filled in.
 
 pub(super) const ADD_CODE: &str = include_str!("../../queries/postgres/add_code.sql");
-pub(super) const ADD_LOG: &str = include_str!("../../queries/postgres/add_log.sql");
 pub(super) const ADD_PARTITION: &str = include_str!("../../queries/postgres/add_partition.sql");
 pub(super) const ADD_PUSH: &str = include_str!("../../queries/postgres/add_push.sql");
 pub(super) const ADD_PUSH_SERVERS: &str = include_str!("../../queries/postgres/add_push_servers.sql");
@@ -99,13 +98,10 @@ pub(super) const LAKE_SWITCH_TABLE: &str = include_str!("../../queries/postgres/
 pub(super) const LAKE_UNFINISHED: &str = include_str!("../../queries/postgres/lake/unfinished.sql");
 pub(super) const LAKE_UNFINISHED_SOURCES: &str =
     include_str!("../../queries/postgres/lake/unfinished_sources.sql");
-pub(super) const LAST_ACTION: &str = include_str!("../../queries/postgres/last_action.sql");
 pub(super) const LEAVE_SERVERS: &str = include_str!("../../queries/postgres/leave_servers.sql");
 pub(super) const LIST_EPOCHS: &str = include_str!("../../queries/postgres/list_epochs.sql");
 pub(super) const LIST_GAPS: &str = include_str!("../../queries/postgres/list_gaps.sql");
-pub(super) const LIST_LOG: &str = include_str!("../../queries/postgres/list_log.sql");
 pub(super) const LIST_NOTES: &str = include_str!("../../queries/postgres/list_notes.sql");
-pub(super) const LIST_OPERATORS: &str = include_str!("../../queries/postgres/list_operators.sql");
 pub(super) const LIST_PARTITIONS: &str = include_str!("../../queries/postgres/list_partitions.sql");
 pub(super) const LIST_PUSHED_SERVERS: &str = include_str!("../../queries/postgres/list_pushed_servers.sql");
 pub(super) const LIST_PUSHES: &str = include_str!("../../queries/postgres/list_pushes.sql");
@@ -143,7 +139,6 @@ pub(super) const PUT_MEMBER: &str = include_str!("../../queries/postgres/put_mem
 pub(super) const PUT_MEMBER_STATE: &str = include_str!("../../queries/postgres/put_member_state.sql");
 pub(super) const PUT_NEXT_KEY: &str = include_str!("../../queries/postgres/put_next_key.sql");
 pub(super) const PUT_NOTES: &str = include_str!("../../queries/postgres/put_notes.sql");
-pub(super) const PUT_OPERATOR: &str = include_str!("../../queries/postgres/put_operator.sql");
 pub(super) const PUT_PUSHED: &str = include_str!("../../queries/postgres/put_pushed.sql");
 pub(super) const PUT_PUSH_AGENT: &str = include_str!("../../queries/postgres/put_push_agent.sql");
 pub(super) const PUT_PUSH_STATE: &str = include_str!("../../queries/postgres/put_push_state.sql");

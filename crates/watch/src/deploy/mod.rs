@@ -18,4 +18,4 @@ mod tests;
 
 pub use agent::{PushAgent, Recovered};
 pub use change::{Applied, ApplyStep, Change, ChangeKind};
-pub use policy::{Policy, platform};
+pub use policy::Policy;

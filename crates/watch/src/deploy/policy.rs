@@ -61,11 +61,6 @@ pub(super) struct Destination {
     pub(super) is_named: bool,
 }
 
-/// What kind of machine this is.
-pub fn platform() -> String {
-    format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS)
-}
-
 impl Policy {
     /// Reads the file at `path`.
     ///

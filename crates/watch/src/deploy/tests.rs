@@ -12,7 +12,7 @@ use crate::release::{MakeRelease, ReleaseError, SigningKey, make_permit, make_re
 
 const VALID: Duration = Duration::from_secs(3600);
 
-/// A server, and an operator with a key.
+/// A server, and the key of who signs for it.
 struct Server {
     place: PathBuf,
     key: SigningKey,

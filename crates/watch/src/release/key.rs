@@ -1,4 +1,4 @@
-//! Keys that sign releases and actions of operators (Ed25519).
+//! Keys that sign releases (Ed25519).
 
 use std::fmt;
 use std::io::Write as _;

@@ -19,4 +19,4 @@ pub use file::{Opened, Permit, RELEASE_BYTES_MAX, Release, ReleaseInfo};
 pub use key::{PublicKey, SigningKey};
 pub use make::{MakeRelease, make_permit, make_release, read_release, write_new};
 pub use manifest::{Manifest, Object, ObjectKind, ObjectState};
-pub use sealed::{Sealed, sealed};
+pub use sealed::sealed;

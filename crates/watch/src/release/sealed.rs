@@ -9,17 +9,17 @@ const HEAD_BYTES_MAX: usize = 4 << 20;
 
 /// A head that was split into its parts, and is not verified.
 #[derive(Clone, Copy, Debug)]
-pub struct Sealed<'a> {
+pub(super) struct Sealed<'a> {
     /// What it says that it is.
-    pub what: &'a str,
+    pub(super) what: &'a str,
     /// Everything that is signed.
     signed: &'a [u8],
     document: &'a [u8],
     /// The key that it names.
-    pub key: PublicKey,
+    pub(super) key: PublicKey,
     signature: [u8; 64],
     /// What follows it.
-    pub rest: &'a [u8],
+    pub(super) rest: &'a [u8],
 }
 
 /// A head: `what`, `document` (one line) and their signature.
@@ -34,7 +34,7 @@ impl<'a> Sealed<'a> {
     ///
     /// # Errors
     /// If there is none.
-    pub fn split(bytes: &'a [u8]) -> Result<Self, ReleaseError> {
+    pub(super) fn split(bytes: &'a [u8]) -> Result<Self, ReleaseError> {
         let none = |reason: &str| ReleaseError::Form(reason.to_owned());
         let head = &bytes[..bytes.len().min(HEAD_BYTES_MAX)];
         let mut ends = head.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
@@ -62,7 +62,7 @@ impl<'a> Sealed<'a> {
     ///
     /// # Errors
     /// If not; `place` says where the keys are from.
-    pub fn verified(&self, keys: &[PublicKey], place: &str) -> Result<&'a str, ReleaseError> {
+    pub(super) fn verified(&self, keys: &[PublicKey], place: &str) -> Result<&'a str, ReleaseError> {
         let key = self.key.to_string();
         if !keys.contains(&self.key) {
             return Err(ReleaseError::UnknownKey { key, place: place.to_owned() });
@@ -75,7 +75,7 @@ impl<'a> Sealed<'a> {
     }
 
     /// What identifies everything that was signed: SHA-256, as digits.
-    pub fn digest(&self) -> String {
+    pub(super) fn digest(&self) -> String {
         use sha2::Digest as _;
         hex(&sha2::Sha256::digest(self.signed))
     }

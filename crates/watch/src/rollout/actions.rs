@@ -1,11 +1,10 @@
-//! What operators do: plan a push, begin it, undo it.
+//! What is done at the centre: plan a push, begin it, undo it.
 
 use std::collections::BTreeMap;
 
 use iostall_store::{NewPush, PostgresHistory, PushServer, UnreachedServer};
 use serde::Serialize;
 
-use super::operator::{Operator, What};
 use super::rings::{FailedMax, Rings};
 use crate::centre_protocol::PART_BYTES;
 use crate::release::{Object, ObjectState, Opened, ReleaseInfo};
@@ -137,11 +136,7 @@ pub fn unreached(repository: &PostgresHistory) -> Result<Vec<Unreached>, Rollout
 ///
 /// # Errors
 /// If the release is none, there is no such server, or another push wants something of one.
-pub fn begin(
-    repository: &PostgresHistory,
-    operator: &Operator,
-    request: &PushRequest<'_>,
-) -> Result<u64, RolloutError> {
+pub fn begin(repository: &PostgresHistory, request: &PushRequest<'_>) -> Result<u64, RolloutError> {
     let info = described(request.file)?;
     let parts: Vec<&[u8]> = request.file.chunks(PART_BYTES).collect();
     let objects = serde_json::to_string(&info.objects).unwrap_or_default();
@@ -151,22 +146,11 @@ pub fn begin(
         if let Some(server) = repository.busy_server(&servers)? {
             return Err(RolloutError::Busy { server });
         }
-        let (rings, failed_max) = (request.rings.to_string(), request.failed_max.to_string());
-        let what = What::Push {
-            release: info.id.clone(),
-            version: info.version,
-            labels: request.labels.clone(),
-            servers: servers.len(),
-            rings,
-            failed_max: failed_max.clone(),
-        };
-        let action = operator.act(repository, what)?;
         repository.add_release(&info.id, info.version, &objects, &parts)?;
         let rings = servers.last().map_or(1, |(_, ring)| *ring);
         Ok(repository.add_push(&NewPush {
             release: &info.id,
-            failed_max: &failed_max,
-            action: &action,
+            failed_max: &request.failed_max.to_string(),
             servers: &servers,
             rings,
         })?)
@@ -177,12 +161,7 @@ pub fn begin(
 ///
 /// # Errors
 /// If there is no such push, it is undone already, or the permit is none for its release.
-pub fn undo(
-    repository: &PostgresHistory,
-    operator: &Operator,
-    push: u64,
-    permit: &[u8],
-) -> Result<(), RolloutError> {
+pub fn undo(repository: &PostgresHistory, push: u64, permit: &[u8]) -> Result<(), RolloutError> {
     let info = described(permit)?;
     let text = std::str::from_utf8(permit).map_err(|_| RolloutError::OtherPermit { push })?;
     repository.change_pushes(|repository| {
@@ -193,8 +172,7 @@ pub fn undo(
         if found.state == "undone" && found.counts.undo_failed == 0 {
             return Err(RolloutError::NotUndone { push, state: found.state });
         }
-        let action = operator.act(repository, What::Undo { push, release: info.id })?;
-        repository.begin_undo(&found, &action, text)?;
+        repository.begin_undo(&found, text)?;
         super::serve::advance(repository, push)
     })
 }

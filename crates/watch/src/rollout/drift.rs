@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iostall_store::{PostgresHistory, StoreId};
+use iostall_store::PostgresHistory;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub struct Drift {
     pub object: String,
     pub state: DriftState,
     /// The hash that is wanted, and the one that is there.
-    pub wanted: Option<String>,
+    pub wanted: String,
     pub there: Option<String>,
     /// When the server said so.
     pub as_of: Timestamp,
@@ -50,7 +50,7 @@ pub fn drift(repository: &PostgresHistory) -> Result<Vec<Drift>, RolloutError> {
         let (labels, there) = (labels_of(&server), objects_of(&server));
         // A later release replaces what an earlier one has put there.
         let mut last: BTreeMap<(ObjectKind, &str), &Object> = BTreeMap::new();
-        for object in wanted.get(&key(server.store)).into_iter().flatten() {
+        for object in wanted.get(&server.store.to_string()).into_iter().flatten() {
             if object.is_for(&labels) {
                 last.insert((object.kind, &object.name), object);
             }
@@ -67,15 +67,11 @@ pub fn drift(repository: &PostgresHistory) -> Result<Vec<Drift>, RolloutError> {
                 server: server.name.clone(),
                 object: object.to_string(),
                 state,
-                wanted: Some(object.sha256.clone()),
+                wanted: object.sha256.clone(),
                 there,
                 as_of: server.last_contact,
             });
         }
     }
     Ok(found)
-}
-
-fn key(store: StoreId) -> String {
-    store.to_string()
 }

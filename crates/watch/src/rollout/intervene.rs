@@ -1,8 +1,7 @@
-//! What operators do about servers that do not answer: skip one, or end the push.
+//! What is done about servers that do not answer: skip one, or end the push.
 
 use iostall_store::PostgresHistory;
 
-use super::operator::{Operator, What};
 use super::serve::advance;
 use crate::rollout_error::RolloutError;
 
@@ -11,18 +10,12 @@ use crate::rollout_error::RolloutError;
 ///
 /// # Errors
 /// If there is no such push, or it waits for no such server.
-pub fn skip(
-    repository: &PostgresHistory,
-    operator: &Operator,
-    push: u64,
-    server: &str,
-) -> Result<(), RolloutError> {
+pub fn skip(repository: &PostgresHistory, push: u64, server: &str) -> Result<(), RolloutError> {
     repository.change_pushes(|repository| {
         repository.pushes(Some(push))?.pop().ok_or(RolloutError::NoPush { push })?;
         if !repository.skip_server(push, server)? {
             return Err(RolloutError::NotAwaited { push, server: server.to_owned() });
         }
-        operator.act(repository, What::Skip { push, server: server.to_owned() })?;
         advance(repository, push)
     })
 }
@@ -32,17 +25,15 @@ pub fn skip(
 ///
 /// # Errors
 /// If there is no such push, or it has come to its end already.
-pub fn end(repository: &PostgresHistory, operator: &Operator, push: u64) -> Result<(), RolloutError> {
+pub fn end(repository: &PostgresHistory, push: u64) -> Result<(), RolloutError> {
     repository.change_pushes(|repository| {
         let found = repository.pushes(Some(push))?.pop().ok_or(RolloutError::NoPush { push })?;
         match found.state.as_str() {
             "running" => {
-                operator.act(repository, What::End { push })?;
                 repository.put_push_state(push, "ended", found.ring)?;
                 Ok(repository.leave_servers(push)?)
             }
             "undoing" => {
-                operator.act(repository, What::End { push })?;
                 repository.skip_undo(push)?;
                 advance(repository, push)
             }

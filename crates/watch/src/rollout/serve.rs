@@ -2,7 +2,6 @@
 
 use iostall_store::{AgentReport, Member, PostgresHistory, WantedPush};
 
-use super::operator::{What, action_of};
 use super::rings::{FailedMax, Next};
 use crate::centre_protocol::{OutcomeRequest, Wanted, WantedRequest};
 use crate::rollout_error::RolloutError;
@@ -10,38 +9,24 @@ use crate::rollout_error::RolloutError;
 /// Why a server did not apply a release, characters.
 const REASON_CHARS_MAX: usize = 1_000;
 
-/// Takes note of what a server is, and says what is wanted of it. An action that nobody signed who may is none: what is in the tables
-/// by hand is wanted of nobody.
+/// Takes note of what a server is, and says what is wanted of it.
 ///
 /// # Errors
-/// If the repository cannot be used, or the action is none.
+/// If the repository cannot be used.
 pub fn wanted(
     repository: &PostgresHistory,
     member: &Member,
     request: &WantedRequest,
 ) -> Result<Option<Wanted>, RolloutError> {
     put_agent(repository, member, request)?;
-    let Some(found) = repository.wanted_push(member)? else { return Ok(None) };
-    let WantedPush { push, release, parts, is_undo, action, permit } = found;
-    let is_signed = match action_of(repository, action.as_deref().unwrap_or_default())? {
-        What::Push { release: signed, .. } => !is_undo && signed == release,
-        What::Undo { push: signed, release: signed_release } => {
-            is_undo && signed == push && signed_release == release
-        }
-        What::Operator { .. } | What::Skip { .. } | What::End { .. } => false,
-    };
-    Ok(is_signed.then_some(Wanted { push, release, parts, permit: permit.filter(|_| is_undo) }))
+    let wanted = |WantedPush { push, release, parts, permit }| Wanted { push, release, parts, permit };
+    Ok(repository.wanted_push(member)?.map(wanted))
 }
 
 fn put_agent(repository: &PostgresHistory, member: &Member, now: &WantedRequest) -> Result<(), RolloutError> {
     let labels = serde_json::to_string(&now.labels).unwrap_or_default();
     let objects = serde_json::to_string(&now.objects).unwrap_or_default();
-    let report = AgentReport {
-        labels: &labels,
-        platform: &now.platform,
-        release: now.release.as_deref(),
-        objects: &objects,
-    };
+    let report = AgentReport { labels: &labels, objects: &objects };
     Ok(repository.put_push_agent(member, &report)?)
 }
 
@@ -87,13 +72,8 @@ pub fn note_outcome(
 /// Moves a push on, if it is time.
 pub(super) fn advance(repository: &PostgresHistory, number: u64) -> Result<(), RolloutError> {
     let Some(push) = repository.pushes(Some(number))?.pop() else { return Ok(()) };
-    let log = |text: String| repository.add_push_log(None, &text, None);
     if push.state == "undoing" && push.counts.undo == 0 {
         repository.put_push_state(number, "undone", push.ring)?;
-        log(format!(
-            "push {number} is undone on {} servers, and not on {}",
-            push.counts.undone, push.counts.undo_failed
-        ))?;
     }
     if push.state != "running" {
         return Ok(());
@@ -103,23 +83,12 @@ pub(super) fn advance(repository: &PostgresHistory, number: u64) -> Result<(), R
         Next::Halt => {
             repository.put_push_state(number, "halted", push.ring)?;
             repository.leave_servers(number)?;
-            log(format!(
-                "push {number} halted in ring {}: {} servers failed",
-                push.ring, push.counts.failed
-            ))?;
         }
         Next::Continue => {
             repository.put_push_state(number, "running", push.ring + 1)?;
             repository.ask_ring(number, push.ring + 1)?;
-            log(format!("push {number} asks ring {} of {}", push.ring + 1, push.rings))?;
         }
-        Next::Complete => {
-            repository.put_push_state(number, "done", push.ring)?;
-            log(format!(
-                "push {number} is done on {} servers, failed on {}, and skipped {}",
-                push.counts.applied, push.counts.failed, push.counts.skipped
-            ))?;
-        }
+        Next::Complete => repository.put_push_state(number, "done", push.ring)?,
     }
     Ok(())
 }

@@ -41,8 +41,7 @@ impl Shared {
 fn check_state(state: &WantedRequest) -> Result<(), Refusal> {
     let labels = state.labels.iter().flat_map(|(name, value)| [name, value]);
     let names = state.objects.iter().flat_map(|object| [&object.name].into_iter().chain(&object.sha256));
-    let texts: Vec<&str> =
-        labels.chain(names).chain([&state.platform]).chain(&state.release).map(String::as_str).collect();
+    let texts: Vec<&str> = labels.chain(names).map(String::as_str).collect();
     if texts.iter().any(|text| text.contains('\0')) {
         return Err(Refusal::not_understood());
     }

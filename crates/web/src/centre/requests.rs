@@ -112,7 +112,7 @@ impl From<IntakeError> for Failed {
 }
 
 impl From<RolloutError> for Failed {
-    /// What is wrong with an action is for the operator, and not for servers.
+    /// What is wrong with a push is not for servers: they ask again.
     fn from(error: RolloutError) -> Self {
         match error {
             RolloutError::Store(error) => Self::Store(error),

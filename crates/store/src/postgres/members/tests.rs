@@ -61,6 +61,24 @@ fn a_repository_of_the_first_version_gets_members_and_keeps_its_history() {
 }
 
 #[test]
+fn a_repository_with_operators_keeps_its_pushes_of_settings() {
+    let Some(server) = Server::start(15) else { return };
+    let address = server.database("pushed", "");
+    let session = Session::new(&address, &no_password()).unwrap();
+    schema::initialise_to(&session, 9).unwrap();
+    server.sql("pushed", include_str!("../../../testdata/add_operators.sql"));
+    PostgresHistory::initialise(&address, &no_password()).unwrap();
+    let repository = PostgresHistory::open(&address, &no_password()).unwrap();
+    let pushes = repository.pushes(None).unwrap();
+    assert_eq!((pushes.len(), pushes[0].state.as_str(), pushes[0].counts.applied), (1, "done", 1));
+    let settings = r#"[{"kind": "settings", "name": "a.toml"}]"#;
+    let wanted: Vec<String> =
+        repository.wanted_objects().unwrap().into_iter().map(|(_, objects)| objects).collect();
+    assert_eq!(wanted, [settings]);
+    assert_eq!(repository.push_agents().unwrap()[0].objects, settings);
+}
+
+#[test]
 fn a_code_makes_one_member_however_often_its_answer_is_lost() {
     let Some(server) = Server::start(15) else { return };
     let repository = repository(&server, "codes");

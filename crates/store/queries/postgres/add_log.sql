@@ -1,2 +1,0 @@
-/* iostall:add_log */
-INSERT INTO iostall.push_log (operator, what, signed) VALUES ($1, $2, $3);
