@@ -61,6 +61,5 @@ pub trait CollectorState {
     /// The size of the file that it is in, bytes; `None` if that is not known.
     fn file_bytes(&self) -> Option<u64>;
 
-    /// The document stored under `name`.
     fn state(&self, name: &str) -> Result<Option<String>, StoreError>;
 }

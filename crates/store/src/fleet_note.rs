@@ -26,7 +26,6 @@ pub struct FleetNoteFilter {
     pub to: Timestamp,
 }
 
-/// What the servers of a repository are called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerNames(HashMap<StoreId, [Option<String>; 2]>);
 

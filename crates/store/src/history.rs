@@ -58,7 +58,6 @@ pub trait History {
     /// [`History::add_gap`].
     fn add_step(&mut self, source: SourceId, step: &Step) -> Result<(), StoreError>;
 
-    /// Stores a sample without computed changes.
     fn add_sample(&mut self, source: SourceId, sample: Sample) -> Result<(), StoreError> {
         self.add_step(source, &Step::first(Arc::new(sample)))
     }
@@ -136,7 +135,6 @@ pub trait History {
 
     fn import_mark(&self, source: SourceId) -> Result<Option<ImportMark>, StoreError>;
 
-    /// Deletes what is older than `retention` allows, as of `now`.
     fn forget(&mut self, retention: &Retention, now: Timestamp) -> Result<(), StoreError>;
 
     /// Removes a source with everything known about it. A collector that still watches it fails at its next

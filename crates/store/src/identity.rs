@@ -23,7 +23,6 @@ pub struct SourceId(Uuid);
 pub struct SeriesId(Uuid);
 
 impl StoreId {
-    /// A new id, with the time `at`.
     pub(crate) fn new(at: Timestamp) -> Self {
         Self(at_time(at))
     }
@@ -40,7 +39,6 @@ impl StoreId {
 }
 
 impl SourceId {
-    /// A new id, with the time `at`.
     pub fn new(at: Timestamp) -> Self {
         Self(at_time(at))
     }

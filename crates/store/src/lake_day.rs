@@ -67,7 +67,6 @@ pub struct LakeTable {
     pub now: String,
 }
 
-/// What became of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LakeSwitch {
     Done,
@@ -107,10 +106,8 @@ pub struct LakeEpoch {
     pub clock: String,
 }
 
-/// A row of a sample, with the units of its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LakeRow {
-    /// The number of its sample.
     pub number: u64,
     pub age_ms: Option<u64>,
     pub taken: Timestamp,
@@ -125,7 +122,6 @@ pub struct LakeHour {
     pub rollup: Rollup,
 }
 
-/// Takes a day as it is read.
 pub trait LakeReader {
     /// Why it stops.
     type Error: From<StoreError>;

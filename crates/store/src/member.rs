@@ -16,7 +16,6 @@ pub enum MemberState {
 impl MemberState {
     const ALL: [Self; 3] = [Self::Joined, Self::Copied, Self::Revoked];
 
-    /// Its name in tables and listings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Joined => "joined",
@@ -39,7 +38,6 @@ pub struct Member {
     pub state: MemberState,
 }
 
-/// What became of a batch of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberAppended {
     Added,

@@ -57,7 +57,6 @@ pub enum SentRunError {
     NotUnderstood { reason: String },
 }
 
-/// The runs of a store, to be sent elsewhere.
 pub trait RunsToSend {
     /// Up to `most` runs with a higher number than `after`, in their order.
     fn run_marks(&self, after: RunNumber, most: u32) -> Result<Vec<(RunNumber, RunMark)>, StoreError>;

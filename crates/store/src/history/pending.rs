@@ -64,7 +64,6 @@ impl Pending {
         self.hours
     }
 
-    /// Whether a sample taken at `taken` ends an hour.
     pub(crate) fn closes(&mut self, taken: Timestamp) -> bool {
         self.turns(taken).is_some()
     }

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::identity::{SourceId, StoreId};
 
-/// A watched source, as known to every store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     pub id: SourceId,

@@ -12,7 +12,6 @@ use crate::history::{Pending, Series, SourceId, utc_ns};
 pub(super) struct Chain {
     pub(super) source: SourceNumber,
     pub(super) id: SourceId,
-    /// The previous sample as received.
     pub(super) before: Option<Arc<Sample>>,
     pub(super) series: Series,
     /// The epoch and the clock of the previous sample, with their number.
@@ -40,7 +39,6 @@ impl RolledUp {
     }
 }
 
-/// Which of the pending roll-ups a batch completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closed {
     Nothing,

@@ -16,7 +16,6 @@ impl CopyBody {
         Self(out)
     }
 
-    /// A tuple of `fields` values begins.
     pub(super) fn tuple(&mut self, fields: usize) {
         self.0.put_i16(i16::try_from(fields).unwrap_or(i16::MAX));
     }

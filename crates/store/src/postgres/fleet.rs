@@ -53,7 +53,6 @@ pub struct FleetUse {
     key: (i32, i32),
 }
 
-/// A device with volumes of several sources.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedDevice {
     /// What its identity is: `naa`, `nguid`, `nfs`, `tag` and so on.
@@ -64,7 +63,6 @@ pub struct SharedDevice {
     pub volumes: Vec<FleetUse>,
 }
 
-/// What a source held at the end of each day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FleetSizes {
     pub server: String,

@@ -89,7 +89,6 @@ impl PostgresHistory {
         Ok(database.column(&row, 0)?)
     }
 
-    /// Notes that a move is about to make a file.
     pub fn add_lake_file(&self, number: i64, path: &str) -> Result<(), StoreError> {
         self.database.session.execute(statements::LAKE_ADD_FILE, &[&number, &path])?;
         Ok(())

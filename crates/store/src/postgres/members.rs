@@ -134,7 +134,6 @@ impl PostgresHistory {
         self.database.session.execute(statements::PUT_MEMBER_STATE, &[&member.number, &state]).map(drop)
     }
 
-    /// Whether the source with this id is one of this server.
     pub fn is_of(&self, member: &Member, source: SourceId) -> Result<bool, RepositoryError> {
         let rows = self.database.session.rows(statements::FIND_OWNER, &[&source.to_string()])?;
         let owner: Option<i32> = rows.first().map(|row| self.database.column(row, 0)).transpose()?;

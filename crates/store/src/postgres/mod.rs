@@ -159,7 +159,6 @@ impl PostgresHistory {
         }
     }
 
-    /// Writes everything pending of the source.
     fn finish_source(&mut self, source: SourceId) -> Result<(), StoreError> {
         self.in_one_transaction(
             |database| database.lock(source),

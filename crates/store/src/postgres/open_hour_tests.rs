@@ -8,7 +8,6 @@ use super::*;
 
 const FILES: u64 = 3;
 
-/// Minute `minute` of a server whose calendar is `ahead` minutes ahead.
 fn sample(minute: i64, ahead: i64) -> Sample {
     let start: Timestamp = "2026-03-01T09:58:00Z".parse().unwrap();
     let reads = minute.cast_unsigned() * 60;
@@ -47,7 +46,6 @@ fn rollups(history: &PostgresHistory, source: SourceId) -> Vec<String> {
     all
 }
 
-/// What is stored is what the samples say.
 #[track_caller]
 fn assert_right(history: &mut PostgresHistory, source: SourceId) {
     history.finish().unwrap();

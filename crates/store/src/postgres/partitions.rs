@@ -32,7 +32,6 @@ impl Partitioned {
         }
     }
 
-    /// The first day of the partition for `day`.
     fn first_day(self, day: Date) -> Date {
         if self == Self::Hours { day.first_of_month() } else { day }
     }

@@ -30,7 +30,6 @@ pub struct Holding {
     pub latest: Option<Timestamp>,
 }
 
-/// The result of an append to a source that is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PulledAppend {
     Added,

@@ -171,7 +171,6 @@ impl Database {
         rows.iter().map(head).collect()
     }
 
-    /// The rows of the samples in `heads`, by sample.
     fn rows_of(
         &self,
         source: SourceNumber,

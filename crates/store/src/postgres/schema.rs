@@ -72,7 +72,6 @@ pub struct InitialisedRepository {
     pub timescaledb: Option<String>,
 }
 
-/// Creates or upgrades the tables in the database of `session`.
 pub(super) fn initialise(session: &Session) -> Result<InitialisedRepository, RepositoryError> {
     initialise_to(session, MIGRATIONS.len())
 }

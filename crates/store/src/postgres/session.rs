@@ -34,7 +34,6 @@ pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 /// [`Values`] of a statement that is sent later.
 pub(super) type OwnValues = Vec<Box<dyn ToSql + Sync + Send>>;
 
-/// What is sent with the next statement, and before it.
 enum Queued {
     Run(&'static str),
     Execute(Statement, OwnValues),

@@ -240,7 +240,6 @@ impl Database {
         Ok(None)
     }
 
-    /// When the settings of a source were read.
     pub(super) fn settings_read(
         &self,
         source: SourceNumber,
@@ -251,7 +250,6 @@ impl Database {
         Ok(Some(SettingsRead { first: from_utc_ns(first), last: from_utc_ns(last) }))
     }
 
-    /// The settings that held at some time between the two.
     pub(super) fn settings_between(
         &self,
         source: SourceNumber,

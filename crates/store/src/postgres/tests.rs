@@ -99,7 +99,6 @@ fn start() -> Timestamp {
     "2026-03-01T09:58:00Z".parse().unwrap()
 }
 
-/// Minute `minute` of a server with `files` files.
 pub(super) fn sample(minute: i64, files: u64) -> Sample {
     let reads = minute.cast_unsigned() * 60;
     let row = |file: u64| {
@@ -128,7 +127,6 @@ pub(super) fn sample(minute: i64, files: u64) -> Sample {
     }
 }
 
-/// Reads of all files in the roll-ups of a tier.
 pub(super) fn reads(history: &PostgresHistory, source: SourceId, tier: Tier) -> u64 {
     let mut sum = 0;
     let mut each = |row: RollupRow| sum += row.rollup.totals.amounts.or_zero(Counter::Reads);

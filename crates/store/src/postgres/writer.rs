@@ -96,7 +96,6 @@ impl Database {
         Ok(self.put_rest(chain, batch)?)
     }
 
-    /// Makes the partitions of samples that are missing.
     fn make_days(&self, taken: &[Timestamp]) -> Result<(), RepositoryError> {
         let days: BTreeSet<Timestamp> =
             taken.iter().map(|at| Tier::Day.floor(from_utc_ns(utc_ns(*at)))).collect();
@@ -149,7 +148,6 @@ impl Database {
         Ok(closed)
     }
 
-    /// Writes the roll-ups of everything so far.
     pub(super) fn finish(&self, chain: &mut Chain) -> Result<(), RepositoryError> {
         self.flush(chain, Closed::All)?;
         let RolledUp { to, utc_ns } = chain.rolled_up;

@@ -25,7 +25,6 @@ const LEVEL: i32 = 1;
 /// Larger than any valid body: a damaged length must not use up memory.
 const BODY_BYTES_MAX: usize = 1 << 30;
 
-/// Encodes `now` as changes since `before`.
 pub(super) fn encode(before: &Rows, now: &Rows) -> std::io::Result<Vec<u8>> {
     let mut out = Vec::with_capacity(now.len() * 16);
     let gone: Vec<u32> = before.keys().filter(|series| !now.contains_key(series)).copied().collect();

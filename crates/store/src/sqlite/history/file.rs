@@ -13,7 +13,6 @@ use crate::history::StoreId;
 use crate::sqlite::open::{glance, open as open_connection};
 use crate::sqlite::{fault, parsed};
 
-/// The history of watched sources in a local store.
 #[derive(Debug)]
 pub struct SqliteHistory {
     pub(super) path: PathBuf,

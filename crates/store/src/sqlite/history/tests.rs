@@ -88,7 +88,6 @@ fn steps(store: &SqliteHistory, source: SourceId) -> Vec<Step> {
     steps
 }
 
-/// Every stored roll-up of a tier by beginning and name.
 fn rollups(store: &SqliteHistory, source: SourceId, tier: Tier) -> BTreeMap<(Timestamp, String), Rollup> {
     let mut rollups = BTreeMap::new();
     let mut each = |row: RollupRow| drop(rollups.insert((row.beginning, row.subject.name), row.rollup));

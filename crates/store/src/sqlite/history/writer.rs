@@ -17,7 +17,6 @@ use crate::sqlite::{begin, fault};
 pub(super) const WHOLE_EVERY: u32 = 64;
 
 impl SqliteHistory {
-    /// Loads the state of `source` if it is not loaded.
     pub(super) fn resume_if_closed(&mut self, source: SourceNumber) -> Result<(), StoreError> {
         if !self.chains.contains_key(&source) {
             let chain = self.resume(source)?;
@@ -26,7 +25,6 @@ impl SqliteHistory {
         Ok(())
     }
 
-    /// Reloads the state of `source` if it is loaded.
     pub(super) fn resume_if_open(&mut self, source: SourceNumber) -> Result<(), StoreError> {
         if self.chains.remove(&source).is_some() {
             let chain = self.resume(source)?;

@@ -2,7 +2,6 @@
 
 use super::*;
 
-/// Samples of a piece.
 const SAMPLES: u64 = 10;
 
 /// The samples and the gap of piece `piece`, and how far it goes.
