@@ -52,7 +52,6 @@ pub struct Copied {
     pub warnings: Vec<Warning>,
     pub ended: Option<CopyError>,
     pub list: Manifest,
-    /// Why the log file is incomplete, if it is.
     pub log_lost: Option<LogFileError>,
     /// Whether there is nothing to list, because everything failed.
     pub has_nothing: bool,
@@ -181,7 +180,6 @@ fn not_copied(log: &CopyLog, ended: Option<&CopyError>) -> Vec<NotCopied> {
     failed.chain(ended).collect()
 }
 
-/// Metadata that was not kept, as warnings with the outcome.
 fn warnings(log: &CopyLog) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = log
         .losses

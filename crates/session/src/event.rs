@@ -19,7 +19,6 @@ use jiff::{SignedDuration, Timestamp};
 
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// io_uring is unavailable, so threads do the I/O.
     EngineFallback {
         cause: &'a EngineError,
     },
@@ -93,14 +92,11 @@ pub enum Event<'a> {
         pace: Pace,
         interval: &'a PacedInterval,
     },
-    /// A method of a paced write has finished at one pace.
     MethodEnded(&'a MethodOutcome),
     SyncMeasured(&'a SyncStep),
     TuneBegun(&'a TunePlan),
     PartMeasured(&'a PartAlone),
-    /// A setting of backups was measured once more.
     TuneProgress {
-        /// How many of the settings were measured so far.
         tried: usize,
         settings: usize,
         bytes_per_s_best: f64,
@@ -117,11 +113,9 @@ pub enum Event<'a> {
     MayNotFit {
         message: &'a str,
     },
-    /// A file that existed before a paced write is kept.
     FileStays {
         path: &'a Path,
     },
-    /// The file of a paced write could not be removed.
     FileLeft {
         path: &'a Path,
         cause: &'a io::Error,
@@ -261,8 +255,10 @@ pub enum Part<'a> {
     /// A run of one span.
     Whole,
     /// One span of several, from 1.
-    Span { number: usize, of: usize },
-    /// An interval of the point with this label.
+    Span {
+        number: usize,
+        of: usize,
+    },
     Point(&'a str),
 }
 

@@ -16,7 +16,6 @@ const JOB_FILE: Input = Input { what: "job file", limit: ByteCount(1 << 20) };
 pub enum JobFileError {
     #[error(transparent)]
     Input(#[from] InputError),
-    /// It asks for something that cannot be had.
     #[error("{path}: {source}")]
     Jobs { path: String, source: FioError },
 }

@@ -39,7 +39,6 @@ pub struct FlashRequest {
     /// A file with the writes, one a line: `offset,length`. They are repeated, and every page is simulated.
     pub writes: Option<PathBuf>,
     pub profile: Option<(String, Profile)>,
-    /// Share of the requests that trim.
     pub trim_share: f64,
     /// What the device does beside garbage collection.
     pub care: FlashCare,

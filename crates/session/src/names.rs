@@ -20,7 +20,6 @@ pub fn check_named_once<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<(),
     Ok(())
 }
 
-/// Whether one of `names` refers to the file at `path`.
 pub fn is_named(path: &Path, names: &[PathBuf]) -> bool {
     let real = fs::canonicalize(path).ok();
     real.is_some() && names.iter().any(|name| fs::canonicalize(name).ok() == real)

@@ -303,7 +303,6 @@ fn at_setting(mut warning: Warning, label: &str, more: u32) -> Warning {
     warning
 }
 
-/// The numbers of one interval, and the latencies behind them.
 fn repeat_of(role: &RoleOutcome, measured_ns: u64, start_ns: u64) -> (Repeat, Histogram) {
     let sum = role.reads_and_writes().unwrap_or_default();
     let latency_ns = sum.latency_ns();

@@ -13,7 +13,6 @@ use crate::event::Event;
 use crate::point_runner::{PointJob, PointRunner, Precision};
 use crate::targets::Targets;
 
-/// Precision of the rate.
 const PRECISION: f64 = 0.05;
 /// Requests in flight of the closed loop that runs first.
 const PROBE_IN_FLIGHT: u64 = 32;
@@ -25,7 +24,6 @@ const RATE_MIN_SHARE: f64 = 1.0 / 64.0;
 const RATE_MAX_SHARE: f64 = 16.0;
 /// Fewest arrivals per interval, so that its 99th percentile has ten samples beyond it.
 const ARRIVALS_MIN: f64 = 1200.0;
-/// Intervals of a confirmation.
 const CONFIRM_REPEATS: u32 = 3;
 
 pub(crate) struct RateSearchRun<'a> {

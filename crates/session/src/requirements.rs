@@ -39,7 +39,6 @@ fn verdict_on_steady(run: &Run) -> Verdict {
     Verdict { requirement, met: reason.is_none(), subject: None, figure: None, unit: None, reason }
 }
 
-/// A requirement that names a role which the load does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{requirement:?} names {name:?}, which is no role of this load; there is {roles}")]
 pub struct UnknownRole {

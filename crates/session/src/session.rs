@@ -17,7 +17,6 @@ use crate::event::{Event, Observer, Part, RunProgress, SpanProgress};
 use crate::recorder::{Ended, Program, RunRecorder};
 use crate::targets::{Maker, TargetRequest, Targets};
 
-/// How long the devices are watched before the load begins.
 const LOOK_BEFORE_NS: u64 = 300_000_000;
 
 pub struct Dependencies<'a> {
@@ -114,7 +113,6 @@ impl<'a> Session<'a> {
         Ok(recorder.finish(Ended { name, targets: targets.facts(), warnings, interrupted, body }))
     }
 
-    /// Measures the activity of the devices before our load.
     pub(crate) fn look_before(&self, devices: &[String]) -> Vec<BusyBefore> {
         let before = host::device_counters(devices);
         let from_ns = self.clock.now_ns();

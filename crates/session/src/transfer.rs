@@ -25,7 +25,6 @@ use crate::recorder::{Ended, Program, RunRecorder};
 
 /// Averaging time of the current speed, nanoseconds.
 const NOW_NS: u64 = 2_000_000_000;
-/// Interval of progress events.
 const TICK: Duration = Duration::from_millis(200);
 
 pub struct Transfer {
@@ -61,7 +60,6 @@ impl Transfer {
         self.governed.as_ref().map(Governed::rate)
     }
 
-    /// How it gave way, with the warnings about it.
     pub(crate) fn gave_way(&self) -> (Option<GiveWay>, Vec<Warning>) {
         let gave_way = self.governed.as_ref().map(Governed::gave_way);
         let warnings = gave_way.as_ref().map(give_way::warnings).unwrap_or_default();

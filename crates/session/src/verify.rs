@@ -33,7 +33,6 @@ pub enum Expected {
 pub struct Listed {
     list: Manifest,
     shown: String,
-    /// Where to look for files that are not in the list.
     extra_below: Option<PathBuf>,
 }
 

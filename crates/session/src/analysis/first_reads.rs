@@ -14,7 +14,6 @@ const SLOW_NS: f64 = 500_000.0;
 /// Probability that chance alone makes so many first reads slow.
 const LEVEL: f64 = 0.001;
 
-/// Whether first reads are slow, and why.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Filling {
     /// There were too few blocks, or too little time.
@@ -29,7 +28,6 @@ pub enum Filling {
     Yes(SlowReads),
 }
 
-/// First reads that are slow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlowReads {
     /// Median of the slow first reads, nanoseconds.
@@ -41,7 +39,6 @@ pub struct SlowReads {
 }
 
 impl SlowReads {
-    /// How many times as long as a second read.
     pub fn times(&self) -> f64 {
         self.first_ns / self.again_ns.max(1.0)
     }
@@ -88,7 +85,6 @@ fn slow_ns(soon: &[ReadPair]) -> Option<f64> {
     Some((again_ns * SLOW).max(again_ns + SLOW_NS))
 }
 
-/// Slow reads of both sides.
 struct Contrast {
     pairs: u32,
     first: u32,

@@ -117,9 +117,7 @@ pub struct Found {
     /// Bytes a second that last, of the size with the most.
     pub bytes: Option<Ceiling>,
     pub accounting: Accounting,
-    /// Requests a second of two targets.
     pub sharing_iops: Option<Sharing>,
-    /// Bytes a second of two targets.
     pub sharing_bytes: Option<Sharing>,
 }
 
@@ -293,7 +291,6 @@ fn ceiling(probes: &[LimitsProbe], size: u32, other: u32, counted: Counted) -> O
     Some(Ceiling { per_s, variation, is_held })
 }
 
-/// How much the rate that lasts varies over parts of `probe`.
 fn variation(probe: &LimitsProbe) -> Option<f64> {
     // The first intervals fill the queue.
     let from = fall(probe).map_or(2, |found| found.change.at + 1);

@@ -60,7 +60,6 @@ impl<'a> SweepAnalysis<'a> {
         Some(alike)
     }
 
-    /// How many settings had less in flight than requested.
     pub fn short_of_depth(&self) -> usize {
         self.curve_points.iter().filter(|point| !point.obeys_little()).count()
     }
@@ -98,7 +97,6 @@ pub fn later_change(outcome: &SweepOutcome, point: &Point) -> Option<LaterChange
     Some(LaterChange { later_ns, change: change(&series, side_min, CHANGE_MIN)? })
 }
 
-/// Whether a latency target was set and no setting met it.
 pub fn target_missed(outcome: &SweepOutcome) -> bool {
     matches!(SweepAnalysis::of(outcome).knees.choice, Some(Choice::SloMissed(_)))
 }

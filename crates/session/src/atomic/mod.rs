@@ -64,7 +64,6 @@ pub fn atomic(request: &AtomicRequest) -> Result<AtomicReport, SessionError> {
     Ok(report)
 }
 
-/// What is promised, without what follows from it.
 fn look(
     system: &System,
     target: &Path,

@@ -15,7 +15,6 @@ use super::known::source_name;
 pub struct BaseRequest {
     /// The manifest or stripes of one set; or directories, of which the newest whole set of the same source is taken.
     pub from: Vec<PathBuf>,
-    /// Opens it if it is encrypted.
     pub unlock: Option<Unlock>,
 }
 

@@ -11,7 +11,6 @@ use iostall_model::{
 use iostall_store::{Filter, Selector, Store, StoreError};
 use jiff::Timestamp;
 
-/// The sets of the store's runs.
 #[derive(Debug, Default)]
 pub struct KnownSets {
     sets: BTreeMap<String, Known>,
@@ -19,7 +18,6 @@ pub struct KnownSets {
 
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// The run that made it, with its result.
     made: Option<(RunNumber, Made)>,
     proof: Proof,
 }

@@ -6,7 +6,6 @@ use iostall_transfer::backup::create::CreateError;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// A lock that begins with the backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockFor {
     pub time: Within,

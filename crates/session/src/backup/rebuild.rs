@@ -8,7 +8,6 @@ use iostall_transfer::backup::rebuild::{Rebuilt, rebuild as rebuild_set};
 use crate::error::SessionError;
 
 pub struct RebuildRequest {
-    /// All of its stripes.
     pub stripes: Vec<PathBuf>,
     /// Where the manifest goes, if not beside the stripes.
     pub to: Option<PathBuf>,

@@ -30,7 +30,7 @@ use crate::transfer::{Transfer, target};
 /// How many metadata losses are listed; the rest are counted.
 const LOSSES_LISTED: usize = 5;
 
-/// Unless the server was built otherwise, which nobody does.
+/// PostgreSQL's page size, unless the server was built otherwise, which nobody does.
 const POSTGRES_PAGE_BYTES: u32 = 8192;
 
 pub struct RestoreRequest {

@@ -19,7 +19,6 @@ pub struct SourceHelp<'a> {
     pub ask: AskPassword<'a>,
 }
 
-/// A scheme that names nothing to back up.
 #[derive(Debug, Error)]
 #[error("{scheme}:// is no source of a backup")]
 struct UnknownScheme {

@@ -10,7 +10,6 @@ use iostall_transfer::backup::restore::Elsewhere;
 use super::postgres::tablespace::{LINKS, content_of};
 use crate::error::SessionError;
 
-/// A tablespace that gets another place than below the data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TablespaceMove {
     /// Where it was on the server, or its oid.
@@ -44,7 +43,6 @@ fn in_set(source: &SourceRecord, name: &str) -> PathBuf {
     path_from_bytes(source.prefix.as_bytes().to_vec()).join(name)
 }
 
-/// The directories of the set that are restored elsewhere.
 pub(super) fn elsewhere(
     manifest: &Manifest,
     moves: &[TablespaceMove],

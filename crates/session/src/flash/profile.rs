@@ -20,7 +20,6 @@ const CLOSED_LOOP_IOPS: f64 = 1000.0;
 /// Requests in a row that write nothing, after which nothing is expected to.
 const READS_MAX: u64 = 10_000_000;
 
-/// Why a profile says nothing of a device's writes.
 #[derive(Debug, Error)]
 enum ProfileError {
     #[error("the profile {name:?} writes nothing")]
@@ -119,7 +118,6 @@ fn add_span(
     Ok(number)
 }
 
-/// The mean time between two requests of one worker.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
 fn interval_ns(role: &RoleProfile) -> u64 {
     let iops = match role.rate {

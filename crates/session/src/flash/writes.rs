@@ -9,7 +9,6 @@ use thiserror::Error;
 use crate::error::{SessionError, UseCaseError};
 use crate::input::{input_path, read_whole};
 
-/// The largest file.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 /// The most page writes: a quarter of a GiB of memory.
 const PAGES_MAX: usize = 1 << 26;

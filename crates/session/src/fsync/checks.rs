@@ -33,7 +33,6 @@ pub(super) fn check(
     warnings
 }
 
-/// Settings with which a commit returns before it is durable.
 fn waits_for_nothing(server: &ServerSync) -> Vec<Warning> {
     let off = |name| server.setting(name).filter(|setting| is_off(&setting.value));
     let warning = |setting: &ServerSetting, loss: &str, hint: &str| {

@@ -16,7 +16,6 @@ pub struct FsyncRequest {
     pub log: LogLayout,
     /// Time for each method with each number of committers.
     pub duration: Nanos,
-    /// Bytes of a commit's record.
     pub block: BlockSize,
     /// The data directory of the server whose settings are shown; `None`: the one that the directory is in.
     pub data_directory: Option<PathBuf>,

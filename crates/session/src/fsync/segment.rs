@@ -15,7 +15,6 @@ use iostall_measure::platform::Target;
 use super::request::FsyncRequest;
 use crate::error::SessionError;
 
-/// Bytes of one write of zeros.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// The name of segment `number`, from 0.

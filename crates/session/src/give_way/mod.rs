@@ -35,7 +35,6 @@ const READING_PATIENCE_NS: u64 = 500_000_000;
 /// The rate of the floor if none is given, bytes a second.
 pub const FLOOR_BYTES_PER_S: u64 = 4 << 20;
 
-/// Time between readings.
 const INTERVAL_NS: u64 = 200_000_000;
 /// [`INTERVAL_NS`] for a PostgreSQL whose collector process writes a file for each reading, at most twice a second.
 const INTERVAL_OF_FILE_NS: u64 = 1_000_000_000;

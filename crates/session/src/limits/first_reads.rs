@@ -15,7 +15,6 @@ use crate::analysis::first_reads::{PAIRS_MIN, is_suspicious};
 use crate::error::{SessionError, UseCaseError};
 use crate::event::{Event, RunProgress};
 
-/// One block.
 const BLOCK_BYTES: u32 = 16 << 10;
 /// Each block is in a piece of its own, because volumes are filled in pieces: those of Amazon EBS are as large as this.
 const PIECE_BYTES: u64 = 512 << 10;

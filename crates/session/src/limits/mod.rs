@@ -40,7 +40,6 @@ const LOAD_SHARE: f64 = 0.45;
 const LARGEST_SHARE: f64 = 0.2;
 /// Part of the time for a size that shows no more than its rate.
 const SIZE_SHARE: f64 = 0.04;
-/// Part of the time for a pause.
 const PAUSE_SHARE: f64 = 0.2;
 /// What a pause earns lasts this long under full load, seconds.
 const EARNED_S: f64 = 1.5;

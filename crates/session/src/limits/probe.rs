@@ -11,7 +11,6 @@ use crate::analysis::limits::{PAGE, fall, fall_of};
 use crate::error::SessionError;
 use crate::point_runner::{Course, PointJob};
 
-/// Length of an interval.
 const INTERVAL: Nanos = Nanos(100_000_000);
 /// Shortest probe, nanoseconds.
 const LENGTH_NS_MIN: u64 = 500_000_000;
@@ -31,7 +30,7 @@ pub(super) struct Probe<'a> {
     pub(super) step: ProbeStep,
     pub(super) targets: &'a [u32],
     pub(super) size: u32,
-    /// Part of the time.
+    /// The share of the time that the probe may take.
     pub(super) share: f64,
     /// Instead of a part: seconds.
     pub(super) length_s: Option<f64>,
@@ -59,7 +58,6 @@ impl Probe<'_> {
         }
     }
 
-    /// Whether it looks for a fall.
     fn looks(&self) -> bool {
         matches!(self.step, ProbeStep::Load | ProbeStep::Again)
     }

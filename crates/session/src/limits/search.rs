@@ -11,7 +11,6 @@ use crate::point_runner::PointRunner;
 use crate::session::Session;
 use crate::targets::Targets;
 
-/// Names of the targets in the profile.
 pub(super) const NAMES: [&str; 2] = ["first", "second"];
 
 pub(super) struct Search<'s> {

@@ -11,7 +11,6 @@ use super::cells::Cell;
 use crate::error::SessionError;
 use crate::targets::named_or_scratch;
 
-/// How many of the newest matrices are searched for one to resume.
 const LOOK_BACK: u32 = 100;
 
 pub(crate) struct Earlier {
@@ -21,7 +20,6 @@ pub(crate) struct Earlier {
     outcome: MatrixOutcome,
 }
 
-/// The cells that are taken over while a matrix goes on.
 pub(super) struct TakenOver<'a> {
     earlier: &'a Earlier,
     pub(super) cells: Vec<EarlierCells>,

@@ -6,7 +6,6 @@ use iostall_transfer::manifest::begins_manifest;
 /// What every Markdown report of ours begins with: a former one is known by it.
 pub const MARKDOWN_HEADING: &str = "# iostall ";
 
-/// What every log of a copy begins with.
 pub const LOG_HEADING: &str = "iostall log of a copy:";
 
 /// What every JUnit document of ours begins with. It has no XML declaration, so that it cannot be taken for a picture.

@@ -61,7 +61,6 @@ impl PacedFile {
         open_target(&self.grant.open_path(), &options).map_err(|error| SessionError::Run(error.into()))
     }
 
-    /// The header of its first packet.
     pub(crate) fn first_header(&self) -> HeaderKind {
         if self.is_ours() { HeaderKind::MadeFile } else { HeaderKind::Block }
     }

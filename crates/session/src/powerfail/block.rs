@@ -16,7 +16,6 @@ const SUM_BYTES: usize = 4;
 /// Where the header has the offset, the sequence and the seed.
 const FIELDS: [std::ops::Range<usize>; 3] = [8..16, 16..24, 24..32];
 
-/// Fills `block` as write `sequence` to `offset` in the run `run`.
 pub(super) fn fill(block: &mut [u8], offset: u64, sequence: u64, run: u64) {
     for (sector, number) in block.chunks_mut(SECTOR_BYTES).zip(0_u64..) {
         let at = offset + number * SECTOR_BYTES as u64;

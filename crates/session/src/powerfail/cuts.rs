@@ -13,7 +13,6 @@ use crate::error::SessionError;
 
 const CUTS: Input = Input { what: "list of cuts", limit: ByteCount(256 << 20) };
 
-/// What each line begins with.
 const LINE_HEAD: &str = "{\"run\":{\"run\":\"";
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -112,7 +112,6 @@ impl Log {
 #[derive(Debug)]
 pub(super) struct Logged {
     pub(super) run: PowerfailRun,
-    /// Each flush, from the first.
     pub(super) flushes: Vec<Vec<Acknowledged>>,
     /// Whether the writer ended by itself.
     pub(super) is_ended: bool,

@@ -8,9 +8,7 @@ use iostall_model::powerfail::{Acknowledged, PowerfailRun};
 pub(super) const LOG_HEAD: &str = "iostall witness log 1";
 /// A line is no longer, bytes.
 pub(super) const LINE_BYTES_MAX: usize = 8192;
-/// Writes that one flush acknowledges at most.
 pub(super) const GROUP_MAX: u32 = 64;
-/// Bytes of a write.
 pub(super) const BLOCK_BYTES: std::ops::RangeInclusive<u32> = 512..=1 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

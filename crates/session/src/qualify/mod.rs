@@ -156,7 +156,6 @@ struct Qualifier<'s, 'c> {
     checkpoints: Checkpoints<'c>,
     name: String,
     stages: Vec<Stage>,
-    /// Where a measurement in order begins.
     next_bytes: u64,
     /// Time without load before the next round, nanoseconds, because the test was interrupted there.
     idle_ns: Option<u64>,
@@ -173,7 +172,6 @@ impl Qualifier<'_, '_> {
         }
     }
 
-    /// Says what is to come, before anything is written.
     fn announce(&self, bytes_per_s: Option<f64>, rated_bytes: Option<f64>) {
         let plan = &self.outcome.plan;
         let is_quick = plan.scale == QualifyScale::Quick;

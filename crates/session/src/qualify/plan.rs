@@ -31,7 +31,6 @@ pub(super) const PASSES: u32 = 2;
 /// What it recommends: requests in flight of each worker, and workers.
 pub const IN_FLIGHT: (u32, u32) = (32, 4);
 
-/// The plan of a test at a scale.
 pub fn plan_of(test: QualifyTest, scale: QualifyScale) -> QualifyPlan {
     let (mixes, sizes) = mixes_and_sizes(test, scale);
     let (cell_s, rounds_max) = length(test, scale);

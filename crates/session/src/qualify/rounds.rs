@@ -18,7 +18,6 @@ const PAUSE_STEP_NS: u64 = 100_000_000;
 const AFTER_REST: f64 = 1.25;
 
 impl Qualifier<'_, '_> {
-    /// All stages, from where an earlier run ended.
     pub(super) fn all_stages(&mut self) -> Result<(), SessionError> {
         let count = self.stages.len();
         let reached = self.outcome.rounds.last().map_or(0, |round| round.stage as usize);
@@ -44,7 +43,6 @@ impl Qualifier<'_, '_> {
         Ok(())
     }
 
-    /// The time without load before the first round of a stage.
     fn rest(&mut self, index: usize) {
         let has_begun = self.outcome.rounds.iter().any(|round| round.stage as usize == index);
         if !has_begun {
@@ -94,7 +92,6 @@ impl Qualifier<'_, '_> {
         }
     }
 
-    /// Whether the rounds have written as much as they may.
     fn is_written_out(&self) -> bool {
         self.outcome.plan.write_limit.is_some_and(|limit| self.outcome.rounds_bytes() >= limit.bytes())
     }

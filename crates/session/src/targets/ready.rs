@@ -6,7 +6,6 @@ use iostall_measure::platform::Target;
 
 use super::hold::Hold;
 
-/// Size of a new file if none is given.
 pub(super) const DEFAULT_SIZE: ByteCount = ByteCount(1 << 30);
 
 pub(super) struct Ready {

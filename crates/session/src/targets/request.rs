@@ -13,7 +13,6 @@ pub fn named_or_scratch(paths: &[PathBuf]) -> Vec<PathBuf> {
     if paths.is_empty() { vec![PathBuf::from(SCRATCH_NAME)] } else { paths.to_vec() }
 }
 
-/// A file or device that roles refer to by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetBinding {
     pub name: String,

@@ -3,7 +3,6 @@
 use iostall_measure::{Histogram, Percentile};
 use serde::Serialize;
 
-/// A metric of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {

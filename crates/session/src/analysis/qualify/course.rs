@@ -21,7 +21,6 @@ fn course_in(rounds: &StageRounds<'_>, per_fill: u64) -> Vec<(f64, f64)> {
     rounds.steps(per_fill).iter().map(of_step).collect()
 }
 
-/// A lasting fall of the requests a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cliff {
     /// Active ranges written before it.

@@ -43,10 +43,8 @@ pub fn demand(outcome: &QualifyOutcome) -> Option<Demand> {
     Some(Demand { points, most, least, middle })
 }
 
-/// One share of writes at growing depth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DepthCurve {
-    /// In the order of depth.
     pub points: Vec<Point>,
     /// The smallest depth that brings nearly the most requests a second: what is deeper only waits longer.
     pub enough: Option<u32>,

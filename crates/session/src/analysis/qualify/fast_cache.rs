@@ -28,7 +28,6 @@ impl FastCache {
     }
 }
 
-/// How much of it was there again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AfterRest {
     pub rest: Nanos,

@@ -10,7 +10,7 @@ use super::window::steady_window_of;
 /// Bursts of writes with one length of pause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WaitState {
-    /// After each burst.
+    /// The pause after each burst.
     pub wait: Nanos,
     /// The part of the time that writes.
     pub duty: f64,

@@ -7,13 +7,11 @@ use iostall_model::{Point, QualifyOutcome};
 /// Windows of random writes without a pause have steps of this part of the active range.
 pub(crate) const STEPS_PER_FILL: u64 = 10;
 
-/// A stage, and what was measured of it.
 #[derive(Clone, Debug)]
 pub struct StageRounds<'a> {
     pub stage: Stage,
     /// Those of the stage alone.
     pub rounds: &'a [QualifyRound],
-    /// How many rounds there were before it.
     pub before: usize,
     /// Written by these, bytes.
     pub before_bytes: u64,
@@ -101,7 +99,6 @@ impl StageRounds<'_> {
         Rates::of(points())
     }
 
-    /// Rounds, or parts of what it writes.
     pub(super) fn steps(&self, per_fill: u64) -> Vec<Step> {
         let step_bytes = if self.stage.by_fill { (self.range_bytes / per_fill).max(1) } else { 0 };
         let mut steps: Vec<Step> = Vec::new();

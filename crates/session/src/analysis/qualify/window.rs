@@ -32,9 +32,7 @@ pub enum Check {
 pub struct TrackedWindow {
     pub write_pct: Percent,
     pub size: BlockSize,
-    /// What is measured of it.
     pub figure: Figure,
-    /// That, in each round of the window.
     pub values: Vec<f64>,
     pub determination: Determination,
     /// `None` if nothing completed.
@@ -60,7 +58,6 @@ impl SteadyWindow {
         self.checks.contains(&(check, true))
     }
 
-    /// The first requirement that does not hold.
     pub fn missed(&self) -> Option<Check> {
         self.checks.iter().find(|(_, holds)| !holds).map(|(check, _)| *check)
     }

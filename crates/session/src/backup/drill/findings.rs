@@ -11,7 +11,6 @@ pub(super) struct Findings {
     pub(super) engines: Vec<String>,
     /// From the start of the engines until they answered.
     pub(super) start_ns: u64,
-    /// What the checks took after that.
     pub(super) checks_ns: u64,
 }
 

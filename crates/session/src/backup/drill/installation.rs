@@ -5,7 +5,6 @@ use std::process::{Command, Stdio};
 
 use super::error::DrillError;
 
-/// Where distributions put the programs of a version.
 const USUAL: [&str; 4] = [
     "/usr/lib/postgresql/{}/bin",
     "/usr/pgsql-{}/bin",

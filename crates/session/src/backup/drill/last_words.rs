@@ -1,6 +1,5 @@
 //! What a PostgreSQL server said last.
 
-/// The server's words for what ends it.
 const FATAL: [&str; 2] = ["FATAL:", "PANIC:"];
 /// What it says of a library that is not there.
 const NO_LIBRARY: &str = "could not access file \"";

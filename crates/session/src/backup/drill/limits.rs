@@ -23,7 +23,6 @@ impl<'a> Limits<'a> {
         Self { progress, clock: MonotonicClock::new(), deadline_ns: AtomicU64::new(u64::MAX), limit }
     }
 
-    /// The time of the engine and its checks begins.
     pub(super) fn begin(&self) {
         self.deadline_ns.store(self.now_ns().saturating_add(self.limit.nanos()), Ordering::Relaxed);
     }
@@ -32,7 +31,6 @@ impl<'a> Limits<'a> {
         self.clock.now_ns()
     }
 
-    /// What the line of progress shows from now on.
     pub(super) fn show(&self, phase: &'static str, name: &str) {
         self.progress.begin_file(Path::new(name), 0, phase);
     }

@@ -246,7 +246,6 @@ impl MariadbCopyFiles<'_> {
         findings.decide(NAME, &problems, format!("{} pages{unverifiable}", counts.checked), took_ns);
     }
 
-    /// Every file with pages below `directory`.
     fn read_pages(&self, directory: &Path, reader: &mut PageReader) -> io::Result<()> {
         for entry in std::fs::read_dir(directory)? {
             let path = entry?.path();

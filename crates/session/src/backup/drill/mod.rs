@@ -280,7 +280,6 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Where what is called `name` in the set was restored to.
     fn place(&self, name: &StoredName) -> PathBuf {
         let restored = self.scratch.restored();
         match name.as_bytes() {

@@ -14,7 +14,7 @@ use super::limits::Limits;
 
 /// Bytes that are read at once; a multiple of every page size.
 const READ_BYTES: usize = 1 << 20;
-/// More threads than this wait for one disk.
+/// More threads than this would wait for one disk.
 const THREADS_MAX: usize = 8;
 
 #[derive(Clone, Copy, Debug)]

@@ -94,7 +94,6 @@ impl Cluster<'_> {
         }
     }
 
-    /// Waits for the end of recovery.
     fn wait_until_up(
         &self,
         server: &Server<'_>,

@@ -25,7 +25,6 @@ pub struct DrillRequest {
     pub database: Option<String>,
     /// Statements that must run without an error, and be true if they say whether something is true.
     pub statements: Vec<String>,
-    /// Settings of the server, by name.
     pub settings: Vec<(String, String)>,
     /// How long the engine and its checks may take.
     pub timeout: Nanos,

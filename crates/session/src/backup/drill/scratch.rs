@@ -15,7 +15,6 @@ const BESIDE_BYTES: u64 = 256 << 20;
 const LOG_TAIL_BYTES: usize = 64 << 10;
 /// The longest path of a socket, with the zero behind it.
 const SOCKET_PATH_MAX: usize = 107;
-/// What a server calls its socket.
 const SOCKET_NAME_BYTES: usize = "/.s.PGSQL.5432".len();
 /// What a server is allowed: everybody who can reach its socket, whose directory is the account's own.
 const ACCESS: &str = "local all all trust\n";
@@ -89,7 +88,6 @@ impl Scratch {
         self.path.join(name)
     }
 
-    /// Where the server writes its messages.
     pub(super) fn log(&self) -> Result<Stdio, DrillError> {
         let path = self.file("log");
         match self.log.as_ref().map(File::try_clone).transpose() {
@@ -98,7 +96,6 @@ impl Scratch {
         }
     }
 
-    /// The end of what servers have written there.
     pub(super) fn log_tail(&self) -> String {
         let Some(log) = &self.log else { return String::new() };
         let size = log.metadata().map_or(0, |metadata| metadata.len());
@@ -107,7 +104,6 @@ impl Scratch {
         String::from_utf8_lossy(&tail[..read]).into_owned()
     }
 
-    /// Gives everything to the account that the server runs under.
     pub(super) fn give_to(&self, account: &Account) -> Result<(), DrillError> {
         for path in [&self.path, &self.sockets] {
             files::give_tree(path, account.user, account.group)
@@ -116,7 +112,6 @@ impl Scratch {
         Ok(())
     }
 
-    /// Removes everything now, or leaves the files there.
     pub(super) fn end(&mut self, keep: bool) -> Result<(), DrillError> {
         self.is_done = true;
         self.remove_sockets();

@@ -13,7 +13,6 @@ use super::scratch::Scratch;
 /// How long a server may take to end at once, before it is killed. It gives its own processes five seconds.
 const QUIT_WAIT: Duration = Duration::from_secs(30);
 
-/// How a server is spoken to.
 #[derive(Clone, Copy)]
 pub(super) struct Manners {
     /// Asks it to end as an administrator does, so that its files are in order.

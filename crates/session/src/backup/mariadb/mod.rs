@@ -126,7 +126,6 @@ impl Inspect for Reader {
     }
 }
 
-/// A backup whose stream is at its end.
 struct MariadbLive {
     reader: Arc<Reader>,
     record: MariadbRecord,

@@ -26,7 +26,6 @@ pub(in crate::backup) struct PageCounts {
 }
 
 pub(in crate::backup) struct PageReader {
-    /// The server's page size.
     page_bytes: u32,
     files: HashMap<StoredName, Tablespace>,
     counts: PageCounts,
@@ -38,7 +37,6 @@ pub(in crate::backup) struct PageReader {
     unknown_bytes: u64,
 }
 
-/// A tablespace of which something was read.
 struct Tablespace {
     /// `None` until enough was read.
     space: Option<InnodbSpace>,

@@ -20,7 +20,6 @@ pub(super) const MANIFEST: &str = "backup_manifest";
 const MAP: &str = "tablespace_map";
 /// Files that are kept for the end of the backup are small.
 const KEPT_BYTES_MAX: u64 = 1 << 20;
-/// How much is read at a time.
 const READ_BYTES: usize = 64 << 10;
 
 #[derive(Clone, Debug, Default)]
@@ -48,7 +47,6 @@ pub(super) struct BaseFiles {
     received: Arc<Mutex<Received>>,
 }
 
-/// The entry whose content is being read.
 struct Current {
     entry: StreamedEntry,
     offset: u64,

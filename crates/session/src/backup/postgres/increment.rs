@@ -46,7 +46,6 @@ pub(super) fn upload(
     Ok(record.start_lsn.clone())
 }
 
-/// What `base` holds, if the server can continue it.
 fn usable(base: &OpenSet, system_identifier: u64) -> Result<&PostgresRecord, String> {
     let (set, manifest) = (base.manifest.set, &base.manifest);
     let has_manifest = manifest.files.iter().any(|file| file.name == MANIFEST.into());

@@ -4,7 +4,6 @@ use iostall_connect::postgres::Lsn;
 
 use super::error::PostgresBackupError;
 
-/// The file that recovery begins from.
 pub(super) const LABEL_NAME: &str = "backup_label";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -149,7 +149,6 @@ struct PostgresLive {
     owner: FileMetadata,
     pages: Option<Arc<PageInspector>>,
     start: Lsn,
-    /// Where the backup ends in the log, once it has ended.
     stop: Option<Lsn>,
     tablespaces: Vec<TablespaceRecord>,
     warnings: Vec<String>,

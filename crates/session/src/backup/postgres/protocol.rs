@@ -160,7 +160,6 @@ struct ProtocolLive {
     received: Arc<Mutex<Received>>,
     record: PostgresRecord,
     pages: Option<Arc<PageInspector>>,
-    /// Where the backup ends in the log, once it has ended.
     stop: Option<Lsn>,
     warnings: Vec<String>,
 }

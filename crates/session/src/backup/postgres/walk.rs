@@ -217,7 +217,6 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The content of the tablespaces, and links that lead to it.
     fn tablespaces(&mut self, links: &[(String, PathBuf)]) -> Result<(), PostgresBackupError> {
         if links.is_empty() {
             return Ok(());

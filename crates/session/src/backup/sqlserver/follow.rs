@@ -114,7 +114,6 @@ impl Follower<'_> {
         }
     }
 
-    /// Ends the session of the statement.
     fn kill(&mut self) -> Result<(), String> {
         let text = format!("/* iostall:backup_kill */ KILL {};", self.session_id);
         let monitor = self.monitor()?;

@@ -10,7 +10,6 @@ use thiserror::Error;
 use super::trace;
 use super::tsql::{self, RestoreCheck, literal};
 
-/// Finds the place of the newest backup.
 const POSITION: &str = include_str!("sql/position.sql");
 const JOB: &str = include_str!("sql/job.sql");
 

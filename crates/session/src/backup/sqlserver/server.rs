@@ -113,7 +113,6 @@ pub(super) fn progress(
     }))
 }
 
-/// The entry that `statement` made after `newest`.
 pub(super) fn history(
     connection: &mut BlockingConnection,
     statement: &BackupStatement,

@@ -10,7 +10,6 @@ use super::search::{LOOK_S_MIN, Seen};
 use super::tuner::Tuner;
 use crate::event::{Event, Observer};
 
-/// A part is measured for no longer than this.
 const PART_S_MAX: f64 = 3.0;
 /// Bytes of the source that are kept in memory for measuring without it.
 const PIECES: u64 = 16;
@@ -88,7 +87,6 @@ impl Parts {
         self.alone.iter().find(|alone| alone.part == part && alone.name == name)
     }
 
-    /// What the targets at these places can take together.
     fn rate_of_targets(&self, places: &[usize]) -> Option<f64> {
         if places.is_empty() {
             return None;
@@ -161,7 +159,6 @@ fn stored_share(seen: &Seen) -> Option<f64> {
     (seen.source_bytes > 0).then(|| seen.stored_bytes as f64 / seen.source_bytes as f64)
 }
 
-/// What was written a second.
 fn stored_rate(seen: &Seen) -> f64 {
     seen.bytes_per_s.unwrap_or_default() * stored_share(seen).unwrap_or(1.0)
 }

@@ -26,7 +26,7 @@ const LOOK_S_MAX: f64 = 0.01;
 struct Shelf {
     /// Nanoseconds for each KiB; the source is the first.
     ns_per_kib: Vec<u64>,
-    /// Before each request.
+    /// Time before each request.
     latency_ns: u64,
     free_ns: Vec<u64>,
 }
@@ -41,7 +41,6 @@ impl DeviceModel for Shelf {
     }
 }
 
-/// Reads for a time on the device's clock.
 struct Reads {
     clock: ManualClock,
     end_ns: u64,
@@ -78,7 +77,6 @@ impl Sink for Stripe {
     }
 }
 
-/// A source, and stripes on devices of their own.
 struct Machine {
     shelf: Shelf,
     clock: ManualClock,
@@ -183,7 +181,6 @@ fn chosen(searched: &Searched, grid: &Grid<Setting>) -> usize {
     }
 }
 
-/// The share of the best of all settings that the answer reaches.
 fn share_of_best(machine: &Machine, grid: &Grid<Setting>, answer: usize) -> f64 {
     let rate = |setting: &Setting| machine.look(setting, LOOK_S_MAX);
     let best = grid.settings.iter().map(rate).fold(0.0, f64::max);

@@ -55,7 +55,6 @@ pub fn tune(
     Ok(transfer.finish(name, targets, Vec::new(), RunBody::BackupTune(Box::new(outcome))))
 }
 
-/// The device that is read.
 fn first_stripe(set: &OpenSet) -> Option<iostall_measure::platform::Target> {
     set.stripes.first().and_then(|open| target(&open.stripe.path))
 }

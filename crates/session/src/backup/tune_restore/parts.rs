@@ -9,7 +9,6 @@ use super::tuner::Tuner;
 use crate::backup::tune::search::LOOK_S_MIN;
 use crate::event::{Event, Observer};
 
-/// A part is measured for no longer than this.
 const PART_S_MAX: f64 = 3.0;
 /// Bytes of content that are kept in memory for measuring without the stripes.
 const LOADED_BYTES: u64 = 64 << 20;

@@ -19,7 +19,6 @@ use crate::backup::postgres::control::ControlFile;
 
 #[derive(Clone, Debug)]
 pub struct ArchiveRequest {
-    /// The file, whose name PostgreSQL gave to it.
     pub path: PathBuf,
     /// The directory of the archive, which exists, or its address in an object store.
     pub to: PathBuf,
@@ -51,7 +50,6 @@ pub(super) fn archive_as(request: &ArchiveRequest, name: WalName) -> Result<Arch
     put(&Source { path, content: Content::File(file), head }, name, cluster, to, *compression)
 }
 
-/// Archives the history of `timeline`, which a server has sent.
 pub(super) fn archive_history(
     to: &Path,
     timeline: u32,

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// What an account may not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denied {
     Enter,

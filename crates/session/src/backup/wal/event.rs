@@ -6,7 +6,7 @@ use iostall_connect::postgres::Lsn;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReceiveEvent {
-    /// It receives from here on.
+    /// Receiving begins here.
     Begun {
         from: Lsn,
         timeline: u32,

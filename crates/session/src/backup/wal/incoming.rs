@@ -131,7 +131,6 @@ impl Incoming<'_> {
         Ok(at)
     }
 
-    /// A full segment becomes a file of the archive.
     fn archive(&mut self, partial: &Partial) -> Result<(), ReceiveError> {
         let (path, to, compression) = (partial.path().to_owned(), self.to.to_owned(), self.compression);
         archive_as(&ArchiveRequest { path, to, compression }, WalName::Segment(partial.name()))?;

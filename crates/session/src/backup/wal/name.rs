@@ -18,7 +18,6 @@ pub(super) struct SegmentName {
     low: u32,
 }
 
-/// A file that a server archives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum WalName {
     Segment(SegmentName),

@@ -48,7 +48,7 @@ pub(in crate::backup) struct Recovery {
     /// The data directory, relative to the place of the restore.
     pub(in crate::backup) prefix: PathBuf,
     pub(in crate::backup) record: RecoveryRecord,
-    /// For `postgresql.auto.conf`.
+    /// Lines for `postgresql.auto.conf`.
     lines: Vec<u8>,
 }
 

@@ -10,7 +10,6 @@ use super::name::SegmentName;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Base {
     pub(super) timeline: u32,
-    /// Where recovery begins.
     pub(super) start: Lsn,
     /// Where the base is consistent.
     pub(super) stop: Lsn,

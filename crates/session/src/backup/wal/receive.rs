@@ -31,7 +31,7 @@ use super::receive_error::ReceiveError;
 const PAUSES_S: [u64; 5] = [1, 2, 5, 10, 30];
 const SECOND_NS: u64 = 1_000_000_000;
 const LOOK_NS: u64 = 100_000_000;
-/// SQLSTATE of what exists already.
+/// SQLSTATE of an object that exists already.
 const DUPLICATE: &str = "42710";
 /// SQLSTATE for a slot which the server still holds for a receiver that was killed.
 const IN_USE: &str = "55006";
@@ -95,7 +95,6 @@ pub fn receive(
     }
 }
 
-/// Drops the slot of a receiver that will not come back.
 pub fn drop_slot(request: &ReceiveRequest) -> Result<(), ReceiveError> {
     let mut session = ReplicationSession::open(login(request, &Arc::default()))?;
     Ok(session.drop_slot(&request.slot)?)

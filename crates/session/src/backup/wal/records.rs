@@ -8,7 +8,6 @@ use super::page::{PageHead, SegmentHead, u32_at, u64_at};
 
 /// Records begin at multiples of this.
 const ALIGN: u64 = 8;
-/// The header of a record.
 const HEADER_BYTES: usize = 24;
 /// What is kept of a record: what it says first.
 const KEPT_BYTES: usize = 256;

@@ -82,7 +82,6 @@ fn see_part(records: &mut Option<Records>, part: &[u8], is_first: bool, see: &mu
     }
 }
 
-/// What was received of a segment so far.
 fn read_partial(path: &Path, records: &mut Option<Records>, see: &mut dyn FnMut(Event)) -> io::Result<()> {
     let file = place::open(path)?;
     let mut is_first = true;

@@ -20,7 +20,6 @@ pub enum Until {
     Point(String),
 }
 
-/// The longest name that a restore point has.
 const POINT_BYTES_MAX: usize = 63;
 
 impl Until {

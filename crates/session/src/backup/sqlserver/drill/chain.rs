@@ -127,7 +127,6 @@ pub(super) fn chain(all: &[Listed], target: &DrillTarget) -> Result<Vec<Link>, C
     Ok(links)
 }
 
-/// The backup in this place of the first media set.
 fn in_place(all: &[Listed], position: u64) -> Result<usize, ChainError> {
     let found = all.iter().position(|one| one.media == 0 && one.backup.position == position);
     let found = found.ok_or(ChainError::NoSuchBackup { position, backups: all.len() })?;
@@ -143,7 +142,6 @@ fn is_of(one: &Listed, other: &Listed) -> bool {
     one.backup.database.to_lowercase() == other.backup.database.to_lowercase()
 }
 
-/// Adds the log backups that lead on from the last link.
 fn add_logs(
     all: &[Listed],
     target: &DrillTarget,

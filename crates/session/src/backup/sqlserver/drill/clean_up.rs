@@ -18,7 +18,6 @@ const TRIES: u32 = 30;
 /// How often a running DROP looks whether it takes too long: a hundred milliseconds each.
 const LOOKS_MAX: u32 = 3_000;
 
-/// The database that a drill made, as the server knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Made {
     pub(super) database_id: u64,

@@ -17,7 +17,6 @@ pub(super) struct MovedFile {
     pub(super) bytes: u64,
 }
 
-/// Characters that a file of Windows cannot have in its name.
 const NOT_IN_NAMES: [char; 9] = ['<', '>', ':', '"', '/', '\\', '|', '?', '*'];
 
 /// The files that FILELISTONLY lists and that are not `known`, each with a place in `directory`. `token` makes names that nothing else has:
@@ -102,7 +101,6 @@ pub(super) fn check_database(name: &str) -> String {
     format!("DBCC CHECKDB ({}) WITH NO_INFOMSGS, ALL_ERRORMSGS;\n", literal(name))
 }
 
-/// A statement of the user's, in the database that was restored.
 pub(super) fn in_database(name: &str, statement: &str) -> String {
     format!("USE {};\n{statement}\n", identifier(name))
 }

@@ -4,7 +4,6 @@ use iostall_connect::{Address, Secret};
 use iostall_model::sqlserver_backup::BackupDevice;
 use jiff::civil::DateTime;
 
-/// Up to where a drill restores.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DrillTarget {
     /// The last full backup of the files, and nothing on it.
@@ -12,7 +11,6 @@ pub enum DrillTarget {
     LastFull,
     /// The backup in this place of the first media set, with everything that it needs.
     Position(u64),
-    /// Everything that there is.
     End,
     /// STOPAT: this second, in the local time of the server that made the backups.
     Time(DateTime),

@@ -22,7 +22,6 @@ const SIZE: &str = include_str!("../sql/tune_size.sql");
 const PAST: &str = include_str!("../sql/tune_past.sql");
 const MEMORY: &str = include_str!("../sql/tune_memory.sql");
 
-/// What a server says when a file is not there.
 const ABSENT: &str = "Operating system error 2(";
 /// A setting whose buffers the server could not get is a bad one, and no reason to stop.
 const NO_MEMORY: [&str; 3] = ["(error 701)", "(error 802)", "insufficient memory"];

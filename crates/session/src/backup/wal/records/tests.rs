@@ -10,7 +10,6 @@ fn head() -> SegmentHead {
     SegmentHead { system_identifier: 7, segment_bytes: SEGMENT, page_bytes: 8192, start: START }
 }
 
-/// Puts records into pages as a server does.
 struct Segment {
     bytes: Vec<u8>,
     previous: u64,
