@@ -7,21 +7,17 @@ use iostall_model::alert::{GoodDrill, Notice, Now, RuleEvaluator, RuleSource, Sa
 use iostall_notify::{AlertFile, Delivery, Dispatcher, Message, Pulse};
 use serde::{Deserialize, Serialize};
 
-/// How often silence, repeats and mute hours are checked.
 const LOOK_EVERY_NS: u64 = 1_000_000_000;
 /// How many messages that have not arrived are remembered over a restart.
 const OUTBOX_MAX: usize = 1_000;
 
-/// Events of alerting.
 #[derive(Debug)]
 pub enum AlertEvent<'a> {
-    /// A message to send through its channels.
     Notice(&'a Message),
     /// Whether one that was sent before arrived.
     Delivery(&'a Delivery),
 }
 
-/// Who hears it.
 pub(crate) type Observer<'o> = &'o mut dyn FnMut(AlertEvent<'_>);
 
 /// What has to be known again after a restart.
@@ -40,7 +36,6 @@ struct Beating {
     is_due: bool,
 }
 
-/// The rules with their state, and the dispatcher for their notices.
 pub struct Alerting {
     evaluator: RuleEvaluator,
     dispatcher: Dispatcher,
@@ -54,7 +49,6 @@ pub struct Alerting {
 }
 
 impl Alerting {
-    /// Applies the rules in `file`, to no source yet.
     pub fn start(file: AlertFile, now: Now) -> Self {
         let AlertFile { book, channels, pulses } = file;
         Self {
@@ -74,7 +68,6 @@ impl Alerting {
         self.evaluator.add(source, now);
     }
 
-    /// What is known of source number `number` has changed.
     pub(crate) fn update(&mut self, number: usize, source: RuleSource) {
         if let Some(known) = self.sources.get_mut(number) {
             known.clone_from(&source);
@@ -82,13 +75,11 @@ impl Alerting {
         self.evaluator.update_source(number, source);
     }
 
-    /// Source number `source` is not sampled any more.
     pub(crate) fn retire(&mut self, source: usize, now: Now, observer: Observer<'_>) {
         let notices = self.evaluator.retire(source, now);
         self.notify(notices, observer);
     }
 
-    /// Goes by the rules in `file` from now on.
     pub(crate) fn replace(&mut self, file: AlertFile, now: Now, observer: Observer<'_>) {
         let AlertFile { book, channels, pulses } = file;
         self.dispatcher.replace(channels);
@@ -123,7 +114,6 @@ impl Alerting {
         serde_json::to_string(&Memory { alerts: self.evaluator.saved(now), outbox }).ok()
     }
 
-    /// Source number `source` was sampled.
     pub(crate) fn step(&mut self, source: usize, step: &Step, now: Now, observer: Observer<'_>) {
         let notices = self.evaluator.sample(source, &step.sample.rows, &step.changes, now);
         self.notify(notices, observer);
@@ -134,17 +124,14 @@ impl Alerting {
         self.notify(notices, observer);
     }
 
-    /// Whether a rule is about drills of backups.
     pub(crate) fn needs_drills(&self) -> bool {
         self.evaluator.needs_drills()
     }
 
-    /// The good drills that the store has.
     pub(crate) fn update_drills(&mut self, drills: Vec<GoodDrill>) {
         self.evaluator.update_drills(drills);
     }
 
-    /// A sample of source number `source` is in the store.
     pub(crate) fn kept(&mut self, source: usize) {
         let Some(source) = self.sources.get(source) else { return };
         for one in self.pulses.iter_mut().filter(|one| one.pulse.of.fits_source(source)) {
@@ -152,7 +139,6 @@ impl Alerting {
         }
     }
 
-    /// Time has passed.
     pub(crate) fn look(&mut self, now: Now, observer: Observer<'_>) {
         if now.clock_ns.saturating_sub(self.looked_ns) < LOOK_EVERY_NS {
             return;
@@ -189,7 +175,6 @@ impl Alerting {
         }
     }
 
-    /// Has `message` sent through its channels.
     pub(crate) fn send(&mut self, message: &Message, observer: Observer<'_>) {
         observer(AlertEvent::Notice(message));
         self.is_changed = true;

@@ -10,10 +10,8 @@ use thiserror::Error;
 
 use crate::centre_protocol::code;
 
-/// What messages call a file with a one-time code.
 pub(crate) const CODE_FILE_NAME: &str = "file of the code";
 
-/// See the module. The message says what and where; [`CentreError::hint`] what to do next.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CentreError {
@@ -54,12 +52,10 @@ impl CentreError {
         }
     }
 
-    /// Whether the centre refused with this code.
     pub(crate) fn is(&self, wanted: &str) -> bool {
         matches!(self, Self::Refused { code, .. } if code == wanted)
     }
 
-    /// What to do about it; `None` if the message says everything.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Network(error) => iostall_remote::hint(error)?,
@@ -85,7 +81,6 @@ impl CentreError {
     }
 }
 
-/// What to do about a refusal of the centre.
 fn of_code(refusal: &str) -> Option<&'static str> {
     let hint = match refusal {
         code::NO_SUCH_CODE | code::CODE_EXPIRED | code::CODE_USED => {

@@ -14,32 +14,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::release::ObjectState;
 
-/// The version that this program speaks.
 pub const VERSION: u32 = 1;
 
-/// What all paths begin with.
 const PREFIX: &str = "fleet/v";
 
-/// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// To become a member, with a one-time code.
     Join,
     /// Nothing: the server says who it is now.
     Hello,
     /// How much of a source is there.
     Known,
-    /// To store a batch.
     Append,
     /// To note what the volumes of a source lie on.
     Place,
     /// Which of some runs are not there as they are now.
     Runs,
-    /// To store a run.
     Run,
     /// Which of some sheets of notes and settings are not there as they are now.
     Sheets,
-    /// To store a sheet.
     Sheet,
     /// To take another key.
     Rotate,
@@ -97,9 +90,6 @@ impl Verb {
     }
 
     /// The verb of a path without that slash.
-    ///
-    /// # Errors
-    /// If the path is none of this version.
     pub fn of_path(path: &str) -> Result<Self, PathError> {
         let rest = path.strip_prefix(PREFIX).ok_or(PathError::Other)?;
         let (version, name) = rest.split_once('/').ok_or(PathError::Other)?;
@@ -111,10 +101,8 @@ impl Verb {
     }
 }
 
-/// Why a path is none of this protocol's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathError {
-    /// It is that of another version.
     Version(u32),
     Other,
 }
@@ -122,7 +110,6 @@ pub enum PathError {
 /// The number of the batch before, in the query of [`Verb::Append`].
 pub const AFTER: &str = "after";
 
-/// Says for programs why a request was refused.
 pub mod code {
     pub const OTHER_VERSION: &str = "OtherVersion";
     pub const NO_SUCH_CODE: &str = "NoSuchCode";
@@ -148,63 +135,50 @@ pub mod code {
     pub const UNAVAILABLE: &str = "Unavailable";
 }
 
-/// Of [`Verb::Join`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct JoinRequest {
-    /// Its digits.
     pub code: String,
-    /// The hash of the key that the server has made for itself.
     pub key_hash: String,
     pub store: StoreId,
     pub host: String,
     pub version: String,
 }
 
-/// The answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct JoinAnswer {
-    /// What the server is called.
     pub name: String,
 }
 
-/// Of [`Verb::Hello`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct HelloRequest {
     pub host: String,
     pub version: String,
     /// A hash of the machine, its boot and the file that the store is in.
     pub instance: String,
-    /// The time of the server.
     pub clock: Timestamp,
 }
 
-/// The answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct HelloAnswer {
     pub name: String,
-    /// How far the clock of the server is ahead, milliseconds.
     pub clock_ahead_ms: i64,
 }
 
-/// Of [`Verb::Known`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct KnownRequest {
     pub source: SourceId,
 }
 
-/// The answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct KnownAnswer {
     /// The number of the last batch; 0 if there is none.
     pub appended: u64,
-    /// When the newest sample was taken.
     pub newest: Option<Timestamp>,
 }
 
 /// The answer to [`Verb::Append`], [`Verb::Run`] and [`Verb::Sheet`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AppendAnswer {
-    /// Whether it was not there before.
     pub is_added: bool,
 }
 
@@ -216,44 +190,35 @@ pub struct PlaceRequest {
     pub placements: Vec<Placement>,
 }
 
-/// The answer to [`Verb::Place`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PlaceAnswer {}
 
-/// Of [`Verb::Runs`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RunsRequest {
     pub runs: Vec<RunMark>,
 }
 
-/// The answer to [`Verb::Runs`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RunsAnswer {
-    /// Those of them that are not there as they are now.
     pub lacking: Vec<RunId>,
 }
 
-/// Of [`Verb::Sheets`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SheetsRequest {
     pub sheets: Vec<SheetMark>,
 }
 
-/// The answer to [`Verb::Sheets`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SheetsAnswer {
-    /// Those of them that are not there as they are now.
     pub lacking: Vec<SheetMark>,
 }
 
-/// Of [`Verb::Rotate`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RotateRequest {
     /// The hash of the next key, which takes the place of this one when it is used.
     pub key_hash: String,
 }
 
-/// The answer to [`Verb::Rotate`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RotateAnswer {}
 
@@ -262,23 +227,18 @@ pub struct RotateAnswer {}
 pub struct WantedRequest {
     /// By its own policy.
     pub labels: BTreeMap<String, String>,
-    /// What releases have put there.
     pub objects: Vec<ObjectState>,
 }
 
-/// The answer to [`Verb::Wanted`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct WantedAnswer {
     pub wanted: Option<Wanted>,
 }
 
-/// What is wanted of a server.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Wanted {
     pub push: u64,
-    /// What identifies the release.
     pub release: String,
-    /// Of its file.
     pub parts: u32,
     /// With it the release is to be undone, and without it applied.
     pub permit: Option<String>,
@@ -294,7 +254,6 @@ pub struct PartRequest {
     pub number: u32,
 }
 
-/// Of [`Verb::Outcome`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct OutcomeRequest {
     pub push: u64,
@@ -305,7 +264,6 @@ pub struct OutcomeRequest {
     pub now: WantedRequest,
 }
 
-/// The answer to [`Verb::Outcome`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct OutcomeAnswer {}
 

@@ -10,11 +10,9 @@ use jiff::Timestamp;
 /// Everything that decides when to sample, what was missed and how long an alert lasts uses this clock, so
 /// that an hour of collecting can be simulated.
 pub trait WatchClock: Clone + Send + 'static {
-    /// The time now.
     fn now(&self) -> Now;
 }
 
-/// The machine's clock.
 #[derive(Clone, Debug, Default)]
 pub struct MachineClock(MonotonicClock);
 
@@ -24,12 +22,10 @@ impl WatchClock for MachineClock {
     }
 }
 
-/// Nanoseconds since 1970.
 pub(crate) fn utc_ns(at: Timestamp) -> u64 {
     u64::try_from(at.as_nanosecond()).unwrap_or(0)
 }
 
-/// The time this many nanoseconds after 1970.
 pub(crate) fn timestamp(ns: u64) -> Timestamp {
     Timestamp::from_nanosecond(i128::from(ns)).unwrap_or(Timestamp::MAX)
 }

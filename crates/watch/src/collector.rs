@@ -25,13 +25,10 @@ use crate::writer::{SampleWriter, WriterEvent};
 const WAIT: Duration = Duration::from_secs(1);
 /// How many earlier runs of a job are read to find where the previous collector ended.
 const RUNS_LOOKED_AT: u32 = 20;
-/// How often old samples are deleted.
 const FORGET_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
-/// Events of a running collector.
 #[derive(Debug)]
 pub enum CollectEvent<'a> {
-    /// A source that failed answers again.
     AnswersAgain {
         source: &'a str,
         at: Timestamp,
@@ -39,12 +36,10 @@ pub enum CollectEvent<'a> {
     /// A source missed a sample, for a different reason than before.
     Missed {
         source: &'a str,
-        /// What was missed, why, and when the next attempt is.
         missed: &'a Missed,
     },
     Writer(WriterEvent<'a>),
     Alert(AlertEvent<'a>),
-    /// A job's run started, ended or did not happen.
     Job(&'a JobRun),
     /// A receiver of samples fails, or takes them again.
     Push(&'a PushEvent),
@@ -54,23 +49,17 @@ pub enum CollectEvent<'a> {
     Refused(&'a WatchError),
 }
 
-/// Who hears it.
 pub type CollectObserver<'o> = &'o mut dyn FnMut(CollectEvent<'_>);
 
-/// What a collector passes its steps to, besides the store.
 pub struct Observers<C> {
-    /// The current values, if they are served.
     pub metrics: Option<Metrics<C>>,
-    /// The alerts, if there are rules.
     pub alerting: Option<Alerting>,
-    /// The jobs and their schedule.
     pub jobs: Option<(Jobs, Vec<Job>)>,
 }
 
 /// The last error of a failing source, and how many ticks it is left alone.
 type LastHeard = (String, Option<u64>);
 
-/// See the module.
 pub struct Collector<H, C> {
     writer: SampleWriter<H>,
     sources: Vec<(SourceId, String)>,
@@ -81,13 +70,11 @@ pub struct Collector<H, C> {
     failing: HashMap<usize, LastHeard>,
     /// Those whose last tick was answered.
     answering: HashSet<usize>,
-    /// The name under which the state of the alerts is kept.
     memory_name: Option<String>,
     drills: Drills,
 }
 
 impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
-    /// A collector that writes to `store`, without sources so far.
     pub fn new(store: H, retention: Retention, observers: Observers<C>, clock: C) -> Self {
         let (writer, forget_next) = (SampleWriter::new(store), clock.now().utc);
         Self {
@@ -104,7 +91,6 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         }
     }
 
-    /// Keeps the state of the alerts under `name` from now on.
     pub(crate) fn keep_memory(&mut self, name: String) {
         self.memory_name = Some(name);
     }
@@ -121,7 +107,6 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         Ok(self.sources.len() - 1)
     }
 
-    /// Source number `source` is not sampled any more.
     pub(crate) fn retire(&mut self, source: usize, observer: CollectObserver<'_>) {
         let now = self.clock.now();
         self.failing.remove(&source);
@@ -134,19 +119,16 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         }
     }
 
-    /// Whether the last tick of source number `source` was answered.
     pub(crate) fn is_answering(&self, source: usize) -> bool {
         self.answering.contains(&source)
     }
 
-    /// What rules know of source number `source` has changed.
     pub(crate) fn update(&mut self, number: usize, source: RuleSource) {
         if let Some(alerting) = &mut self.observers.alerting {
             alerting.update(number, source);
         }
     }
 
-    /// Goes by other rules, jobs and times of keeping from now on.
     pub(crate) fn replace(
         &mut self,
         alerts: AlertFile,
@@ -242,7 +224,6 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         Ok(self.writer.samples)
     }
 
-    /// Keeps what the next collector has to know of the alerts, where that has changed.
     fn put_memory(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {
         let now = self.clock.now();
         let (Some(name), Some(alerting)) = (&self.memory_name, &mut self.observers.alerting) else {
@@ -256,7 +237,6 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         }
     }
 
-    /// Stores what was read of the settings of source number `source`.
     pub(crate) fn put_settings(
         &mut self,
         source: usize,
@@ -284,7 +264,6 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         self.report_jobs(reports, observer)
     }
 
-    /// Stores results of jobs and sends notices.
     fn report_jobs(
         &mut self,
         reports: Vec<JobReport>,

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::WatchError;
 
-/// The document in the store.
 const STATE: &str = "fleet";
 /// Samples that no centre has confirmed are kept so long at most.
 pub const SPOOL_AGE_MAX: SignedDuration = SignedDuration::from_hours(90 * 24);
@@ -24,7 +23,6 @@ pub struct Confirmed(BTreeMap<String, u64>);
 /// What is deleted before a centre has confirmed it, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unconfirmed {
-    /// The oldest sample that is not confirmed.
     pub oldest: Timestamp,
     /// What is older than this is deleted all the same; `None` if it is kept.
     pub deleted_before: Option<Timestamp>,
@@ -51,9 +49,6 @@ fn read(store: &impl CollectorState) -> Result<Document, StoreError> {
 }
 
 /// Remembers what the destination that is remembered as `name` has confirmed, if that is a centre that was joined.
-///
-/// # Errors
-/// If the store cannot be written.
 pub fn put_confirmed(
     store: &mut impl CollectorState,
     name: Option<&str>,
@@ -65,12 +60,10 @@ pub fn put_confirmed(
     }
 }
 
-/// What the destination that is remembered as `name` has confirmed.
 pub(crate) fn confirmed_by(store: &impl CollectorState, name: &str) -> Result<Confirmed, StoreError> {
     Ok(read(store)?.remove(name).unwrap_or_default())
 }
 
-/// Remembers what the destination that is remembered as `name` has confirmed.
 pub(crate) fn put_confirmed_as(
     store: &mut impl CollectorState,
     name: &str,

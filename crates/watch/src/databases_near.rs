@@ -21,9 +21,6 @@ const LENGTHS: i32 = 3;
 
 /// The databases of `history` that are on the volume of `target`, a file or a device of this host, or may be because they do not say
 /// where they are, as they were just before `now`.
-///
-/// # Errors
-/// If the history cannot be read.
 pub fn databases_near(
     history: &impl History,
     target: &Path,
@@ -44,11 +41,9 @@ pub fn databases_near(
     })?
 }
 
-/// Where a target is.
 struct Place {
     /// As `linux:` and databases call it, such as `sda1 (/data)`.
     volume: Option<String>,
-    /// Name of the device, if it is one.
     device: Option<String>,
 }
 

@@ -7,16 +7,13 @@ use jiff::Timestamp;
 
 use crate::error::WatchError;
 
-/// How much of a source a destination has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// The number of the last batch that was appended; 0 if there is none.
     pub appended: u64,
-    /// When the newest sample was taken.
     pub newest: Option<Timestamp>,
 }
 
-/// What [`send_history`](crate::send_history) needs of a destination.
 pub trait Destination {
     /// Begins to send. A word for people, if there is one to say.
     fn begin(&mut self) -> Result<Option<String>, WatchError> {
@@ -28,7 +25,6 @@ pub trait Destination {
         None
     }
 
-    /// How much of `source` is there.
     fn known(&mut self, source: SourceId) -> Result<Known, WatchError>;
 
     /// Stores the batch that follows the one numbered `after`, completely or not at all. Twice is once; nothing is stored if another one

@@ -5,22 +5,17 @@ use iostall_model::alert::GoodDrill;
 use iostall_store::{RunNumber, Stored};
 use jiff::{SignedDuration, Timestamp};
 
-/// The kind of their runs.
 pub(crate) const KIND: &str = "backup-drill";
-/// How often the store is asked for new ones.
 const EVERY: SignedDuration = SignedDuration::from_secs(5);
 
-/// What is known so far.
 #[derive(Debug, Default)]
 pub(crate) struct Drills {
     good: Vec<GoodDrill>,
-    /// The newest run that was read.
     read: Option<RunNumber>,
     next: Option<Timestamp>,
 }
 
 impl Drills {
-    /// Whether it is time to ask for those after [`Self::read`].
     pub(crate) fn is_due(&mut self, now: Timestamp) -> bool {
         // A clock that was set back must not stop it for that long.
         let is_due = self.next.is_none_or(|next| now >= next || next.duration_since(now) > EVERY);

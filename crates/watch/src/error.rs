@@ -17,7 +17,6 @@ use crate::rollout_error::RolloutError;
 use crate::setup_error::SetupError;
 use crate::windows::SourceHistory;
 
-/// See the module. The message says what and where; [`WatchError::hint`] what to do next.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WatchError {
@@ -41,7 +40,6 @@ pub enum WatchError {
     NoRule { name: String, known: Vec<String> },
     #[error(transparent)]
     Alerts(#[from] AlertFileError),
-    /// The collector's file is invalid.
     #[error(transparent)]
     Setup(#[from] SetupError),
     /// Overlapping windows would hide a change.
@@ -59,12 +57,10 @@ pub enum WatchError {
     },
     #[error("nothing was sampled into {} within the hour", store.display())]
     NothingWatched { store: PathBuf },
-    /// A drive's own counters.
     #[error(transparent)]
     Drive(#[from] SmartError),
     #[error("no sample in the store is one of a drive")]
     NoDrives,
-    /// Ratings of drives.
     #[error(transparent)]
     Ratings(#[from] RatingsError),
     #[error("{} has a history of its own: what is pulled is deleted there soon after it was sent", path.display())]
@@ -88,10 +84,7 @@ pub enum WatchError {
     #[error("there is no source {name:?} in the store")]
     NoSourceNamed { name: String, known: Vec<String> },
     #[error("no settings of such a source are in the store")]
-    NoSettings {
-        /// The sources of which there are some.
-        known: Vec<String>,
-    },
+    NoSettings { known: Vec<String> },
     #[error("a note is one line with something in it, of at most {max} characters")]
     NoteText { max: usize },
     #[error("the note ends at {end}, before it begins at {at}")]
@@ -111,7 +104,6 @@ impl WatchError {
         }
     }
 
-    /// What to do about it; `None` if the message says everything.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Store(error) => return error.hint(),

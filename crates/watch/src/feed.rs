@@ -13,10 +13,8 @@ use crate::named::NamedSource;
 use crate::sampling::{Event, Sampler, SamplerOptions};
 use crate::windows::Interval;
 
-/// What is new.
 #[derive(Clone, Copy, Debug)]
 pub enum FeedEvent<'a> {
-    /// A source was sampled.
     Step {
         source: &'a str,
         step: &'a Step,
@@ -37,7 +35,6 @@ pub enum FeedEvent<'a> {
     },
 }
 
-/// Where a view of the past goes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Travel {
     /// To the sample before.
@@ -51,10 +48,8 @@ pub enum Travel {
     Live,
 }
 
-/// Who sees it.
 pub type FeedObserver<'o> = &'o mut dyn FnMut(FeedEvent<'_>);
 
-/// Provides the steps for a view.
 pub trait Feed {
     /// Passes new data to `observer`, waiting at most `limit` for it.
     fn wait(&mut self, limit: Duration, observer: FeedObserver<'_>) -> Result<(), WatchError>;
@@ -72,7 +67,6 @@ pub trait Feed {
 /// Opens a source repeatedly, because a changed interval starts over.
 pub type OpenSource = Box<dyn Fn() -> Result<Box<dyn Source>, SourceError>>;
 
-/// Sources sampled for the view.
 pub struct SampledFeed {
     sources: Vec<(String, OpenSource)>,
     sampler: Sampler,
@@ -92,7 +86,6 @@ impl SampledFeed {
         Self::start(sources.into_iter().map(opener).collect(), interval)
     }
 
-    /// Starts sampling.
     pub fn start(sources: Vec<(String, OpenSource)>, interval: Duration) -> Result<Self, WatchError> {
         let (sampler, events) = start(&sources, interval)?;
         Ok(Self { sources, sampler, events })

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// From look to look.
 const LOOK_EVERY_NS: u64 = 1_000_000_000;
 
 /// What shows that a file has changed, without reading it.
@@ -27,7 +26,6 @@ impl FileWatch {
         Self { paths, seen: read.clone(), read, looked_ns: 0 }
     }
 
-    /// Watches `paths` from now on.
     pub(crate) fn follow(&mut self, paths: Vec<PathBuf>) {
         if paths != self.paths {
             (self.read, self.paths) = (stamp(&paths), paths);

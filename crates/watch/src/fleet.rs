@@ -27,7 +27,6 @@ pub fn initialise_repository(url: &str, ask: AskPassword<'_>) -> Result<Initiali
     Ok(PostgresHistory::initialise(&place.address, &place.secret).map_err(StoreError::from)?)
 }
 
-/// Opens the repository in the database at `url`.
 pub fn open_repository(url: &str, ask: AskPassword<'_>) -> Result<PostgresHistory, WatchError> {
     let place = place(url, ask)?;
     Ok(PostgresHistory::open(&place.address, &place.secret).map_err(StoreError::from)?)
@@ -49,16 +48,11 @@ fn place(url: &str, ask: AskPassword<'_>) -> Result<NamedSource, WatchError> {
     NamedSource::at(address, ask)
 }
 
-/// What happens while history is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendEvent<'a> {
-    /// The destination has something to say.
     Note(String),
-    /// So many samples of a source were sent.
     Sent { source: &'a Source, samples: usize },
-    /// So many runs were sent.
     Runs(usize),
-    /// So many sheets of notes or settings were sent.
     Sheets(usize),
 }
 
@@ -83,7 +77,6 @@ pub(crate) struct Heard {
     sheets: SentSheets,
 }
 
-/// The same to a destination that has heard this.
 pub(crate) fn send_with(
     from: &(impl History + CollectorState + RunsToSend + SheetsToSend),
     to: &mut impl Destination,

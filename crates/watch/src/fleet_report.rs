@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::error::WatchError;
 
-/// Kinds of files, tables and indexes.
 const FILES: [Kind; 4] = [Kind::SqlServerFile, Kind::MysqlFile, Kind::PostgresTable, Kind::PostgresIndex];
 /// Fewer days have no trend.
 const TREND_DAYS_MIN: usize = 21;
@@ -22,7 +21,6 @@ const SILENT: SignedDuration = SignedDuration::from_hours(24);
 /// A clock that is further off puts samples into the wrong minutes.
 const CLOCK_MS_MAX: u64 = 5_000;
 
-/// What to report.
 #[derive(Clone, Copy, Debug)]
 pub struct FleetRequest {
     pub from: Timestamp,
@@ -35,7 +33,6 @@ pub struct FleetRequest {
     pub version: &'static str,
 }
 
-/// The report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FleetReport {
     /// The repository's URL without login, password and transport.
@@ -53,7 +50,6 @@ pub struct FleetReport {
     pub capacity: Vec<FleetCapacity>,
 }
 
-/// A server, and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ServerState {
     pub server: String,
@@ -69,7 +65,6 @@ pub struct ServerState {
     pub faults: Vec<ServerFault>,
 }
 
-/// What may be wrong with a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerFault {
@@ -97,7 +92,6 @@ pub struct FleetLoad {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub scope: String,
     pub name: String,
-    /// What a file lies on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
     pub reads_per_s: Option<f64>,
@@ -108,7 +102,6 @@ pub struct FleetLoad {
     pub stall_ms_per_io: Option<f64>,
 }
 
-/// A file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FleetFile {
     #[serde(flatten)]
@@ -117,7 +110,6 @@ pub struct FleetFile {
     pub stall_ms_p95_trend: DailyTrend,
 }
 
-/// A device and what lies on it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FleetDevice {
     /// What its identity is.
@@ -127,7 +119,6 @@ pub struct FleetDevice {
     pub volumes: Vec<FleetLoad>,
 }
 
-/// What the files of a source hold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FleetCapacity {
     pub server: String,
@@ -143,9 +134,7 @@ pub struct FleetCapacity {
 /// A trend of one value a day, or why none is told.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DailyTrend {
-    /// How many days there are.
     pub days: usize,
-    /// The value of the last of them.
     pub newest: Option<f64>,
     pub per_day: Option<f64>,
     /// Ends of its interval of 95 %.
@@ -154,10 +143,6 @@ pub struct DailyTrend {
     pub refused: Option<String>,
 }
 
-/// Reads the report.
-///
-/// # Errors
-/// If the repository cannot be read.
 pub fn fleet_report(repository: &PostgresHistory, request: &FleetRequest) -> Result<FleetReport, WatchError> {
     let window = (request.from, request.to);
     let seconds = (request.to.duration_since(request.from).as_secs_f64()).max(1.0);

@@ -20,17 +20,13 @@ const PAUSE_NS_MIN: u64 = 1_000_000_000;
 const SILENT_NS_MAX: u64 = 60_000_000_000;
 /// What lies on what, notes and settings are said again so often, nanoseconds: the destination may have been restored from a backup.
 const HEARD_NS_MAX: u64 = 3_600_000_000_000;
-/// It is looked so often whether it is to stop, nanoseconds.
 const LOOK_NS: u64 = 100_000_000;
 
-/// What happened while history was sent as it came.
 #[derive(Debug)]
 pub enum FollowEvent<'a> {
-    /// As when it is sent once.
     Send(SendEvent<'a>),
     /// It could not be sent, and is tried again. Said once.
     Cut(&'a WatchError),
-    /// It can be sent again.
     Continues,
 }
 
@@ -38,9 +34,6 @@ pub enum FollowEvent<'a> {
 ///
 /// A destination that does not answer is tried again after a pause that grows, of a random length: all servers lose it at the same time,
 /// and shall not come back at the same time.
-///
-/// # Errors
-/// If it cannot be sent and another try would not help.
 pub fn follow_history<C: Clock>(
     from: &mut (impl History + CollectorState + RunsToSend + SheetsToSend),
     to: &mut impl Destination,
@@ -73,7 +66,6 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Looks again after `interval`.
     pub fn new(interval: Duration, clock: &impl Clock) -> Self {
         let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
         let (heard, heard_ns) = (Heard::default(), clock.now_ns());
@@ -81,9 +73,6 @@ impl Follower {
     }
 
     /// Sends what is new. How long to wait before the next look, nanoseconds.
-    ///
-    /// # Errors
-    /// If it cannot be sent and another try would not help.
     pub fn look<C: Clock>(
         &mut self,
         from: &mut (impl History + CollectorState + RunsToSend + SheetsToSend),

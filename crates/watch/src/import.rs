@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use crate::error::WatchError;
 use crate::named::{AskPassword, NamedSource};
 
-/// A management database as it was named.
 pub struct ManagementDatabase(NamedSource);
 
 impl ManagementDatabase {
@@ -32,14 +31,10 @@ impl ManagementDatabase {
     }
 }
 
-/// A progress message of an import.
 #[derive(Debug)]
 pub enum ImportEvent<'a> {
     /// Nothing has been sampled there yet.
-    Nothing {
-        /// The management database.
-        name: &'a str,
-    },
+    Nothing { name: &'a str },
     /// All samples of a source are here.
     Fetched {
         source: &'a str,
@@ -48,7 +43,6 @@ pub enum ImportEvent<'a> {
     },
 }
 
-/// A management database that is read.
 pub struct Import {
     name: String,
     from: collect::History,

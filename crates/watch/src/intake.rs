@@ -20,12 +20,13 @@ const AHEAD_MAX: SignedDuration = SignedDuration::from_hours(1);
 /// Nor is a sample older than this.
 const AGE_MAX: SignedDuration = SignedDuration::from_hours(10 * 366 * 24);
 
-/// Why something is not taken.
 #[derive(Debug)]
 pub enum IntakeError {
     /// It is refused, with one of the codes of the protocol and a sentence for people.
-    Refused { code: &'static str, reason: String },
-    /// The repository did not do its part.
+    Refused {
+        code: &'static str,
+        reason: String,
+    },
     Store(StoreError),
 }
 
@@ -59,10 +60,6 @@ impl From<RepositoryError> for IntakeError {
     }
 }
 
-/// How much of a source of `member` is there.
-///
-/// # Errors
-/// If it is that of another server.
 pub fn known(to: &PostgresHistory, member: &Member, source: SourceId) -> Result<Known, IntakeError> {
     let (appended, newest) = to.known_of(member, source)?.ok_or_else(IntakeError::other_server)?;
     Ok(Known { appended, newest })
@@ -78,9 +75,6 @@ pub fn of_state(state: MemberState) -> Option<(&'static str, &'static str)> {
 }
 
 /// Stores the batch of `member` in `body`, which follows the one numbered `after`; whether it was not there before.
-///
-/// # Errors
-/// If it is none, or not this server's, or not the next one, or from a wrong time, or if the server may not send any more.
 pub fn append(
     to: &mut PostgresHistory,
     member: &Member,
@@ -106,10 +100,6 @@ pub fn append(
     }
 }
 
-/// Notes what the volumes of a source of `member` lie on.
-///
-/// # Errors
-/// If it is that of another server, or a name in it is none that servers give.
 pub fn place(
     to: &mut PostgresHistory,
     member: &Member,
@@ -124,9 +114,6 @@ pub fn place(
 }
 
 /// Which of these runs of `member` are not there as they are now.
-///
-/// # Errors
-/// If the repository cannot be used.
 pub fn lacking_runs(
     to: &PostgresHistory,
     member: &Member,
@@ -136,9 +123,6 @@ pub fn lacking_runs(
 }
 
 /// Stores the run of `member` in `body`; whether it was not there before.
-///
-/// # Errors
-/// If it is none, or cannot be stored, or is from a wrong time.
 pub fn put_run(to: &PostgresHistory, member: &Member, body: &[u8]) -> Result<bool, IntakeError> {
     let unfit = |reason: String| IntakeError::refused(code::RUN, reason);
     let run = SentRun::from_wire(body).map_err(|error| match error {
@@ -155,10 +139,6 @@ pub fn put_run(to: &PostgresHistory, member: &Member, body: &[u8]) -> Result<boo
     }
 }
 
-/// Which of these sheets of `member` are not there as they are now.
-///
-/// # Errors
-/// If the repository cannot be used.
 pub fn lacking_sheets(
     to: &PostgresHistory,
     member: &Member,
@@ -168,9 +148,6 @@ pub fn lacking_sheets(
 }
 
 /// Stores the sheet of `member` in `body`; whether it was not there before. One that is refused is not asked for again as it is.
-///
-/// # Errors
-/// If it is none, or cannot be stored, or is from a wrong time.
 pub fn put_sheet(to: &PostgresHistory, member: &Member, body: &[u8]) -> Result<bool, IntakeError> {
     let sheet = SentSheet::from_wire(body).map_err(|error| match error {
         SheetError::TooLong { .. } => IntakeError::too_long(),
@@ -191,7 +168,6 @@ pub fn put_sheet(to: &PostgresHistory, member: &Member, body: &[u8]) -> Result<b
     }
 }
 
-/// A word on what is from the future.
 fn ahead_of_centre(what: &str, at: Timestamp) -> Option<String> {
     let now = utc_now();
     (at.duration_since(now) > AHEAD_MAX)

@@ -7,7 +7,6 @@ use iostall_model::{Change, ResetReason, Sample, Step};
 
 use crate::clock::WatchClock;
 
-/// The current state of a source.
 #[derive(Clone, Debug, Default)]
 pub struct SourceNow {
     pub name: String,
@@ -24,7 +23,6 @@ pub struct SourceNow {
     pub resets: BTreeMap<ResetReason, u64>,
 }
 
-/// A source, and when its newest sample arrived.
 struct Seen {
     now: SourceNow,
     arrived_ns: Option<u64>,
@@ -39,7 +37,6 @@ pub struct Metrics<C> {
 }
 
 impl<C: WatchClock> Metrics<C> {
-    /// Metrics without sources so far.
     pub fn new(clock: C) -> Self {
         Self { seen: Arc::default(), clock }
     }
@@ -67,7 +64,6 @@ impl<C: WatchClock> Metrics<C> {
         seen.iter().filter(|seen| !seen.is_retired).map(with_age).collect()
     }
 
-    /// Source number `source` was sampled.
     pub(crate) fn step(&self, source: usize, step: &Step) {
         let arrived_ns = Some(self.clock.now().clock_ns);
         self.change(source, |seen| {

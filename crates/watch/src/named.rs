@@ -11,7 +11,6 @@ use crate::error::WatchError;
 /// Asks the user for the password of a source; `None` without a terminal.
 pub type AskPassword<'a> = &'a dyn Fn(&str) -> io::Result<Option<String>>;
 
-/// A source as it was named, with its password.
 #[derive(Clone)]
 pub struct NamedSource {
     name: String,
@@ -20,14 +19,12 @@ pub struct NamedSource {
 }
 
 impl NamedSource {
-    /// The source at `address`, with its password.
     pub(crate) fn at(address: Address, ask: AskPassword<'_>) -> Result<Self, WatchError> {
         let name = address.to_string();
         let secret = secret(&address, &name, ask)?;
         Ok(Self { name, address, secret })
     }
 
-    /// What it is called everywhere.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -38,7 +35,6 @@ impl NamedSource {
     }
 }
 
-/// The sources as typed, validated.
 pub fn named_sources(texts: &[String], ask: AskPassword<'_>) -> Result<Vec<NamedSource>, WatchError> {
     let mut names = HashSet::new();
     texts

@@ -12,7 +12,6 @@ use crate::reported_volumes::put_reported;
 use crate::settings::is_fresh;
 use crate::writer::WriterEvent;
 
-/// The result for a source.
 #[derive(Debug)]
 pub enum OnceEvent<'a> {
     Sampled { source: &'a str, step: &'a Step },

@@ -6,16 +6,13 @@ use crate::deploy::{Applied, PushAgent};
 use crate::error::WatchError;
 use crate::release::{RELEASE_BYTES_MAX, ReleaseError};
 
-/// See the module.
 pub struct PushFollower {
     agent: PushAgent,
     centre: Centre,
 }
 
-/// What came of asking once.
 #[derive(Debug)]
 pub enum Asked {
-    /// Nothing is wanted.
     Nothing,
     Applied(Applied),
     /// Nothing was changed, and the centre knows why.
@@ -26,16 +23,12 @@ pub enum Asked {
 }
 
 impl PushFollower {
-    /// Asks `centre`, and has `agent` do it.
     pub fn new(agent: PushAgent, centre: Centre) -> Self {
         Self { agent, centre }
     }
 
     /// Says what this server is, and does what is wanted. What became of it is said to the centre; if that cannot be reached then, it is
     /// asked for again the next time, and found done.
-    ///
-    /// # Errors
-    /// If the centre does not answer, or refuses.
     pub fn ask(&mut self) -> Result<Asked, WatchError> {
         self.agent.recover()?;
         // With the newest key that the centre knows.

@@ -7,7 +7,6 @@ use iostall_measure::foreign::shown;
 use iostall_model::drive::RatingError;
 use thiserror::Error;
 
-/// Why there are no ratings.
 #[derive(Debug, Error)]
 pub enum RatingsError {
     #[error(transparent)]
@@ -23,7 +22,6 @@ pub enum RatingsError {
 }
 
 impl RatingsError {
-    /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Input(error) => return error.hint(),

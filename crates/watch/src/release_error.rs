@@ -7,7 +7,6 @@ use iostall_engine::InputError;
 use jiff::Timestamp;
 use thiserror::Error;
 
-/// Why a release was not made, not taken or not applied. The message says what and where; [`ReleaseError::hint`] what to do next.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReleaseError {
@@ -25,7 +24,6 @@ pub enum ReleaseError {
     Key { path: PathBuf },
     #[error("{named:?} is no public key")]
     PublicKey { named: String },
-    /// What a release is made from.
     #[error("{} cannot be in a release: {reason}", path.display())]
     Source { path: PathBuf, reason: String },
     #[error("{} has no objects", path.display())]
@@ -49,10 +47,8 @@ pub enum ReleaseError {
     TooOld { version: u64, lowest: u64 },
     #[error("another release {version} was applied here before")]
     OtherRelease { version: u64 },
-    /// The policy does not allow it.
     #[error("the policy {} does not allow {object}: {reason}", policy.display())]
     Forbidden { policy: PathBuf, object: String, reason: String },
-    /// An object that is none.
     #[error("object {object} is invalid: {reason}")]
     Object { object: String, reason: String },
     #[error("the policy {} is invalid: {reason}", path.display())]
@@ -68,7 +64,6 @@ pub enum ReleaseError {
     /// The record of it stays, and with it the agent does nothing else.
     #[error("what was begun could neither be finished nor put back: {reason}")]
     Pending { reason: String },
-    /// It was tried, and all of it was put back.
     #[error("{reason}; everything is as it was before")]
     PutBack { reason: String },
     /// It was tried, and something stopped in between.
@@ -77,7 +72,6 @@ pub enum ReleaseError {
 }
 
 impl ReleaseError {
-    /// What to do about it; `None` if the message says everything.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Read(error) => return error.hint(),

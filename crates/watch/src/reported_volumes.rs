@@ -16,7 +16,6 @@ fn read(store: &impl CollectorState) -> Result<Document, StoreError> {
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }
 
-/// Keeps what the source `name` says of its volumes.
 pub(crate) fn put_reported(
     store: &mut impl CollectorState,
     name: &str,
@@ -30,7 +29,6 @@ pub(crate) fn put_reported(
     store.put_state(STATE, &serde_json::to_string(&all).unwrap_or_default())
 }
 
-/// What the source `name` has said of its volumes.
 pub(crate) fn reported(store: &impl CollectorState, name: &str) -> Result<Vec<Placement>, StoreError> {
     Ok(read(store)?.remove(name).unwrap_or_default())
 }

@@ -9,10 +9,8 @@ use crate::error::WatchError;
 use crate::tiers::SourceWindow;
 use crate::windows::{Order, SourceHistory, WatchComparison, WatchReport, WatchSeries, WatchWindow};
 
-/// The parameters of every report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportRequest {
-    /// The level at which counters are summed.
     pub level: Level,
     /// Only sources whose name contains this.
     pub source: Option<String>,
@@ -20,13 +18,11 @@ pub struct ReportRequest {
     pub threshold_ns: Option<u64>,
     /// At most so many groups of each source are shown; `None`: as many as the form has room for.
     pub top: Option<usize>,
-    /// Which come first.
     pub order: Order,
     /// What is required of the groups of one window.
     pub require: Vec<Requirement>,
 }
 
-/// Start and end.
 pub type TimeRange = (Timestamp, Timestamp);
 
 /// Reports on one window. With `lines_max`, also returns the series of at most this many of the worst groups.

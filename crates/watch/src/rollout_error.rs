@@ -5,7 +5,6 @@ use thiserror::Error;
 
 use crate::release_error::ReleaseError;
 
-/// Why a push did not begin or go on. The message says what and where; [`RolloutError::hint`] what to do next.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RolloutError {
@@ -42,7 +41,6 @@ impl From<RepositoryError> for RolloutError {
 }
 
 impl RolloutError {
-    /// What to do about it; `None` if the message says everything.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Store(error) => return error.hint(),

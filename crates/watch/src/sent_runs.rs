@@ -11,7 +11,6 @@ use crate::error::WatchError;
 /// A destination is asked for so many at a time: the question fits into a request.
 const MARKS: u32 = 400;
 
-/// What came of it.
 #[derive(Debug, Default)]
 pub(crate) struct SentRuns {
     pub(crate) count: usize,

@@ -10,14 +10,12 @@ use crate::error::WatchError;
 /// A destination is asked for so many at a time: the question fits into a request.
 const MARKS: usize = 300;
 
-/// What a destination has of the sheets of a store.
 #[derive(Debug, Default)]
 pub(crate) struct SentSheets {
     /// What the store had to send when the destination had all of it.
     state: Option<String>,
 }
 
-/// What came of it.
 #[derive(Debug, Default)]
 pub(crate) struct SheetsSent {
     pub(crate) count: usize,

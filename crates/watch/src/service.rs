@@ -23,7 +23,6 @@ use crate::setup::{CollectorSetup, Purpose, WatchedSource};
 /// A source that is sampled from now on, and the number of the one that it replaces.
 type Change = (Option<usize>, WatchedSource, Box<dyn Source>);
 
-/// A collector that is ready to run.
 pub struct CollectorService<H> {
     collector: Collector<H, MachineClock>,
     sampling: Box<dyn SourceSet>,
@@ -32,7 +31,6 @@ pub struct CollectorService<H> {
     pushes: Vec<Push>,
     /// By the number that the collector knows each by.
     sources: HashMap<usize, WatchedSource>,
-    /// The names of those that are not sampled for now.
     paused: HashSet<String>,
     file: Option<(PathBuf, FileWatch)>,
     until: Option<Timestamp>,
@@ -180,7 +178,6 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
         self.sources.values()
     }
 
-    /// Stops sampling the source of that name for now.
     pub(crate) fn pause(&mut self, name: &str) {
         self.paused.insert(name.to_owned());
         let numbers: Vec<usize> = self.numbers_of(name).collect();
@@ -189,7 +186,6 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
         }
     }
 
-    /// Samples it again.
     pub(crate) fn resume(&mut self, name: &str) -> Result<(), WatchError> {
         self.paused.remove(name);
         let numbers: Vec<usize> = self.numbers_of(name).collect();

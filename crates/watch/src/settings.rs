@@ -13,13 +13,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::error::WatchError;
 
-/// How often settings are read.
 const EVERY_NS: u64 = 3_600 * NS_PER_S;
 /// How soon again where that failed.
 const AGAIN_NS: u64 = 300 * NS_PER_S;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Opens a source anew.
 pub(crate) type Opened = Result<Box<dyn Source>, SourceError>;
 
 /// What was read of the source of that number.
@@ -31,13 +29,11 @@ pub(crate) fn is_fresh(read: SettingsRead, now: Timestamp) -> bool {
     read.last <= now && now.duration_since(read.last) < hour
 }
 
-/// See the module.
 pub(crate) struct SettingsReader {
     /// Since when on the clock, by source, the next reading is due.
     due_ns: HashMap<usize, u64>,
     asked: Sender<(usize, Opened)>,
     answers: Receiver<Answer>,
-    /// The source that is being read.
     reading: Option<usize>,
 }
 

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::error::WatchError;
 
-/// Which sources are meant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SourceChoice<'a> {
     /// Those whose name contains this.
@@ -19,7 +18,6 @@ pub struct SourceChoice<'a> {
 }
 
 impl<'a> SourceChoice<'a> {
-    /// Those of a store whose name contains `part`.
     pub fn of_store(part: Option<&'a str>) -> Self {
         Self { part, ..Self::default() }
     }
@@ -31,14 +29,11 @@ impl<'a> SourceChoice<'a> {
     }
 }
 
-/// The settings of a source at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SourceSettings {
-    /// Its server, in a repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     pub source: String,
-    /// When they were read for the first time.
     pub first_read: Timestamp,
     /// When they were read for the last time: what is measured is of then.
     pub last_read: Timestamp,
@@ -46,10 +41,8 @@ pub struct SourceSettings {
     pub settings: Vec<SettingVersion>,
 }
 
-/// What changed of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SourceChanges {
-    /// Its server, in a repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     pub source: String,
@@ -83,7 +76,6 @@ pub fn setting_changes(
     })
 }
 
-/// What is another at `after` than at `before`.
 pub fn setting_difference(
     history: &impl History,
     choice: &SourceChoice<'_>,

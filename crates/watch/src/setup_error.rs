@@ -6,7 +6,6 @@ use iostall_engine::InputError;
 use iostall_notify::AlertFileError;
 use thiserror::Error;
 
-/// The message says what and where; [`SetupError::hint`] says what to do.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -19,7 +18,6 @@ pub enum SetupError {
         /// The parser's message, with the line.
         reason: String,
     },
-    /// An invalid value.
     #[error("{path}: {place}: {reason}", path = path.display())]
     Value {
         path: PathBuf,
@@ -31,13 +29,11 @@ pub enum SetupError {
     /// The receiver on the command line.
     #[error("cannot send samples: {0}")]
     Push(String),
-    /// The alert tables, or the alert file, are invalid.
     #[error(transparent)]
     Alerts(#[from] AlertFileError),
 }
 
 impl SetupError {
-    /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::Read(error) => error.hint().unwrap_or_else(|| "docs/watch.md explains the file".into()),

@@ -12,7 +12,6 @@ use crate::reports::{ReportRequest, TimeRange};
 use crate::tiers::SourceWindow;
 use crate::windows::{Grain, Interval, WatchWindow};
 
-/// What one source did in a part of a window.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot<'a> {
     pub start: Timestamp,
@@ -54,12 +53,10 @@ fn signed(length: Duration) -> SignedDuration {
     SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX)
 }
 
-/// The slots of one source.
 struct Slots<'a> {
     name: &'a str,
     level: Level,
     every: SignedDuration,
-    /// The slot that is being filled.
     open: Option<(Timestamp, Timestamp, WatchWindow)>,
     /// Whether there was any, or why it could not be given.
     outcome: Result<bool, WatchError>,
@@ -112,7 +109,6 @@ impl Slots<'_> {
         window
     }
 
-    /// The beginning of the slot that `at` lies in.
     fn floor(&self, at: Timestamp) -> Timestamp {
         let every_ns = self.every.as_nanos().max(1);
         Timestamp::from_nanosecond(at.as_nanosecond().div_euclid(every_ns) * every_ns).unwrap_or(at)

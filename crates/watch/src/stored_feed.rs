@@ -18,7 +18,6 @@ use crate::stored_past::{StoredPast, WATCHED_WITHIN};
 /// Checking a store more than once a second shows nothing new, because the collector's ticks decide.
 const LOOK_EVERY_NS: u64 = 1_000_000_000;
 
-/// What a collector writes to a store.
 pub struct StoredFeed<H> {
     history: H,
     clock: RunClock,
@@ -31,9 +30,6 @@ pub struct StoredFeed<H> {
 
 impl<H: History> StoredFeed<H> {
     /// The history in the file `store`, which a collector must be writing.
-    ///
-    /// # Errors
-    /// If none is, or if the history cannot be read.
     pub fn new(history: H, store: PathBuf) -> Result<Self, WatchError> {
         Self::on(RunClock::of_machine(), history, store)
     }
@@ -47,9 +43,6 @@ impl<H: History> StoredFeed<H> {
     }
 
     /// The history in the file `store`, which may have ended long ago, for [`Feed::travel`].
-    ///
-    /// # Errors
-    /// If nothing was ever sampled, or if the history cannot be read.
     pub fn of_past(history: H, store: PathBuf) -> Result<Self, WatchError> {
         let new = Self::of(RunClock::of_machine(), history);
         if new.history.sources()?.iter().all(|watched| watched.last.is_none()) {
@@ -163,12 +156,10 @@ impl<H: History> StoredFeed<H> {
     }
 }
 
-/// Where to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Destination {
     Now,
     At(Timestamp),
-    /// Nothing is stored there.
     Nothing,
 }
 

@@ -14,7 +14,6 @@ pub(crate) const WATCHED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
 /// As many intervals of a source are read for its graphs.
 const INTERVALS: i128 = 60;
 
-/// A history, for someone who steps through it.
 pub(crate) struct StoredPast<'a, H>(pub(crate) &'a H);
 
 impl<H: History> StoredPast<'_, H> {
@@ -69,7 +68,6 @@ impl<H: History> StoredPast<'_, H> {
         Ok(all)
     }
 
-    /// The newest sample before `at`.
     pub(crate) fn sample_before(&self, at: Timestamp) -> Result<Option<Timestamp>, WatchError> {
         let to = back(at, Self::APART);
         for reach in Self::REACHES {
@@ -81,7 +79,6 @@ impl<H: History> StoredPast<'_, H> {
         Ok(None)
     }
 
-    /// The first sample after `at`.
     pub(crate) fn sample_after(&self, at: Timestamp) -> Result<Option<Timestamp>, WatchError> {
         let from = at.checked_add(Self::APART).unwrap_or(at);
         for reach in Self::REACHES {

@@ -77,7 +77,6 @@ impl SourceWindow<'_> {
         Ok(has_any.then_some(end))
     }
 
-    /// Adds gaps and warnings to `about`.
     pub(crate) fn complete(&self, about: &mut SourceHistory, tiers: Tiers) -> Result<(), WatchError> {
         about.gaps = self.history.gaps(self.source, self.from, self.to)?;
         about.notes = self.history.notes(self.source, self.from, self.to)?;

@@ -16,7 +16,6 @@ use crate::error::WatchError;
 use crate::reported_volumes::put_reported;
 use crate::settings::is_fresh;
 
-/// Events of the writer.
 #[derive(Debug)]
 pub enum WriterEvent<'a> {
     /// A source could not read something, reported once.
@@ -28,16 +27,12 @@ pub enum WriterEvent<'a> {
     Unconfirmed(Unconfirmed),
 }
 
-/// Who hears it.
 pub(crate) type Observer<'o> = &'o mut dyn FnMut(WriterEvent<'_>);
 
-/// The store, and what was already reported.
 pub(crate) struct SampleWriter<H> {
     store: H,
-    /// Number of stored samples.
     pub(crate) samples: u64,
     warned: HashSet<(SourceId, String)>,
-    /// By source: samples that could not be stored.
     lost: HashMap<SourceId, Gap>,
     /// The store's error while it cannot be written.
     trouble: Option<String>,
@@ -52,7 +47,6 @@ impl<H: History + CollectorState> SampleWriter<H> {
         Ok(self.store.source(name)?.id)
     }
 
-    /// Stores the sample of `step`.
     pub(crate) fn step(
         &mut self,
         source: SourceId,
@@ -71,7 +65,6 @@ impl<H: History + CollectorState> SampleWriter<H> {
         self.or_lost(kept, source, lost, observer)
     }
 
-    /// Keeps a gap.
     pub(crate) fn gap(
         &mut self,
         source: SourceId,
@@ -159,22 +152,18 @@ impl<H: History + CollectorState> SampleWriter<H> {
         Ok(self.store.settings_read(source)?.is_some_and(|read| is_fresh(read, now)))
     }
 
-    /// The document of that name.
     pub(crate) fn state(&self, name: &str) -> Result<Option<String>, WatchError> {
         Ok(self.store.state(name)?)
     }
 
-    /// The newest runs of a job.
     pub(crate) fn job_runs(&self, job: &str, most: u32) -> Result<Vec<JobRun>, WatchError> {
         Ok(self.store.job_runs(job, most)?)
     }
 
-    /// The runs of a kind that were stored after another.
     pub(crate) fn runs_after(&self, kind: &str, after: Option<RunNumber>) -> Result<Vec<Stored>, StoreError> {
         self.store.runs_after(kind, after)
     }
 
-    /// Writes pending samples.
     pub(crate) fn finish(&mut self) -> Result<(), WatchError> {
         Ok(self.store.finish()?)
     }
@@ -215,7 +204,6 @@ impl<H: History + CollectorState> SampleWriter<H> {
         }
     }
 
-    /// Reports an error once.
     fn say(&mut self, error: StoreError, observer: Observer<'_>) {
         let message = error.to_string();
         if self.trouble.as_ref() != Some(&message) {

@@ -5,7 +5,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::outcome::{Evidence, Outcome};
 
-/// The settings of one source, and the time.
 #[derive(Clone, Copy)]
 pub(super) struct Facts<'a> {
     pub(super) settings: &'a [SettingVersion],
@@ -70,13 +69,11 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// A value as evidence.
 pub(super) fn evidence(version: &SettingVersion) -> Evidence {
     let Setting { subject, name, value, .. } = version.setting.clone();
     Evidence { subject, name, value, since: version.from, beside: None }
 }
 
-/// The same beside what it is compared with.
 pub(super) fn evidence_beside(version: &SettingVersion, beside: String) -> Evidence {
     Evidence { beside: Some(beside), ..evidence(version) }
 }

@@ -206,7 +206,6 @@ fn space_short(facts: &Facts<'_>) -> Outcome {
     })
 }
 
-/// Whether so much free space of so much is little.
 pub(super) fn is_short(free_bytes: u64, size_bytes: u64) -> bool {
     size_bytes >= SIZE_BYTES_MIN && free_bytes < size_bytes / FREE_SHARE && free_bytes < FREE_ENOUGH_BYTES
 }

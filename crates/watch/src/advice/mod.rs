@@ -21,20 +21,16 @@ pub use rule::{Rule, Weight};
 
 use facts::Facts;
 
-/// What the rules say about a source.
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceAdvice {
     /// Its server, in a repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     pub source: String,
-    /// When its settings were read.
     pub read: Timestamp,
-    /// Each rule that is about such a source.
     pub rules: Vec<RuleAdvice>,
 }
 
-/// What a rule says.
 #[derive(Clone, Debug, Serialize)]
 pub struct RuleAdvice {
     #[serde(flatten)]
@@ -43,7 +39,6 @@ pub struct RuleAdvice {
     pub outcome: Outcome,
 }
 
-/// Every rule, by the engine that it is about.
 pub fn rules() -> impl Iterator<Item = (&'static str, &'static Rule)> {
     let of = |engine, rules: &'static [Rule]| rules.iter().map(move |rule| (engine, rule));
     of("linux", &linux::RULES)

@@ -3,31 +3,24 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// A value that a rule speaks about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Evidence {
     /// What it is of; empty for the source itself.
     pub subject: String,
     pub name: String,
     pub value: String,
-    /// When it was seen first.
     pub since: Timestamp,
     /// What it is compared with, if that is not said by the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
 }
 
-/// What became of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It speaks.
     Found { evidence: Vec<Evidence> },
-    /// What it needs is not known.
     Unknown { reason: String },
-    /// It looked and has nothing to say.
     Fine,
-    /// There is nothing here that it is about.
     NotAbout,
 }
 

@@ -135,7 +135,6 @@ fn is_secondary(facts: &Facts<'_>) -> bool {
     facts.named("role").any(|version| version.setting.value == "secondary")
 }
 
-/// What is known of the backups of each database, or why nothing is.
 fn backups<'a>(facts: &Facts<'a>) -> Result<Vec<&'a SettingVersion>, Outcome> {
     if let Some(reason) = facts.why_unread("backups") {
         return Err(Outcome::unknown(reason));

@@ -26,17 +26,12 @@ use crate::centre_protocol::{
 use crate::destination::{Destination, Known};
 use crate::error::WatchError;
 
-/// A key is replaced after this.
 const KEY_AGE_MAX: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// A busy centre is asked again so often, after a pause that becomes longer each time.
 const TRIES_MAX: u32 = 6;
 const PAUSE_NS: u64 = 500_000_000;
-/// Who stays says so often who it is, nanoseconds.
 const GREETING_NS: u64 = 50_000_000_000;
-/// A clock that is wrong by more than this is worth a word, milliseconds.
 const CLOCK_WRONG_MS: u64 = 5_000;
 
-/// A centre that this store has joined.
 pub struct Centre {
     client: CentreClient,
     file: MembershipFile,
@@ -48,17 +43,14 @@ pub struct Centre {
     greeted_ns: Option<u64>,
 }
 
-/// What the centre said at the beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeting {
-    /// What this server is called there.
     pub name: String,
-    /// Milliseconds, where it is wrong by seconds.
+    /// `None` if it is right to within seconds.
     pub clock_ahead_ms: Option<i64>,
 }
 
 impl Greeting {
-    /// A word about the clock, where it is wrong.
     pub fn warning(&self) -> Option<String> {
         let ahead_ms = self.clock_ahead_ms?;
         let direction = if ahead_ms > 0 { "ahead of" } else { "behind" };
@@ -69,9 +61,6 @@ impl Greeting {
 
 impl Centre {
     /// The centre at `address`, which the store at `store` has joined. Asks nobody.
-    ///
-    /// # Errors
-    /// If it has not.
     pub fn open(store: &Path, address: &str) -> Result<Self, CentreError> {
         let address = centre_address(address)?;
         let file = MembershipFile::beside(store);
@@ -91,15 +80,11 @@ impl Centre {
         })
     }
 
-    /// Its address in full.
     pub fn address(&self) -> &str {
         &self.membership.address
     }
 
     /// Says who this server is, and replaces its key where that is old.
-    ///
-    /// # Errors
-    /// If the centre does not answer, or refuses.
     pub fn hello(&mut self) -> Result<Greeting, CentreError> {
         let answer = self.hello_with_a_key()?;
         let is_old = self.membership.keys.first().is_some_and(|key| {
@@ -134,9 +119,6 @@ impl Centre {
     }
 
     /// Takes another key. It is in the file before the centre hears of it, and the centre knows both until the new one is used.
-    ///
-    /// # Errors
-    /// If the file cannot be written, or the centre does not answer or refuses. Then one of the keys still is good.
     pub fn rotate(&mut self) -> Result<(), CentreError> {
         let newest = self.membership.keys.first().and_then(Key::secret);
         // That of an attempt whose answer was lost: with one more key each time, the good one would be lost at last.
@@ -153,21 +135,15 @@ impl Centre {
         Ok(())
     }
 
-    /// Whether a release is wanted of this server.
-    ///
-    /// # Errors
-    /// If the centre does not answer, refuses, or is older than this.
     pub(crate) fn wanted(&self, request: &WantedRequest) -> Result<WantedAnswer, CentreError> {
         self.ask(Verb::Wanted, request)
     }
 
-    /// A part of the release that is wanted.
     pub(crate) fn part(&self, request: &PartRequest) -> Result<Vec<u8>, CentreError> {
         let body = serde_json::to_vec(request).unwrap_or_default();
         self.patiently(|key| body_of(&self.client, self.address(), &Verb::Part.path(), Some(key), &body))
     }
 
-    /// Says what became of it.
     pub(crate) fn outcome(&self, request: &OutcomeRequest) -> Result<OutcomeAnswer, CentreError> {
         self.ask(Verb::Outcome, request)
     }
@@ -198,7 +174,6 @@ impl Centre {
     }
 }
 
-/// One request, and what is in its answer.
 pub(super) fn answer_of<A: DeserializeOwned>(
     client: &CentreClient,
     address: &str,
@@ -210,7 +185,6 @@ pub(super) fn answer_of<A: DeserializeOwned>(
     serde_json::from_slice(&body).map_err(|_| CentreError::NotUnderstood { address: address.to_owned() })
 }
 
-/// One request, and its answer as it is.
 fn body_of(
     client: &CentreClient,
     address: &str,

@@ -6,10 +6,8 @@ use iostall_engine::files::stamp_of_path;
 use iostall_host::System;
 use sha2::{Digest as _, Sha256};
 
-/// The version of this program.
 pub(crate) const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A server at one time.
 #[derive(Clone, Debug)]
 pub(crate) struct Instance {
     pub(crate) host: String,
@@ -19,7 +17,6 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// That of the store at `store` on this machine.
     pub(crate) fn here(store: &Path) -> Self {
         let system = System::here();
         let host = system.host().hostname;

@@ -16,16 +16,12 @@ use crate::centre_protocol::{JoinAnswer, JoinRequest, Verb};
 use crate::confirmed::begin_confirming;
 use crate::error::WatchError;
 
-/// A file with a one-time code.
 const CODE_FILE: Input = Input { what: CODE_FILE_NAME, limit: ByteCount(1 << 10) };
 
-/// What a store needs to join.
 #[derive(Debug)]
 pub struct JoinCentre<'a> {
-    /// Where the store is, and its id.
     pub store: &'a Path,
     pub id: StoreId,
-    /// Of the centre.
     pub address: &'a str,
     /// A file with a one-time code, which only its owner can read.
     pub code_file: &'a Path,
@@ -37,9 +33,6 @@ pub struct JoinCentre<'a> {
 /// answer is lost, the same line may be repeated.
 ///
 /// From then on the store keeps, within bounds, what the centre has not confirmed.
-///
-/// # Errors
-/// If the code or the centre cannot be used, the centre refuses, or the store cannot be written.
 pub fn join_centre(request: &JoinCentre<'_>, store: &mut impl CollectorState) -> Result<String, WatchError> {
     let address = centre_address(request.address).map_err(CentreError::from)?;
     let name = ask_to_join(request, &address)?;

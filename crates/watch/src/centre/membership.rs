@@ -21,17 +21,14 @@ const VERSION: u32 = 1;
 /// Keys that are kept of a centre: one that was restored from a backup knows an earlier one.
 const KEYS_MAX: usize = 4;
 
-/// All of a file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Document {
     version: u32,
     centres: Vec<Membership>,
 }
 
-/// A centre that was joined.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Membership {
-    /// In full.
     pub(crate) address: String,
     /// The fingerprint of its certificate; without one an authority of this machine issued it.
     pub(crate) certificate: Option<String>,
@@ -41,14 +38,12 @@ pub(crate) struct Membership {
     pub(crate) keys: Vec<Key>,
 }
 
-/// A key of this server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Key {
     secret: String,
     pub(crate) made: Timestamp,
 }
 
-/// The file beside a store.
 #[derive(Debug)]
 pub(crate) struct MembershipFile {
     path: PathBuf,
@@ -67,13 +62,11 @@ impl Key {
 }
 
 impl Membership {
-    /// A key that is newer than all others.
     pub(crate) fn add_key(&mut self, key: Key) {
         self.keys.insert(0, key);
         self.keys.truncate(KEYS_MAX);
     }
 
-    /// The certificate that the centre must have.
     pub(crate) fn fingerprint(&self) -> Result<Option<Fingerprint>, CentreError> {
         let Some(named) = &self.certificate else { return Ok(None) };
         let wrong = || CentreError::Fingerprint { named: named.clone() };
@@ -82,7 +75,6 @@ impl Membership {
 }
 
 impl MembershipFile {
-    /// That of the store at `store`.
     pub(crate) fn beside(store: &Path) -> Self {
         let named = |suffix: &str| {
             let mut name = OsString::from(store);
@@ -107,7 +99,6 @@ impl MembershipFile {
         Ok(document.centres)
     }
 
-    /// What was joined at `address`.
     pub(crate) fn find(&self, address: &str) -> Result<Option<Membership>, CentreError> {
         Ok(self.read()?.into_iter().find(|membership| membership.address == address))
     }

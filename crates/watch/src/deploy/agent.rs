@@ -27,7 +27,6 @@ pub struct PushAgent {
 /// What became of what another process had begun.
 #[derive(Debug)]
 pub enum Recovered {
-    /// It was finished.
     Finished,
     /// It could not be finished, and everything was put back as far as nobody has changed it since.
     PutBack(ReleaseError),
@@ -46,9 +45,6 @@ struct Plan<'a> {
 
 impl PushAgent {
     /// An agent that obeys `policy`, and what it had to finish first.
-    ///
-    /// # Errors
-    /// If its state cannot be used, or another agent uses it.
     pub fn open(policy: Policy) -> Result<(Self, Option<Recovered>), ReleaseError> {
         let directory = StateDirectory::open(&policy.state)?;
         let state = directory.state()?;
@@ -61,9 +57,6 @@ impl PushAgent {
     }
 
     /// Finishes what was begun and interrupted, or puts it back.
-    ///
-    /// # Errors
-    /// [`ReleaseError::Pending`] if neither is possible now. Until it is, nothing else is done.
     pub fn recover(&mut self) -> Result<Option<Recovered>, ReleaseError> {
         let Some(journal) = self.directory.journal()? else { return Ok(None) };
         let recovered = match finish(&self.directory, journal, &mut |_| {}) {
@@ -75,17 +68,14 @@ impl PushAgent {
         Ok(Some(recovered))
     }
 
-    /// What it obeys.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// The version of the release that is applied, if any.
     pub fn version(&self) -> Option<u64> {
         self.state.applied.as_ref().map(|applied| applied.version)
     }
 
-    /// What identifies the release that is applied, if any.
     pub fn release(&self) -> Option<&str> {
         self.state.applied.as_ref().map(|applied| applied.id.as_str())
     }
@@ -101,9 +91,6 @@ impl PushAgent {
     }
 
     /// What the release or permit in `bytes` would change. Nothing is written.
-    ///
-    /// # Errors
-    /// If it is refused: see [`ReleaseError::is_refusal`].
     pub fn plan(&self, bytes: &[u8]) -> Result<Applied, ReleaseError> {
         if self.directory.journal()?.is_some() {
             return Err(ReleaseError::Pending { reason: "it is not finished yet".to_owned() });
@@ -112,9 +99,6 @@ impl PushAgent {
     }
 
     /// Does what the release or permit in `bytes` asks for, as a whole or not at all.
-    ///
-    /// # Errors
-    /// If it is refused, or something fails: everything is as it was, then.
     pub fn apply(
         &mut self,
         bytes: &[u8],

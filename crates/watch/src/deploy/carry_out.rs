@@ -15,7 +15,6 @@ use crate::release_error::ReleaseError;
 
 const KEPT: Input = Input { what: "file that was kept", limit: ByteCount(1 << 30) };
 
-/// A file that changes.
 #[derive(Debug)]
 pub(super) struct FileChange<'a> {
     pub(super) path: PathBuf,
@@ -172,7 +171,6 @@ fn put_back(journal: &Journal) -> Result<(), ReleaseError> {
     Ok(())
 }
 
-/// What was kept, as it was.
 pub(super) fn kept_content(kept: &Kept) -> Result<Vec<u8>, ReleaseError> {
     let content = KEPT.read(&kept.file)?;
     if crate::release::sha256(&content) == kept.sha256 {

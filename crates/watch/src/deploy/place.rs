@@ -16,14 +16,12 @@ use crate::release_error::ReleaseError;
 const STAGED_SUFFIX: &str = ".iostall-new";
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Present {
     pub(super) sha256: String,
     pub(super) stamp: FileStamp,
 }
 
-/// How a file is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
     pub(super) mode: u32,
@@ -35,9 +33,6 @@ pub(super) struct Form {
 pub(super) const PRIVATE: Form = Form { mode: 0o600, owner: None };
 
 /// The file at `path`; `None` if nothing is there.
-///
-/// # Errors
-/// If something else than a file is there, or it cannot be read.
 pub(super) fn present(path: &Path) -> Result<Option<Present>, ReleaseError> {
     let failed = |source| ReleaseError::System { path: path.to_owned(), source };
     match stamp_of_link(path) {
@@ -94,7 +89,6 @@ pub(super) fn write_new(path: &Path, content: &[u8], form: Form) -> Result<(), R
     write().map_err(|source| ReleaseError::Write { path: path.to_owned(), source })
 }
 
-/// Removes what iostall has put there; nothing is there afterwards.
 pub(super) fn remove(path: &Path) -> Result<(), ReleaseError> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -16,19 +16,16 @@ const FILE: Input = Input { what: "policy", limit: ByteCount(1 << 20) };
 const OTHERS_WRITE: u32 = 0o022;
 const ROOT: u32 = 0;
 
-/// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     path: PathBuf,
     pub(super) keys: Vec<PublicKey>,
-    /// Where the agent keeps what it has to remember.
     pub(super) state: PathBuf,
     pub(super) lowest_version: u64,
     labels: BTreeMap<String, String>,
     rules: Vec<Rule>,
 }
 
-/// The form of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Written {
@@ -42,7 +39,6 @@ struct Written {
     allow: Vec<Rule>,
 }
 
-/// Objects that may come, and where to.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Rule {
@@ -53,7 +49,6 @@ struct Rule {
     directory: PathBuf,
 }
 
-/// Where an object goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Destination {
     pub(super) path: PathBuf,
@@ -62,10 +57,6 @@ pub(super) struct Destination {
 }
 
 impl Policy {
-    /// Reads the file at `path`.
-    ///
-    /// # Errors
-    /// If it is none, or somebody else than its owner could change it.
     pub fn read(path: &Path) -> Result<Self, ReleaseError> {
         let text = FILE.text(path)?;
         let stamp = stamp_of_path(path);
@@ -110,15 +101,10 @@ impl Policy {
         format!("the policy {}", self.path.display())
     }
 
-    /// What this server is, for releases and for the centre.
     pub fn labels(&self) -> &BTreeMap<String, String> {
         &self.labels
     }
 
-    /// Where an object goes.
-    ///
-    /// # Errors
-    /// If nothing allows it.
     pub(super) fn destination(&self, kind: ObjectKind, name: &str) -> Result<Destination, ReleaseError> {
         let mut of_kind = self.rules.iter().filter(|rule| rule.kind == kind).peekable();
         if of_kind.peek().is_none() {

@@ -23,47 +23,40 @@ const LOCK_NAME: &str = "lock";
 const EARLIER_NAME: &str = "earlier";
 pub(super) const FORMAT: u32 = 1;
 
-/// What is applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) format: u32,
     /// The highest version that was ever applied here; never lowered.
     pub(super) highest: u64,
     pub(super) applied: Option<AppliedRelease>,
-    /// What releases have put on this server.
     pub(super) objects: Vec<Placed>,
-    /// What to do to undo the last release.
     pub(super) undo: Option<Undo>,
 }
 
-/// A release that was applied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct AppliedRelease {
     pub(super) version: u64,
     pub(super) id: String,
 }
 
-/// An object where it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Placed {
     pub(super) kind: ObjectKind,
     pub(super) name: String,
     pub(super) path: PathBuf,
-    /// As the release has it.
+    /// As in the release's manifest.
     pub(super) sha256: String,
 }
 
 /// What was there before a release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Undo {
-    /// What identifies it.
     pub(super) release: String,
     pub(super) applied: Option<AppliedRelease>,
     pub(super) objects: Vec<Placed>,
     pub(super) steps: Vec<UndoStep>,
 }
 
-/// One file of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct UndoStep {
     pub(super) object: String,
@@ -74,7 +67,6 @@ pub(super) struct UndoStep {
     pub(super) earlier: Option<Kept>,
 }
 
-/// A file that was kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Kept {
     pub(super) file: PathBuf,
@@ -93,7 +85,6 @@ pub(super) struct Journal {
     pub(super) next: State,
 }
 
-/// One file of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct JournalStep {
     pub(super) path: PathBuf,

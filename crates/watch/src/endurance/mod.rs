@@ -22,27 +22,22 @@ use crate::ratings_error::RatingsError;
 /// The longest time for one drive to answer: one that sleeps has to spin up its controller first.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// Which drives, and what is known of them besides.
 #[derive(Clone, Debug, Default)]
 pub struct EnduranceRequest {
     /// Files, directories and devices.
     pub places: Vec<PathBuf>,
-    /// A file of ratings.
     pub ratings: Option<PathBuf>,
-    /// A rating from the command line.
     pub typed: TypedRating,
     /// Writes to expect in place of those observed.
     pub planned: Option<Planned>,
 }
 
-/// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct EnduranceReport {
     /// One for each serial number.
     pub drives: Vec<Endurance>,
     /// What was left out, and why.
     pub left_out: Vec<String>,
-    /// The rating of the command line in its spellings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub converted: Option<Converted>,
 }
@@ -92,16 +87,12 @@ fn project(
 }
 
 /// What the data sheet of a drive of `model` lets hosts write according to the ratings in `file`, bytes; `None` if it is not there.
-///
-/// # Errors
-/// If the file cannot be read, or one of its ratings contradicts itself.
 pub fn rated_bytes(file: &Path, model: &str, capacity_bytes: Option<u64>) -> Result<Option<f64>, WatchError> {
     let ratings = Ratings::read(Some(file), &TypedRating::default())?;
     let drive = DriveIdentity { model: model.to_owned(), capacity_bytes, ..DriveIdentity::default() };
     Ok(ratings.of(&drive)?.and_then(|rating| rating.written_bytes))
 }
 
-/// Reads the places and finds out how long each drive lasts.
 pub fn drive_endurance(request: &EnduranceRequest) -> Result<EnduranceReport, WatchError> {
     let ratings = Ratings::read(request.ratings.as_deref(), &request.typed)?;
     let converted = ratings.converted();

@@ -13,7 +13,6 @@ use crate::ratings_error::RatingsError;
 /// Enough for every drive that was ever sold.
 const FILE: Input = Input { what: "file of ratings", limit: ByteCount(4 << 20) };
 
-/// A rating from the command line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TypedRating {
     /// Bytes that hosts may write.
@@ -24,7 +23,6 @@ pub struct TypedRating {
     pub capacity: Option<ByteCount>,
 }
 
-/// A drive in the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Written {
@@ -46,7 +44,6 @@ struct File {
     drive: Vec<Written>,
 }
 
-/// Where ratings come from.
 pub(super) struct Ratings {
     file: Option<(PathBuf, Vec<Written>)>,
     typed: TypedRating,

@@ -15,7 +15,6 @@ const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 /// No day is further away: a 29 February on a given weekday comes every 40 years at the latest.
 const SEARCHED_YEARS: i32 = 50;
 
-/// A cron expression with its time zone.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     expression: String,

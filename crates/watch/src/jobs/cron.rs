@@ -43,13 +43,11 @@ impl Field {
         (self.min..=self.max).filter(move |value| self.bits >> value & 1 == 1)
     }
 
-    /// The selected values that are at least `least`.
     fn from(self, least: i8) -> impl Iterator<Item = i8> {
         (least..64).filter(move |value| self.has(*value))
     }
 }
 
-/// A parsed expression.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cron {
     pub seconds: Field,
@@ -102,7 +100,6 @@ impl Cron {
         [self.seconds, self.minutes, self.hours].iter().all(|field| field.bits.is_power_of_two())
     }
 
-    /// Whether a day may meet one day field only.
     pub(super) fn is_either(&self) -> bool {
         !self.is_both && !self.days.is_star && !self.weekdays.is_star
     }

@@ -4,15 +4,12 @@ use std::time::Duration;
 
 use super::calendar::Calendar;
 
-/// A command that runs at set times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     pub name: String,
-    /// When it runs.
     pub calendar: Calendar,
     /// The program and its arguments, run without a shell.
     pub command: Vec<String>,
-    /// Longest run time.
     pub deadline: Duration,
     /// Channels notified when it fails.
     pub notify: Vec<String>,
@@ -30,10 +27,8 @@ impl Job {
     }
 }
 
-/// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobEnd {
-    /// Whether the exit status was 0.
     pub is_success: bool,
     /// Its exit status or signal, or why it could not be started.
     pub detail: String,
@@ -52,10 +47,8 @@ pub trait RunningJob {
     /// How it ended; `None` while it runs.
     fn poll(&mut self) -> Option<JobEnd>;
 
-    /// Asks it to end.
     fn ask_to_end(&mut self);
 
-    /// Kills it.
     fn kill(&mut self);
 
     /// Waits a few seconds after it was asked to end, then kills it.

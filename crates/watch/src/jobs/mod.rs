@@ -30,18 +30,14 @@ const GRACE_NS: u64 = 10_000_000_000;
 const LATE_MAX: SignedDuration = SignedDuration::from_mins(10);
 /// If the clock is set back further than this, a job runs again at times it already ran.
 const SET_BACK_MAX: SignedDuration = SignedDuration::from_hours(24);
-/// Missed runs are counted up to this number.
 const COUNTED_MAX: u64 = 10_000;
 
-/// The result of a run, and who is notified of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobReport {
     pub run: JobRun,
-    /// The notice to send, if any.
     pub notice: Option<JobNotice>,
 }
 
-/// A run in progress.
 struct Active {
     handle: Box<dyn RunningJob>,
     run: JobRun,
@@ -50,16 +46,13 @@ struct Active {
     asked_ns: Option<u64>,
 }
 
-/// A job with its next time and its current run.
 struct Scheduled {
     job: Job,
     next: Option<Timestamp>,
     active: Option<Active>,
-    /// Whether the last run failed.
     is_failing: bool,
 }
 
-/// The scheduler.
 pub struct Jobs {
     runner: Box<dyn JobRunner + Send>,
     all: Vec<Scheduled>,
@@ -68,7 +61,6 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// A scheduler without jobs.
     pub fn new(runner: impl JobRunner + Send + 'static) -> Self {
         Self { runner: Box::new(runner), all: Vec::new(), looked: Timestamp::MIN }
     }
@@ -162,7 +154,6 @@ impl Scheduled {
         }
     }
 
-    /// Starts following the job's calendar now.
     fn plan(&mut self, now: Now) -> JobReport {
         self.next = self.job.calendar.after(now.utc);
         JobReport { run: self.run(now.utc, JobOutcome::Planned, String::new()), notice: None }
@@ -189,7 +180,6 @@ impl Scheduled {
         self.report(run)
     }
 
-    /// Checks the run in progress.
     fn look_after(&mut self, now: Now) -> Option<JobReport> {
         let deadline_ns = u64::try_from(self.job.deadline.as_nanos()).unwrap_or(u64::MAX);
         let active = self.active.as_mut()?;

@@ -106,7 +106,6 @@ fn not_started(words: &[String], error: &io::Error) -> JobEnd {
     JobEnd { is_success: false, detail: format!("cannot run {program}: {error}"), output: String::new() }
 }
 
-/// Runs a program until it ends.
 fn run(words: &[String], environment: Vec<(OsString, OsString)>, request: &AtomicU8) -> io::Result<JobEnd> {
     let (reader, writer) = io::pipe()?;
     let mut command = Command::new(words.first().map(String::as_str).unwrap_or_default());

@@ -27,7 +27,6 @@ pub fn units_text(jobs: &[Job]) -> String {
     units(jobs).iter().map(text).collect::<Vec<_>>().concat()
 }
 
-/// Writes them to `directory`. Returns the files.
 pub fn write_units(jobs: &[Job], directory: &Path) -> io::Result<Vec<PathBuf>> {
     let write = |unit: Unit| {
         let path = directory.join(&unit.name);

@@ -11,7 +11,6 @@ use iostall_store::{CollectorState, History, Holding, Source, SourceId, StoreErr
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The document in the spool.
 const STATE: &str = "pull";
 
 /// What a spool remembers between two processes.

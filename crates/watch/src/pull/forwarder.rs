@@ -16,7 +16,6 @@ use crate::error::WatchError;
 use crate::named::NamedSource;
 use crate::reported_volumes::reported;
 
-/// Samples in a batch.
 const BATCH_SAMPLES: u32 = 60;
 /// A source that somebody else samples is looked at so often, nanoseconds.
 const LOOK_NS: u64 = 3_000_000_000;
@@ -27,25 +26,19 @@ const NOTE_NS: u64 = 60_000_000_000;
 /// A source may have files on other volumes after this time, nanoseconds.
 const PLACE_NS: u64 = 600_000_000_000;
 
-/// A source to be sampled, and the server that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PulledSource {
     pub(super) name: String,
     pub(super) server: String,
 }
 
-/// What became of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ForwardEvent {
-    /// Somebody else samples it.
     Elsewhere(String),
-    /// From now on it is sampled here.
     Ours(String),
-    /// So many samples of it were sent.
     Sent(String, usize),
 }
 
-/// A source that somebody else samples.
 struct Elsewhere {
     source: Source,
     looked_ns: u64,
@@ -53,13 +46,11 @@ struct Elsewhere {
     free_ns: Option<u64>,
 }
 
-/// See the module.
 pub(super) struct Forwarder {
     spool: SqliteHistory,
     place: NamedSource,
     version: String,
     repository: Option<PostgresHistory>,
-    /// What is to be sampled.
     wanted: Vec<PulledSource>,
     state: SpoolState,
     claims: HashMap<String, Claim>,
@@ -68,7 +59,6 @@ pub(super) struct Forwarder {
     placed: HashMap<String, (Vec<Placement>, u64)>,
     /// When the settings that the repository has of each source were read.
     settings_sent: HashMap<SourceId, Timestamp>,
-    /// When each server was last spoken of.
     greeted: HashMap<StoreId, u64>,
     /// The repository's name in the spool, and what it has confirmed.
     confirmed: Option<(String, Confirmed)>,
@@ -77,7 +67,6 @@ pub(super) struct Forwarder {
 }
 
 impl Forwarder {
-    /// From `spool` to the repository at `place`.
     pub(super) fn new(
         mut spool: SqliteHistory,
         place: NamedSource,
@@ -118,7 +107,6 @@ impl Forwarder {
         self.wanted = wanted;
     }
 
-    /// The names of those that somebody else samples.
     pub(super) fn elsewhere(&self) -> impl Iterator<Item = &String> {
         self.elsewhere.keys()
     }
@@ -234,7 +222,6 @@ impl Forwarder {
         self.wanted.iter().any(|one| one.name == name)
     }
 
-    /// Somebody else samples it.
     fn leave(&mut self, name: &str, source: Source, now_ns: u64, free_ns: Option<u64>) {
         if !self.is_wanted(name) {
             self.state.servers.remove(name);
@@ -352,7 +339,6 @@ impl Forwarder {
     }
 }
 
-/// How sending the samples of a source ended.
 enum Outcome {
     Done,
     Stopped,

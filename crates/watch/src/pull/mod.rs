@@ -31,7 +31,6 @@ use sender::{Sender, SenderEvent};
 
 pub use event::{PullEvent, PullObserver, PullProgress, PulledOutcome, PulledState};
 
-/// What is to be pulled, and how.
 pub struct PullRequest<'a> {
     /// The repository: `postgres://USER@HOST/DATABASE`.
     pub url: &'a str,
@@ -47,18 +46,15 @@ pub struct PullRequest<'a> {
     pub once: bool,
     /// The last tick; `None` samples until stopped.
     pub until: Option<Timestamp>,
-    /// The version of iostall, for the repository.
     pub version: &'a str,
     /// For jobs.
     pub environment: Vec<(OsString, OsString)>,
 }
 
-/// Sources that are ready to be pulled.
 pub struct PullService {
     service: CollectorService<SqliteHistory>,
     sender: Sender,
     outcomes: Outcomes,
-    /// What the sender sends.
     sources: Vec<PulledSource>,
     once: bool,
     /// From the time before sampling.
@@ -68,9 +64,6 @@ pub struct PullService {
 
 impl PullService {
     /// Opens the spool and the repository, and finds out which sources nobody else samples.
-    ///
-    /// # Errors
-    /// If one of the two cannot be used. A repository that cannot be reached now is waited for.
     pub fn open(request: PullRequest<'_>, ask: AskPassword<'_>) -> Result<Self, WatchError> {
         let PullRequest { url, setup, spool, threads, connections, once, until, version, environment } =
             request;
@@ -106,9 +99,6 @@ impl PullService {
     }
 
     /// Pulls until stopped, and sends what is left. What became of each source.
-    ///
-    /// # Errors
-    /// If the spool cannot be used.
     pub fn run(mut self, observer: PullObserver<'_>) -> Result<Vec<PulledOutcome>, WatchError> {
         if let Some(error) = self.cut.take() {
             let cut = SenderEvent::Cut { reason: error.to_string(), hint: error.hint() };

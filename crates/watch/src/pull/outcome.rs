@@ -7,13 +7,11 @@ use super::forwarder::{ForwardEvent, PulledSource};
 use super::sender::SenderEvent;
 use crate::collector::CollectEvent;
 
-/// See the module.
 pub(super) struct Outcomes {
     sources: BTreeMap<String, PulledOutcome>,
     is_cut: bool,
 }
 
-/// Which sources are to be sampled from now on, and which not.
 #[derive(Default)]
 pub(super) struct Change {
     pub(super) elsewhere: Vec<String>,
@@ -27,7 +25,6 @@ impl Outcomes {
         new
     }
 
-    /// These are pulled from now on.
     pub(super) fn replace(&mut self, sources: &[PulledSource]) {
         self.sources.retain(|name, _| sources.iter().any(|one| one.name == *name));
         for PulledSource { name, server } in sources {
@@ -42,7 +39,6 @@ impl Outcomes {
         }
     }
 
-    /// An event of the collector.
     pub(super) fn collected(&mut self, event: CollectEvent<'_>, observer: PullObserver<'_>) {
         match &event {
             CollectEvent::Missed { source, missed } if missed.retry.is_some() => {
@@ -60,7 +56,6 @@ impl Outcomes {
         observer(PullEvent::Collect(event));
     }
 
-    /// Events of the sender.
     pub(super) fn hear(&mut self, events: Vec<SenderEvent>, observer: PullObserver<'_>) -> Change {
         let mut change = Change::default();
         for event in events {

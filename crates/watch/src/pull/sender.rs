@@ -11,14 +11,12 @@ use super::forwarder::{ForwardEvent, Forwarder, PulledSource};
 use crate::clock::{MachineClock, WatchClock as _};
 use crate::error::WatchError;
 
-/// It is looked for new samples so often.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The longest pause after a failure: others wait for longer before they take over.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 /// How long the end may take, nanoseconds: what is left is sent by the next process.
 const END_NS: u64 = 20_000_000_000;
 
-/// What a sender says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SenderEvent {
     Forward(Vec<ForwardEvent>),
@@ -30,7 +28,6 @@ pub(super) enum SenderEvent {
     Continues,
 }
 
-/// See the module.
 pub(super) struct Sender {
     orders: mpsc::Sender<Vec<PulledSource>>,
     events: Receiver<SenderEvent>,
@@ -48,7 +45,6 @@ impl Sender {
         Ok(Self { orders, events, thread: thread.map_err(WatchError::Thread)? })
     }
 
-    /// These are to be sent from now on.
     pub(super) fn replace(&self, sources: Vec<PulledSource>) {
         // A thread that panicked sends nothing any more, and the spool keeps what is sampled.
         let _ = self.orders.send(sources);

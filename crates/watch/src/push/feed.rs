@@ -20,7 +20,6 @@ const POINTS_MAX: usize = 50_000;
 /// And samples: what is sent at once may be refused at once.
 const SAMPLES_MAX: u32 = 60;
 
-/// How far a source was sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Position {
     /// Number of the last sample that was sent.
@@ -75,18 +74,15 @@ fn series_name(id: SourceId, row: &Row) -> String {
     SeriesId::of(id, &row.subject).to_string()
 }
 
-/// A source that is sent.
 struct Sent {
     id: SourceId,
     source: Arc<PushSource>,
     position: Position,
-    /// The last sample that was sent.
     last: Option<Arc<Sample>>,
     /// Samples that are read at once.
     samples_max: u32,
 }
 
-/// What comes next of a source.
 pub(super) struct Prepared {
     pub(super) series: Vec<Series>,
     /// Number of its samples and gaps.
@@ -96,13 +92,11 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// The source.
     pub(super) fn source(&self) -> &PushSource {
         &self.after.source
     }
 }
 
-/// See the module.
 pub(super) struct Feed<H> {
     store: H,
     /// The name under which positions are kept.
@@ -119,7 +113,6 @@ pub(super) struct Feed<H> {
 }
 
 impl<H: History + CollectorState> Feed<H> {
-    /// A feed from `store` to the receiver named `receiver`, without sources so far.
     pub(super) fn new(store: H, receiver: &str, backlog: Duration) -> Result<Self, StoreError> {
         let memory = format!("pushed to {receiver}");
         let document = store.state(&memory)?;
@@ -173,12 +166,10 @@ impl<H: History + CollectorState> Feed<H> {
         Ok(if batch.is_some_and(is_later) { before } else { number })
     }
 
-    /// Where everything is read from.
     pub(super) fn store(&mut self) -> &mut H {
         &mut self.store
     }
 
-    /// Number of sources.
     pub(super) fn sources(&self) -> usize {
         self.sources.len()
     }
@@ -249,7 +240,6 @@ impl<H: History + CollectorState> Feed<H> {
         Ok(Some(Prepared { series, count, after }))
     }
 
-    /// It was sent.
     pub(super) fn done(&mut self, source: usize, prepared: Prepared) {
         if let Some(sent) = self.sources.get_mut(source) {
             *sent = prepared.after;
@@ -289,7 +279,6 @@ fn samples_of(batch: &Batch) -> Result<Vec<(Arc<Sample>, usize)>, StoreError> {
     Ok(samples.into_iter().map(with_warnings).collect())
 }
 
-/// A source while its next series are put together.
 struct Preparing<'a> {
     after: Sent,
     builder: Builder<'a>,

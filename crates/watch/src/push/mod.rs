@@ -37,10 +37,8 @@ pub use target::{BACKLOG, PushTarget, WrittenPush};
 
 /// How long the end of a collector may take: what is left is sent by the next one.
 const END_NS: u64 = 5_000_000_000;
-/// How often the store is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// A receiver that is sent to until this is closed.
 pub(crate) struct Push {
     /// Takes sources; without it, the thread ends.
     sources: Option<mpsc::Sender<PushSource>>,
@@ -50,7 +48,6 @@ pub(crate) struct Push {
 }
 
 impl Push {
-    /// Starts to send from `store` to `target`.
     pub(crate) fn start<H>(store: H, target: PushTarget) -> Result<Self, WatchError>
     where
         H: History + CollectorState + Send + 'static,
@@ -69,7 +66,6 @@ impl Push {
         Ok(Self { sources: Some(sources), is_stopped, events, thread })
     }
 
-    /// Also sends this source.
     pub(crate) fn add(&self, source: PushSource) {
         if let Some(sources) = &self.sources {
             // A thread that panicked sends nothing any more, and sampling continues.
@@ -77,7 +73,6 @@ impl Push {
         }
     }
 
-    /// Events since the last call.
     pub(crate) fn events(&self) -> Vec<PushEvent> {
         self.events.try_iter().collect()
     }

@@ -9,9 +9,7 @@ use super::protobuf::{Message, first_bytes, first_integer};
 use super::series::{Point, Series, Value};
 use super::source::PushSource;
 
-/// The headers of a request.
 pub(super) const HEADERS: [(&str, &str); 1] = [("Content-Type", "application/x-protobuf")];
-/// The usual path.
 pub(super) const PATH: &str = "/v1/metrics";
 
 const CUMULATIVE: i64 = 2;
@@ -49,7 +47,6 @@ pub(super) fn requests(series: &[Series], resource: &Resource<'_>, bytes_max: us
     bodies
 }
 
-/// Latencies of one kind, and what they are of.
 pub(super) struct Latencies {
     pub(super) name: &'static str,
     pub(super) help: &'static str,

@@ -14,14 +14,12 @@ impl Message {
         Self::default()
     }
 
-    /// A text or bytes.
     pub(super) fn bytes(&mut self, field: u32, bytes: &[u8]) {
         self.key(field, BYTES);
         self.varint(bytes.len() as u64);
         self.0.extend(bytes);
     }
 
-    /// Another message.
     pub(super) fn message(&mut self, field: u32, message: &Self) {
         self.bytes(field, &message.0);
     }

@@ -10,10 +10,8 @@ use super::pause::asked;
 use super::remote_write;
 use super::target::{Protocol, PushTarget};
 
-/// What is told of an answer.
 const REASON_CHARS: usize = 200;
 
-/// What a receiver makes of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     Taken,
@@ -22,19 +20,16 @@ pub(super) enum Reply {
     /// It will never take this.
     Refused(String),
     TooLong,
-    /// It may take it later.
     Later {
         reason: String,
         asked: Option<Duration>,
     },
 }
 
-/// The way to a receiver.
 pub(super) trait Receiver {
     fn post(&mut self, body: &[u8], now: Timestamp) -> Reply;
 }
 
-/// A receiver on the network.
 pub(super) struct NetworkReceiver {
     target: PushTarget,
     client: Poster,

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::protobuf::Message;
 use super::series::{Series, Value};
 
-/// The headers of a request.
 pub(super) const HEADERS: [(&str, &str); 3] = [
     ("Content-Type", "application/x-protobuf"),
     ("Content-Encoding", "snappy"),

@@ -9,9 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::distribution::Distribution;
 use super::otlp::Latencies;
 
-/// The kind of runs that are sent.
 const KIND: &str = "load";
-/// How often the store is asked for new ones.
 const EVERY: SignedDuration = SignedDuration::from_secs(5);
 
 const SERVICE: (&str, &str) =
@@ -23,7 +21,6 @@ const RESPONSE: (&str, &str) = (
 const COMMIT: (&str, &str) =
     ("iostall_run_commit_seconds", "Time of commits of a load test, from the write to the end of its sync.");
 
-/// How far runs were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Position {
     /// The last run that was looked at.
@@ -32,7 +29,6 @@ struct Position {
     since: Timestamp,
 }
 
-/// See the module.
 pub(super) struct Runs {
     /// The name under which the position is kept.
     memory: String,
@@ -41,7 +37,6 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Those that are sent to the receiver named `receiver`.
     pub(super) fn to(receiver: &str) -> Self {
         Self { memory: format!("runs pushed to {receiver}"), position: None, next: None }
     }
@@ -72,7 +67,6 @@ impl Runs {
         Ok(found)
     }
 
-    /// Whether a run is one to be sent.
     pub(super) fn is_new(&self, run: &Run) -> bool {
         self.position.is_some_and(|position| run.ended_utc >= position.since)
     }

@@ -19,28 +19,31 @@ use super::target::{Protocol, PushTarget};
 const REQUEST_BYTES_MAX: usize = 1 << 20;
 const REQUEST_BYTES_MIN: usize = 16 << 10;
 
-/// Events of a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PushEvent {
     /// Nothing arrives; said once for each reason.
-    Failing { receiver: String, reason: String },
-    /// It takes samples again.
-    TakesAgain { receiver: String },
+    Failing {
+        receiver: String,
+        reason: String,
+    },
+    TakesAgain {
+        receiver: String,
+    },
     /// It does not want these samples: they are dropped. Said once for each reason until something is taken.
     Refused {
         receiver: String,
         reason: String,
-        /// Number of the samples.
         samples: usize,
     },
     /// Samples of a source waited for longer than they are kept for the receiver.
-    TooOld { receiver: String, waited: Duration },
+    TooOld {
+        receiver: String,
+        waited: Duration,
+    },
 }
 
-/// How a round ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Round {
-    /// All is sent.
     Done,
     /// The receiver, or the store, is tried again after this pause.
     Failed(Duration),
@@ -64,7 +67,6 @@ fn is_like(known: Option<&str>, reason: &str) -> bool {
     known.is_some_and(|known| kind(known) == kind(reason))
 }
 
-/// Sends to one receiver.
 pub(super) struct Sender<H, R> {
     feed: Feed<H>,
     /// Sources that are still to be found, and since when they are sent.
@@ -97,12 +99,10 @@ impl<H: History + CollectorState, R: Receiver> Sender<H, R> {
         }
     }
 
-    /// Events since the last call.
     pub(super) fn events(&mut self) -> Vec<PushEvent> {
         std::mem::take(&mut self.events)
     }
 
-    /// Whether the last try failed.
     pub(super) fn is_failing(&self) -> bool {
         self.trouble.is_some()
     }

@@ -7,7 +7,6 @@ use iostall_model::metric::{Labels, Metric, labelled};
 use iostall_model::{Counter, Kind, ResetReason, Row, Sample};
 use jiff::Timestamp;
 
-/// What was read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Value {
     /// A count, a level or seconds.
@@ -16,7 +15,6 @@ pub(crate) enum Value {
     Gone,
 }
 
-/// A value at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
     /// When it was read.
@@ -65,7 +63,6 @@ impl Metrics {
     }
 }
 
-/// Puts samples together, series by series.
 pub(crate) struct Builder<'a> {
     metrics: &'a mut Metrics,
     source: &'a str,

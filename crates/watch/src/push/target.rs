@@ -17,15 +17,12 @@ const CERTIFICATES: Input = Input { what: "certificate", limit: ByteCount(1 << 2
 /// How long samples wait for a receiver by default.
 pub const BACKLOG: Duration = Duration::from_secs(24 * 3600);
 
-/// A receiver as written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WrittenPush {
-    /// The address of a remote-write receiver.
     pub remote_write: Option<String>,
     /// The address of a receiver of OpenTelemetry's protocol: `http` or `https`.
     pub otlp: Option<String>,
-    /// File with a token.
     pub token_file: Option<PathBuf>,
     pub user: Option<String>,
     /// File with the password of `user`.
@@ -35,7 +32,6 @@ pub struct WrittenPush {
     /// Labels of every series.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// How long samples wait for the receiver.
     #[serde(default, deserialize_with = "length")]
     pub backlog: Option<Duration>,
     /// Also latencies of load tests that the store gets from now on. Only by OpenTelemetry's protocol.
@@ -48,7 +44,6 @@ fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>
     Ok(nanos.map(|nanos| Duration::from_nanos(nanos.nanos())))
 }
 
-/// The protocol of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protocol {
     /// Prometheus remote write 1.0.
@@ -65,7 +60,6 @@ enum Login {
     Password { user: String, file: PathBuf },
 }
 
-/// A receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PushTarget {
     pub(super) protocol: Protocol,
@@ -74,7 +68,6 @@ pub struct PushTarget {
     certificate: Option<PathBuf>,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) backlog: Duration,
-    /// Whether latencies of load tests are sent, too.
     pub(super) sends_runs: bool,
 }
 
@@ -130,7 +123,6 @@ impl PushTarget {
         self.address.whole().to_owned()
     }
 
-    /// A client for it.
     pub(super) fn client(&self) -> Result<Poster, String> {
         let read = |path: &PathBuf| CERTIFICATES.read(path).map_err(|error| said(&error));
         let authorities = self.certificate.as_ref().map(read).transpose()?;

@@ -10,14 +10,12 @@ use super::manifest::{Manifest, Object};
 use super::sealed::Sealed;
 use crate::release_error::ReleaseError;
 
-/// The longest file of a release, bytes.
 pub const RELEASE_BYTES_MAX: u64 = 64 << 20;
 pub(super) const RELEASE: &str = "iostall-release 1";
 pub(super) const PERMIT: &str = "iostall-undo 1";
 /// Clocks may differ by so much.
 const AHEAD_MAX: SignedDuration = SignedDuration::from_hours(1);
 
-/// A file that was verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opened<'a> {
     Release(Release<'a>),
@@ -27,7 +25,6 @@ pub enum Opened<'a> {
 /// A release whose signature and objects were verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release<'a> {
-    /// What identifies it.
     pub id: String,
     pub manifest: Manifest,
     /// Of the objects, in the same order.
@@ -38,15 +35,12 @@ pub struct Release<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Permit {
-    /// What identifies the release.
     pub release: String,
     pub version: u64,
     pub made: Timestamp,
-    /// After that nobody uses it.
     pub expires: Timestamp,
 }
 
-/// What a file says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ReleaseInfo {
@@ -65,9 +59,6 @@ pub struct ReleaseInfo {
 
 impl<'a> Opened<'a> {
     /// What is in `bytes`, if the owner of one of `keys` has signed it; it may come from anybody. `place` says where the keys are from.
-    ///
-    /// # Errors
-    /// If it is none, or was not signed by them, or not like this.
     pub fn verify(bytes: &'a [u8], keys: &[PublicKey], place: &str) -> Result<Self, ReleaseError> {
         if bytes.len() as u64 > RELEASE_BYTES_MAX {
             return Err(ReleaseError::Form("it is too long".to_owned()));
@@ -85,9 +76,6 @@ impl<'a> Opened<'a> {
     }
 
     /// What is in `bytes` by its own account: its signature holds for the key that it names, whosever that is.
-    ///
-    /// # Errors
-    /// If it is none.
     pub fn describe(bytes: &'a [u8]) -> Result<ReleaseInfo, ReleaseError> {
         let key = Sealed::split(bytes)?.key;
         Ok(match Self::verify(bytes, &[key], "itself")? {
@@ -114,10 +102,6 @@ impl<'a> Opened<'a> {
         })
     }
 
-    /// Whether it may be used now.
-    ///
-    /// # Errors
-    /// If it has expired, or is from the future.
     pub fn check_time(&self) -> Result<(), ReleaseError> {
         let (made, expires) = match self {
             Self::Release(release) => (release.manifest.made, release.manifest.expires),
@@ -155,7 +139,6 @@ impl<'a> Release<'a> {
         Ok(Self { id: head.digest(), manifest, bodies })
     }
 
-    /// Each object with its bytes.
     pub fn objects(&self) -> impl Iterator<Item = (&Object, &'a [u8])> {
         self.manifest.objects.iter().zip(self.bodies.iter().copied())
     }

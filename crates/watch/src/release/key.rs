@@ -33,9 +33,6 @@ impl fmt::Debug for SigningKey {
 
 impl SigningKey {
     /// Makes a key, and a file for it that only its owner can read.
-    ///
-    /// # Errors
-    /// If something has that name, or the file cannot be written.
     pub fn create(path: &Path) -> Result<Self, ReleaseError> {
         let seed = random_bytes::<32>().map_err(ReleaseError::Random)?;
         let key = Self::of_seed(&seed)?;
@@ -49,9 +46,6 @@ impl SigningKey {
     }
 
     /// The key in a file that only its owner can read.
-    ///
-    /// # Errors
-    /// If the file cannot be read, others can read it, or it is none.
     pub fn read(path: &Path) -> Result<Self, ReleaseError> {
         let text = FILE.secret(path)?;
         let digits = text.trim().strip_prefix(SECRET_PREFIX).and_then(from_hex);
@@ -60,14 +54,10 @@ impl SigningKey {
     }
 
     /// The key that follows from 32 secret bytes.
-    ///
-    /// # Errors
-    /// If the library fails.
     pub fn of_seed(seed: &[u8]) -> Result<Self, ReleaseError> {
         Ed25519KeyPair::from_seed_unchecked(seed).map(Self).map_err(|_| ReleaseError::Library)
     }
 
-    /// The half for others.
     pub fn public(&self) -> PublicKey {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(self.0.public_key().as_ref());
@@ -80,7 +70,6 @@ impl SigningKey {
 }
 
 impl PublicKey {
-    /// Whether its owner has signed `text`.
     pub(super) fn verifies(&self, text: &[u8], signature: &[u8]) -> bool {
         UnparsedPublicKey::new(&ED25519, &self.0).verify(text, signature).is_ok()
     }
@@ -116,7 +105,6 @@ impl From<PublicKey> for String {
     }
 }
 
-/// Bytes as digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }

@@ -27,7 +27,6 @@ const MODE: u32 = 0o644;
 /// Nobody but iostall gives such names.
 const DRAFT_SUFFIX: &str = ".iostall-partial";
 
-/// What to make a release from.
 #[derive(Debug)]
 pub struct MakeRelease<'a> {
     /// Has a directory for each kind, and objects in them.
@@ -39,7 +38,6 @@ pub struct MakeRelease<'a> {
     pub valid: Duration,
 }
 
-/// The form of the file of labels.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -48,10 +46,6 @@ struct Written {
     labels: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// A signed release of what is in a directory.
-///
-/// # Errors
-/// If something there is no object, or cannot be read.
 pub fn make_release(request: &MakeRelease<'_>, key: &SigningKey) -> Result<Vec<u8>, ReleaseError> {
     let labels_path = request.from.join(LABELS_NAME);
     let mut written = Written::default();
@@ -108,9 +102,6 @@ pub fn make_release(request: &MakeRelease<'_>, key: &SigningKey) -> Result<Vec<u
 }
 
 /// A signed permit to undo the release in `release`, which the same key has signed.
-///
-/// # Errors
-/// If it is none of this key.
 pub fn make_permit(release: &[u8], valid: Duration, key: &SigningKey) -> Result<Vec<u8>, ReleaseError> {
     let Opened::Release(release) = Opened::verify(release, &[key.public()], "--key")? else {
         return Err(ReleaseError::Form("a permit is not undone".to_owned()));
@@ -121,17 +112,11 @@ pub fn make_permit(release: &[u8], valid: Duration, key: &SigningKey) -> Result<
 }
 
 /// Reads a release or a permit. Nothing in it was verified.
-///
-/// # Errors
-/// If it cannot be read, or is longer than any.
 pub fn read_release(path: &Path) -> Result<Vec<u8>, ReleaseError> {
     Ok(FILE.read(path)?)
 }
 
 /// Writes what was made to a new file, and says what it is.
-///
-/// # Errors
-/// If something has that name, or it cannot be written.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<ReleaseInfo, ReleaseError> {
     let info = Opened::describe(bytes)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -9,25 +9,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::release_error::ReleaseError;
 
-/// Objects of one release.
 const OBJECTS_MAX: usize = 4_096;
-/// Of a name, bytes.
 const NAME_BYTES_MAX: usize = 128;
 /// Of labels and notes, bytes.
 const TEXT_BYTES_MAX: usize = 256;
 const LABELS_MAX: usize = 32;
-/// The largest object, bytes.
 const OBJECT_BYTES_MAX: u64 = 4 << 20;
 
-/// What an object is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ObjectKind {
-    /// Settings of iostall, in TOML.
     Settings,
     /// What a collector collects, in TOML.
     Profile,
-    /// Rules and channels of alerts.
     Alerts,
 }
 
@@ -53,7 +47,6 @@ impl FromStr for ObjectKind {
     }
 }
 
-/// An object of a release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Object {
@@ -63,7 +56,6 @@ pub struct Object {
     /// It is for servers with all of these alone.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// Its size.
     pub bytes: u64,
     /// Its SHA-256, as digits.
     pub sha256: String,
@@ -108,9 +100,6 @@ pub struct Manifest {
 
 impl Manifest {
     /// A manifest from its text, which was verified.
-    ///
-    /// # Errors
-    /// If it is none, or not in the form in which it is written.
     pub(super) fn parse(text: &str) -> Result<Self, ReleaseError> {
         let manifest: Self =
             serde_json::from_str(text).map_err(|error| ReleaseError::Form(error.to_string()))?;

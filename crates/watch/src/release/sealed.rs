@@ -10,9 +10,7 @@ const HEAD_BYTES_MAX: usize = 4 << 20;
 /// A head that was split into its parts, and is not verified.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sealed<'a> {
-    /// What it says that it is.
     pub(super) what: &'a str,
-    /// Everything that is signed.
     signed: &'a [u8],
     document: &'a [u8],
     /// The key that it names.
@@ -30,10 +28,6 @@ pub fn sealed(what: &str, document: &str, key: &SigningKey) -> Vec<u8> {
 }
 
 impl<'a> Sealed<'a> {
-    /// Splits the head from what follows it.
-    ///
-    /// # Errors
-    /// If there is none.
     pub(super) fn split(bytes: &'a [u8]) -> Result<Self, ReleaseError> {
         let none = |reason: &str| ReleaseError::Form(reason.to_owned());
         let head = &bytes[..bytes.len().min(HEAD_BYTES_MAX)];
@@ -59,9 +53,6 @@ impl<'a> Sealed<'a> {
     }
 
     /// The document, if the key that it names is one of `keys` and has signed it.
-    ///
-    /// # Errors
-    /// If not; `place` says where the keys are from.
     pub(super) fn verified(&self, keys: &[PublicKey], place: &str) -> Result<&'a str, ReleaseError> {
         let key = self.key.to_string();
         if !keys.contains(&self.key) {

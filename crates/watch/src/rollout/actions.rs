@@ -10,10 +10,8 @@ use crate::centre_protocol::PART_BYTES;
 use crate::release::{Object, ObjectState, Opened, ReleaseInfo};
 use crate::rollout_error::RolloutError;
 
-/// Which release goes where.
 #[derive(Debug)]
 pub struct PushRequest<'a> {
-    /// The file of the release.
     pub file: &'a [u8],
     /// Servers with all of these; without any, all servers.
     pub labels: BTreeMap<String, String>,
@@ -21,11 +19,9 @@ pub struct PushRequest<'a> {
     pub failed_max: FailedMax,
 }
 
-/// What a push would do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PushPlan {
     pub version: u64,
-    /// What identifies the release.
     pub release: String,
     pub servers: Vec<PlannedServer>,
     /// Nothing of it reaches these, whatever their labels.
@@ -48,14 +44,10 @@ pub struct PlannedServer {
     pub ring: u32,
     /// Objects that are not there, or not as they are in the release.
     pub changes: Vec<String>,
-    /// Objects that are there already.
     pub same: usize,
 }
 
 /// Labels from texts such as `role=standby`.
-///
-/// # Errors
-/// If one is none.
 pub fn chosen_by(texts: &[String]) -> Result<BTreeMap<String, String>, RolloutError> {
     let label = |text: &String| {
         let (name, value) = text.split_once('=').ok_or_else(|| RolloutError::Label { text: text.clone() })?;
@@ -64,12 +56,10 @@ pub fn chosen_by(texts: &[String]) -> Result<BTreeMap<String, String>, RolloutEr
     texts.iter().map(label).collect()
 }
 
-/// What a server is for, as its agent says.
 pub(super) fn labels_of(server: &PushServer) -> BTreeMap<String, String> {
     serde_json::from_str(&server.labels).unwrap_or_default()
 }
 
-/// What is on it, as its agent says.
 pub(super) fn objects_of(server: &PushServer) -> Vec<ObjectState> {
     serde_json::from_str(&server.objects).unwrap_or_default()
 }
@@ -98,10 +88,6 @@ fn described(file: &[u8]) -> Result<ReleaseInfo, RolloutError> {
     Ok(info)
 }
 
-/// What a push would do on each server.
-///
-/// # Errors
-/// If the release is none, or there is no such server.
 pub fn plan(repository: &PostgresHistory, request: &PushRequest<'_>) -> Result<PushPlan, RolloutError> {
     let info = described(request.file)?;
     let planned = |(server, ring): (PushServer, u32)| {
@@ -124,18 +110,12 @@ pub fn plan(repository: &PostgresHistory, request: &PushRequest<'_>) -> Result<P
 }
 
 /// Servers that have joined and that no push reaches: no agent of theirs has asked.
-///
-/// # Errors
-/// If the repository cannot be used.
 pub fn unreached(repository: &PostgresHistory) -> Result<Vec<Unreached>, RolloutError> {
     let server = |UnreachedServer { name }| Unreached { server: name, reason: "no-agent" };
     Ok(repository.unreached_servers()?.into_iter().map(server).collect())
 }
 
 /// Begins a push, and returns its number. The servers of the first ring are asked from now on.
-///
-/// # Errors
-/// If the release is none, there is no such server, or another push wants something of one.
 pub fn begin(repository: &PostgresHistory, request: &PushRequest<'_>) -> Result<u64, RolloutError> {
     let info = described(request.file)?;
     let parts: Vec<&[u8]> = request.file.chunks(PART_BYTES).collect();
@@ -158,9 +138,6 @@ pub fn begin(repository: &PostgresHistory, request: &PushRequest<'_>) -> Result<
 }
 
 /// Has every server that `push` may have reached put back what was there before it.
-///
-/// # Errors
-/// If there is no such push, it is undone already, or the permit is none for its release.
 pub fn undo(repository: &PostgresHistory, push: u64, permit: &[u8]) -> Result<(), RolloutError> {
     let info = described(permit)?;
     let text = std::str::from_utf8(permit).map_err(|_| RolloutError::OtherPermit { push })?;

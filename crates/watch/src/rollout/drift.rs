@@ -10,7 +10,6 @@ use super::actions::{labels_of, objects_of};
 use crate::release::{Object, ObjectKind};
 use crate::rollout_error::RolloutError;
 
-/// An object on a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Drift {
     pub server: String,
@@ -24,21 +23,15 @@ pub struct Drift {
     pub as_of: Timestamp,
 }
 
-/// How it compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DriftState {
     Same,
-    /// It has another hash.
     Changed,
-    /// It is wanted, and not there.
     Missing,
 }
 
 /// Every object that pushes have put on servers, by server, kind and name, with the hash that was there when its agent last asked.
-///
-/// # Errors
-/// If the repository cannot be used.
 pub fn drift(repository: &PostgresHistory) -> Result<Vec<Drift>, RolloutError> {
     let mut wanted: BTreeMap<String, Vec<Object>> = BTreeMap::new();
     for (store, objects) in repository.wanted_objects()? {

@@ -7,9 +7,6 @@ use crate::rollout_error::RolloutError;
 
 /// No ring of `push` waits for `server` any more. When it comes back it takes the release, unless the push was halted, ended or undone by
 /// then, or a newer one has reached it; until then it counts as drifted.
-///
-/// # Errors
-/// If there is no such push, or it waits for no such server.
 pub fn skip(repository: &PostgresHistory, push: u64, server: &str) -> Result<(), RolloutError> {
     repository.change_pushes(|repository| {
         repository.pushes(Some(push))?.pop().ok_or(RolloutError::NoPush { push })?;
@@ -22,9 +19,6 @@ pub fn skip(repository: &PostgresHistory, push: u64, server: &str) -> Result<(),
 
 /// No further server is asked for `push`; of one that is being undone, those that have not answered count as not undone. Who has begun
 /// still answers.
-///
-/// # Errors
-/// If there is no such push, or it has come to its end already.
 pub fn end(repository: &PostgresHistory, push: u64) -> Result<(), RolloutError> {
     repository.change_pushes(|repository| {
         let found = repository.pushes(Some(push))?.pop().ok_or(RolloutError::NoPush { push })?;

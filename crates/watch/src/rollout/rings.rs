@@ -94,19 +94,15 @@ impl fmt::Display for FailedMax {
     }
 }
 
-/// What a push does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Waits for the servers of its ring.
     Wait,
     Halt,
-    /// The next ring is asked.
     Continue,
     Complete,
 }
 
 impl FailedMax {
-    /// What a push with these outcomes does next.
     pub(super) fn next(self, counts: &PushCounts) -> Next {
         let PushCounts { waiting, asked, applied, failed, .. } = *counts;
         let is_too_many = match self.0 {

@@ -6,13 +6,9 @@ use super::rings::{FailedMax, Next};
 use crate::centre_protocol::{OutcomeRequest, Wanted, WantedRequest};
 use crate::rollout_error::RolloutError;
 
-/// Why a server did not apply a release, characters.
 const REASON_CHARS_MAX: usize = 1_000;
 
 /// Takes note of what a server is, and says what is wanted of it.
-///
-/// # Errors
-/// If the repository cannot be used.
 pub fn wanted(
     repository: &PostgresHistory,
     member: &Member,
@@ -30,10 +26,6 @@ fn put_agent(repository: &PostgresHistory, member: &Member, now: &WantedRequest)
     Ok(repository.put_push_agent(member, &report)?)
 }
 
-/// A part of the release that is wanted of a server.
-///
-/// # Errors
-/// If the repository cannot be used.
 pub fn part(
     repository: &PostgresHistory,
     member: &Member,
@@ -44,9 +36,6 @@ pub fn part(
 }
 
 /// Takes note of what became of a push on a server, and moves the push on.
-///
-/// # Errors
-/// If the repository cannot be used.
 pub fn note_outcome(
     repository: &PostgresHistory,
     member: &Member,
@@ -69,7 +58,6 @@ pub fn note_outcome(
     })
 }
 
-/// Moves a push on, if it is time.
 pub(super) fn advance(repository: &PostgresHistory, number: u64) -> Result<(), RolloutError> {
     let Some(push) = repository.pushes(Some(number))?.pop() else { return Ok(()) };
     if push.state == "undoing" && push.counts.undo == 0 {

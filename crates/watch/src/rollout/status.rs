@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use crate::rollout_error::RolloutError;
 
-/// A push, and how far it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PushEntry {
     #[serde(flatten)]
@@ -16,9 +15,6 @@ pub struct PushEntry {
 }
 
 /// All pushes, the newest first; or one, with its servers.
-///
-/// # Errors
-/// If there is no such push, or the repository cannot be used.
 pub fn status(repository: &PostgresHistory, only: Option<u64>) -> Result<Vec<PushEntry>, RolloutError> {
     let entry = |push| PushEntry { push, servers: None };
     let mut pushes: Vec<PushEntry> = repository.pushes(only)?.into_iter().map(entry).collect();

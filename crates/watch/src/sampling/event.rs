@@ -9,22 +9,18 @@ use iostall_model::device::Placement;
 use iostall_model::{Gap, Step};
 use jiff::Timestamp;
 
-/// What to read, how often and how long.
 #[derive(Clone, Debug)]
 pub struct SamplerOptions {
     /// Time between ticks; useful from one second on.
     pub interval: Duration,
     /// The last tick; `None` runs until stopped.
     pub until: Option<Timestamp>,
-    /// Which rows to keep.
     pub filter: Filter,
 }
 
-/// The result of a source at a tick.
 #[derive(Debug)]
 pub enum Event {
     Step {
-        /// Index of the source.
         source: usize,
         /// The filtered sample, compared with the previous one.
         step: Step,
@@ -34,19 +30,15 @@ pub enum Event {
     Missed(Missed),
 }
 
-/// A gap as it occurs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missed {
-    /// Index of the source.
     pub source: usize,
-    /// What is stored about it.
     pub gap: Gap,
     pub hint: String,
     /// When the source is tried again; `None` if that is already under way.
     pub retry: Option<Retry>,
 }
 
-/// The next try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     pub at: Timestamp,
@@ -54,7 +46,6 @@ pub struct Retry {
     pub ticks: u64,
 }
 
-/// What arrived within a time limit.
 #[derive(Debug)]
 pub enum Next {
     Event(Event),
@@ -76,9 +67,7 @@ impl Next {
     }
 }
 
-/// Provides sampling events.
 pub trait Sampling {
-    /// Waits at most `limit` for the next event.
     fn next(&mut self, limit: Duration) -> Next;
 }
 

@@ -27,7 +27,6 @@ const THREADS_OF_ONE_FAILING: usize = 4;
 /// Longest wait of a thread: a clock may be set, and sampling may be stopped.
 const WAIT: Duration = Duration::from_millis(200);
 
-/// How much a pool may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PoolLimits {
     pub(crate) threads: usize,
@@ -35,7 +34,6 @@ pub(crate) struct PoolLimits {
     pub(crate) connections: usize,
 }
 
-/// See the module.
 pub(crate) struct SourcePool {
     shared: Arc<Shared>,
     events: Receiver<Event>,
@@ -58,7 +56,6 @@ struct State {
     entries: Vec<Entry>,
     /// Connections that stay open, by server.
     open: HashMap<String, usize>,
-    /// The number of the next entry.
     next: u64,
 }
 
@@ -76,7 +73,6 @@ struct Entry {
     is_removed: bool,
 }
 
-/// A source that is read now.
 struct Reading {
     number: u64,
     ticker: Ticker,
@@ -182,7 +178,6 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The loop of a thread.
     fn work(&self, sender: &SyncSender<Event>) {
         while let Some(Reading { number, mut ticker, due }) = self.take() {
             let missed = ticker.missed_before(due);
@@ -243,7 +238,6 @@ impl Shared {
         due.min().map(|(_, place)| place)
     }
 
-    /// Whether the connection of a source that was read stays open.
     fn may_stay_open(&self, number: u64, has_failed: bool) -> bool {
         let mut state = self.lock();
         let State { entries, open, .. } = &mut *state;
@@ -290,7 +284,6 @@ impl Entry {
     }
 }
 
-/// One connection less.
 fn close(open: &mut HashMap<String, usize>, server: &str) {
     if let Some(count) = open.get_mut(server) {
         *count = count.saturating_sub(1);

@@ -18,7 +18,6 @@ use crate::clock::{MachineClock, WatchClock, utc_ns};
 /// How many events may be queued before sources wait.
 pub(super) const EVENTS_WAITING_MAX: usize = 256;
 
-/// The reading threads.
 pub struct Sampler {
     stop: Arc<Stop>,
     threads: Vec<JoinHandle<()>>,
@@ -86,7 +85,6 @@ impl Stopper {
     }
 }
 
-/// Starts the thread of a source.
 pub(super) fn thread_of(
     index: usize,
     source: Box<dyn Source>,
@@ -99,7 +97,6 @@ pub(super) fn thread_of(
     std::thread::spawn(move || run(ticker, &sender, &stop))
 }
 
-/// The loop of one source's thread.
 fn run(mut ticker: Ticker, sender: &SyncSender<Event>, stop: &Stop) {
     let clock = MachineClock::default();
     while let Some(due) = ticker.next(clock.now()) {

@@ -5,7 +5,6 @@ use iostall_collect::Source;
 use super::event::{SamplerOptions, Sampling};
 use super::sampler::Stopper;
 
-/// A source, and how it is sampled.
 pub(crate) struct SetSource {
     pub(crate) source: Box<dyn Source>,
     /// Its name, which no other source of the set has.
@@ -15,7 +14,6 @@ pub(crate) struct SetSource {
     pub(crate) options: SamplerOptions,
 }
 
-/// What samples them.
 pub(crate) trait SourceSet: Sampling {
     /// Samples `source` as number `index`, replacing the previous one.
     fn put(&mut self, index: usize, source: SetSource);

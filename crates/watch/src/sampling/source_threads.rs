@@ -12,7 +12,6 @@ use super::event::{Event, Next, Sampling};
 use super::sampler::{EVENTS_WAITING_MAX, Stop, Stopper, thread_of};
 use super::source_set::{SetSource, SourceSet};
 
-/// One thread per source.
 pub(crate) struct SourceThreads {
     sender: SyncSender<Event>,
     events: Receiver<Event>,

@@ -30,7 +30,6 @@ pub(super) const SLEPT: (&str, &str) =
 /// A first tick that is farther away is not waited for: a wrong address is noticed at once, not in an hour.
 const FIRST_WAIT_NS_MAX: u64 = 60_000_000_000;
 
-/// An upcoming tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Due {
     /// Calendar time, nanoseconds since 1970.
@@ -48,7 +47,6 @@ struct Last {
     was_slow: bool,
 }
 
-/// One source.
 pub(crate) struct Ticker {
     index: usize,
     source: Box<dyn Source>,
@@ -68,10 +66,8 @@ pub(crate) struct Ticker {
 }
 
 impl Ticker {
-    /// The first tick may be so far away, nanoseconds.
     pub(super) const FIRST_WAIT_NS: u64 = FIRST_WAIT_NS_MAX;
 
-    /// For `source` with this index.
     pub(crate) fn new(index: usize, mut source: Box<dyn Source>, options: SamplerOptions) -> Self {
         source.narrow(&options.filter);
         Self {
@@ -100,12 +96,10 @@ impl Ticker {
         self.source.disconnect();
     }
 
-    /// Whether the source is left alone at the next tick.
     pub(crate) fn is_resting(&self) -> bool {
         self.rest.as_ref().is_some_and(|(ticks, _)| *ticks > 0)
     }
 
-    /// A tick at once.
     pub(crate) fn due_now(now: Now) -> Due {
         Due { at_ns: utc_ns(now.utc), awake_ns: 0 }
     }

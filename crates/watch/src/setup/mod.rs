@@ -38,19 +38,15 @@ pub const TIMEOUT: Duration = Duration::from_secs(10);
 /// Default retention of raw samples.
 pub const KEEP_RAW: Duration = Duration::from_secs(14 * 24 * 3600);
 
-/// A collector's setup.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectorSetup {
     pub sources: Vec<WatchedSource>,
     pub jobs: Vec<Job>,
     pub alerts: AlertFile,
-    /// The file that it was read from.
     pub path: Option<PathBuf>,
-    /// The separate alert file, if any.
     pub alerts_path: Option<PathBuf>,
     /// The address for Prometheus.
     pub metrics: Option<String>,
-    /// Where samples are sent.
     pub pushes: Vec<PushTarget>,
     pub keep_raw: Duration,
 }
@@ -58,20 +54,16 @@ pub struct CollectorSetup {
 /// A setup from the command line: one interval and one filter for all sources.
 pub struct TypedSetup<'a> {
     pub sources: Vec<NamedSource>,
-    /// Time between samples.
     pub interval: Duration,
-    /// Longest time for a reading.
     pub timeout: Duration,
     pub filter: Filter,
     pub alerts_path: Option<&'a Path>,
     /// The address for Prometheus.
     pub metrics: Option<String>,
-    /// Where samples are sent.
     pub push: Option<WrittenPush>,
     pub keep_raw: Duration,
 }
 
-/// The format of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Written {
@@ -166,7 +158,6 @@ impl CollectorSetup {
         Ok(Self { sources, jobs, alerts, path, alerts_path, metrics: written.metrics, pushes, keep_raw })
     }
 
-    /// The setup from the command line.
     pub fn typed(typed: TypedSetup<'_>) -> Result<Self, SetupError> {
         let TypedSetup { sources, interval, timeout, filter, alerts_path, metrics, push, keep_raw } = typed;
         let source = |source: NamedSource| WatchedSource {
@@ -194,12 +185,10 @@ impl CollectorSetup {
         })
     }
 
-    /// The files that say what is to be done.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         self.path.iter().chain(&self.alerts_path).cloned().collect()
     }
 
-    /// Names of rules that match no source.
     pub fn rules_about_nothing(&self) -> Vec<&str> {
         let known: Vec<RuleSource> = self.sources.iter().map(WatchedSource::for_rules).collect();
         let is_idle = |rule: &&Rule| {

@@ -10,7 +10,6 @@ const KEEP_PULLED: Duration = Duration::from_secs(3600);
 /// Roll-ups of what the repository has, which makes its own.
 const KEEP_PULLED_ROLLUPS: SignedDuration = SignedDuration::from_hours(48);
 
-/// What a file is read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// The history stays in the store.

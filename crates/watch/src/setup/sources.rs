@@ -16,19 +16,13 @@ use super::purpose::Purpose;
 /// Drives count their percentages once an hour at most.
 const DRIVE_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// A source with its interval and filter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchedSource {
-    /// The name in reports.
     pub name: String,
     pub address: Address,
-    /// The password, if already known.
     pub secret: Option<Secret>,
-    /// For rules and reports.
     pub tags: Vec<String>,
-    /// Time between samples.
     pub interval: Duration,
-    /// Longest time for a reading.
     pub timeout: Duration,
     pub filter: Filter,
     /// The server that it counts for in a repository, where that is not its host.
@@ -36,7 +30,6 @@ pub struct WatchedSource {
 }
 
 impl WatchedSource {
-    /// The server that it counts for in a repository.
     pub fn server(&self) -> String {
         let host = || if self.address.is_socket() { machine_name() } else { self.address.host.clone() };
         self.server.clone().unwrap_or_else(host)
@@ -48,7 +41,6 @@ impl WatchedSource {
         format!("{}://{host}:{port}/{}", engine.scheme(), instance.as_deref().unwrap_or_default())
     }
 
-    /// The properties that rules can match.
     pub(crate) fn for_rules(&self) -> RuleSource {
         let interval_ns = u64::try_from(self.interval.as_nanos()).unwrap_or(u64::MAX);
         RuleSource { name: self.name.clone(), tags: self.tags.clone(), interval_ns }
@@ -104,7 +96,6 @@ pub(super) fn checked(
     Ok(sources)
 }
 
-/// Whether a source can be sampled for that.
 fn fit_for(purpose: Purpose, source: WatchedSource) -> Result<WatchedSource, String> {
     let is_of_host = matches!(source.address.engine, Engine::Linux | Engine::Smart);
     match purpose {

@@ -12,7 +12,6 @@ use super::report::{WatchReport, share_of};
 /// Two windows at the same level.
 #[derive(Clone, Debug)]
 pub struct WatchComparison {
-    /// Before the change.
     pub before: WatchReport,
     pub after: WatchReport,
 }
@@ -25,7 +24,6 @@ pub struct Pair<'a> {
     pub after: Option<&'a Group>,
 }
 
-/// In which windows a group occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     Both,
@@ -33,7 +31,6 @@ pub enum Presence {
     After,
 }
 
-/// One number in both windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Values {
     pub before: Option<f64>,
@@ -138,7 +135,6 @@ pub fn stall_ns_at_mix(before: &Totals, after: &Totals) -> Option<f64> {
 }
 
 impl Pair<'_> {
-    /// In which windows it occurs.
     pub fn presence(&self) -> Presence {
         match (self.before, self.after) {
             (Some(_), None) => Presence::Before,

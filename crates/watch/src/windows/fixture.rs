@@ -14,9 +14,7 @@ use super::series::WatchSeries;
 use super::source_history::SourceHistory;
 use super::window::{Order, WatchWindow};
 
-/// The server's name.
 pub const SOURCE: &str = "sqlserver://db1:1433";
-/// Length of an interval, seconds.
 const STEP_S: i64 = 60;
 /// Name, volume.
 const FILES: [(&str, Option<&str>); 3] =
@@ -30,7 +28,6 @@ fn at(minute: i64) -> Timestamp {
     start() + SignedDuration::from_secs(minute * STEP_S)
 }
 
-/// A file.
 pub fn row(name: &str, volume: Option<&str>) -> Row {
     let subject = Subject {
         kind: if volume.is_some() { Kind::SqlServerFile } else { Kind::MysqlFile },
@@ -90,7 +87,6 @@ fn intervals(slower: u64) -> Vec<Interval> {
     all
 }
 
-/// The window, with the stall multiplied by `slower`.
 pub fn report_of(slower: u64) -> WatchReport {
     let mut window = WatchWindow::new(Level::Files, None);
     for interval in intervals(slower) {
@@ -120,12 +116,10 @@ pub fn report_of(slower: u64) -> WatchReport {
     }
 }
 
-/// The window.
 pub fn report() -> WatchReport {
     report_of(1)
 }
 
-/// The series of the window.
 pub fn series() -> WatchSeries {
     let mut series = WatchSeries::of(&report(), 8);
     for interval in intervals(1) {

@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::interval::{Grain, Interval, ns_between};
 use super::volumes::OnVolumes;
 
-/// Identifies a group: its source, kind and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct GroupKey {
     pub source: String,
@@ -23,10 +22,8 @@ pub fn key_of(level: Level, source: &str, row: &Row) -> Option<GroupKey> {
     Some(GroupKey { source: source.to_owned(), kind: level.kind(row.subject.kind), name })
 }
 
-/// The totals of a group in the window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
-    /// Sums over rows and time.
     pub totals: Totals,
     /// Highest stall per I/O of any one interval, nanoseconds.
     pub stall_ns_max: Option<f64>,
@@ -38,7 +35,6 @@ pub struct Group {
     pub ops_by_stall: StallHistogram,
     /// Row intervals lost to resets, by reason.
     pub resets: BTreeMap<ResetReason, u64>,
-    /// Its volumes, and their total I/O.
     pub on_volumes: OnVolumes,
     /// Size on disk at the end of the first interval and of the last, bytes, where raw samples tell it.
     pub size_bytes: Option<(u64, u64)>,
@@ -50,7 +46,6 @@ pub struct Group {
 }
 
 impl Group {
-    /// Adds the totals of the next interval.
     pub(super) fn then(&mut self, totals: &Totals, threshold_ns: Option<u64>, interval: &Interval) {
         let covered_ns = self.newly_covered_ns(totals, interval);
         self.totals.then(&Totals { covered_ns, ..*totals });

@@ -14,7 +14,6 @@ pub struct Interval {
     pub grain: Grain,
 }
 
-/// The kind of data behind an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grain {
     /// Two consecutive samples.

@@ -12,7 +12,6 @@ use super::interval::ns_between;
 use super::source_history::SourceHistory;
 use super::window::{Order, WatchWindow};
 
-/// The report on one window of time.
 #[derive(Clone, Debug)]
 pub struct WatchReport {
     pub from: Timestamp,
@@ -22,13 +21,10 @@ pub struct WatchReport {
     pub sources: Vec<SourceHistory>,
     /// At most so many groups of each source are shown; `None`: as many as the form has room for.
     pub top: Option<usize>,
-    /// Which come first.
     pub order: Order,
-    /// What was required of its groups.
     pub verdicts: Vec<Verdict>,
 }
 
-/// The groups of a report that are shown, and how many of each source are not.
 #[derive(Debug)]
 pub struct Shown<'a> {
     /// The worst first.
@@ -38,7 +34,6 @@ pub struct Shown<'a> {
 }
 
 impl WatchReport {
-    /// Length of the window, nanoseconds.
     pub fn length_ns(&self) -> u64 {
         ns_between(self.from, self.to)
     }

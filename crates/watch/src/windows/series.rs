@@ -14,7 +14,6 @@ use super::source_history::SourceHistory;
 /// Approximate maximum of points per line: more than fit on a screen only make the page slow.
 const POINTS_MAX: u64 = 600;
 
-/// The series of some groups, and what interrupts them.
 #[derive(Clone, Debug)]
 pub struct WatchSeries {
     /// One for each requested group, in that order.
@@ -28,7 +27,6 @@ pub struct WatchSeries {
     gaps: BTreeMap<String, VecDeque<Gap>>,
 }
 
-/// The series of one group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     pub key: GroupKey,
@@ -53,19 +51,15 @@ pub struct Mark {
     pub cause: Cause,
 }
 
-/// Why a line is interrupted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cause {
-    /// Missed samples, with the reason.
     Gap(String),
     /// These groups have rows without a difference.
     Rows(Broken, BTreeSet<String>),
 }
 
-/// Why a row has no difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// Its counters restarted.
     Reset(ResetReason),
     NotRead,
 }
@@ -90,7 +84,6 @@ impl WatchSeries {
         }
     }
 
-    /// Adds the next interval of `source`.
     pub fn add(&mut self, source: &str, interval: &Interval) {
         if interval.grain == Grain::Late {
             // A mean over time without samples is meaningless.

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use super::interval::{Grain, Interval};
 
-/// One source in one window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SourceHistory {
     pub name: String,
@@ -16,9 +15,7 @@ pub struct SourceHistory {
     pub days_until: Option<Timestamp>,
     /// From there until here there are only hourly numbers, because raw samples are no longer kept.
     pub hours_until: Option<Timestamp>,
-    /// In order.
     pub gaps: Vec<Gap>,
-    /// What was noted of it, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
     /// Databases that could not be read although their server answered.
@@ -30,7 +27,6 @@ pub struct SourceHistory {
     pub backups: Option<BackupAges>,
 }
 
-/// The newest backups of a server's databases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BackupAges {
     /// When the last sample of the window was taken, to which ages refer.
@@ -67,7 +63,6 @@ impl SourceHistory {
         is_coarse || !self.gaps.is_empty() || !self.unread.is_empty() || !self.warnings.is_empty()
     }
 
-    /// Records the databases that were not read in `interval`.
     pub(crate) fn note_unread(&mut self, interval: &Interval) {
         let stale = interval.rows.iter().filter(|(row, _)| row.is_stale());
         let names: BTreeSet<&str> = stale.filter_map(|(row, _)| row.subject.scope.database()).collect();
@@ -82,7 +77,6 @@ impl SourceHistory {
         }
     }
 
-    /// Takes the newest backups from the rows of `interval`, if it has any.
     pub(crate) fn note_backups(&mut self, interval: &Interval) {
         let newest: Vec<_> = interval.rows.iter().filter_map(|(row, _)| NewestBackup::of_row(row)).collect();
         if interval.grain == Grain::Samples && !newest.is_empty() {

@@ -34,7 +34,6 @@ impl OnVolumes {
         Some(own as f64 / all as f64)
     }
 
-    /// Adds an interval in which the group was on `volumes`.
     pub(super) fn then(&mut self, volumes: &BTreeSet<Option<&str>>, kind: Kind, interval: &ByVolume<'_>) {
         for volume in volumes {
             match volume {

@@ -12,10 +12,8 @@ use super::group::{Group, GroupKey, key_of};
 use super::interval::{Grain, Interval};
 use super::volumes;
 
-/// All groups of one level in one window.
 #[derive(Clone, Debug)]
 pub struct WatchWindow {
-    /// The level at which rows are summed.
     pub level: Level,
     /// An interval with a higher stall per I/O is too slow, nanoseconds.
     pub threshold_ns: Option<u64>,
@@ -25,12 +23,10 @@ pub struct WatchWindow {
 }
 
 impl WatchWindow {
-    /// An empty window.
     pub fn new(level: Level, threshold_ns: Option<u64>) -> Self {
         Self { level, threshold_ns, groups: BTreeMap::new(), covered_ns: BTreeMap::new() }
     }
 
-    /// Adds one interval of one source.
     pub fn add(&mut self, source: &str, interval: &Interval) {
         let by_volume = volumes::by_volume(self.level, &interval.rows);
         let mut parts: BTreeMap<GroupKey, Part<'_>> = BTreeMap::new();
@@ -92,14 +88,12 @@ impl WatchWindow {
     }
 }
 
-/// A group in one interval, with its volumes.
 #[derive(Default)]
 struct Part<'a> {
     totals: Totals,
     volumes: BTreeSet<Option<&'a str>>,
 }
 
-/// What is worse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// More time waited each second: what the users of the storage lose.
