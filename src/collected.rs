@@ -10,7 +10,6 @@ use jiff::SignedDuration;
 
 use crate::printer::Printer;
 
-/// Prints an event of a collector that writes to `store`.
 pub(crate) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
     match event {
         CollectEvent::AnswersAgain { source, at } => {
@@ -47,7 +46,6 @@ pub(crate) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
     }
 }
 
-/// Prints an event of the writer of `store`.
 pub(crate) fn show_writer(event: WriterEvent<'_>, store: &Path, printer: &Printer) {
     match event {
         WriterEvent::Warning(Warning { message, hint, .. }) => match hint {

@@ -16,10 +16,8 @@ use iostall_session::run_writer::NotKept;
 use iostall_store::StoreError;
 use iostall_watch::WatchError;
 
-/// Hint for a file that may not grow any further.
 const TOO_LARGE: &str = "`ulimit -f` shows whether the shell limits the size of files, and `ulimit -f unlimited` removes that limit; otherwise the file system has one, such as 4 GiB on FAT";
 
-/// The exit status of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     Done,
@@ -45,7 +43,6 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// An error with a hint for the user.
 #[derive(Debug)]
 struct Hinted {
     error: anyhow::Error,

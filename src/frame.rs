@@ -23,10 +23,8 @@ use crate::output::{self, Delivery};
 use crate::printer::Printer;
 use crate::store::run_writer;
 
-/// What these commands have in common.
 pub(crate) struct Frame<'a> {
     pub(crate) engine: EngineChoice,
-    /// Do not store the run.
     pub(crate) no_store: bool,
     pub(crate) output: &'a dyn RunOutput,
     /// Files that no output may overwrite.

@@ -28,24 +28,20 @@ pub(crate) fn check(args: &dyn RunOutput, taken: &Taken) -> Result<Outputs, Outp
 pub(crate) enum Shown {
     /// The report of the run, with its number in the store.
     Report,
-    /// The command's own text.
     Text(String),
     Nothing,
 }
 
-/// The outputs of a finished run.
 pub(crate) struct Delivery<'a> {
     outputs: &'a Outputs,
     percentiles: bool,
     require: &'a [Requirement],
     pub(crate) shown: Shown,
-    /// Writes the manifest of a copy.
     pub(crate) manifest: Option<WriteDocument<'a>>,
     printer: &'a Printer,
 }
 
 impl<'a> Delivery<'a> {
-    /// For the requested outputs.
     pub(crate) fn new(outputs: &'a Outputs, args: &'a dyn RunOutput, printer: &'a Printer) -> Self {
         let (percentiles, require) = (args.percentiles(), args.require());
         Self { outputs, percentiles, require, shown: Shown::Report, manifest: None, printer }
@@ -167,18 +163,15 @@ fn report(failed: Vec<OutputError>, number: Option<RunNumber>, printer: &Printer
     status
 }
 
-/// Options that suit the terminal.
 fn terminal(printer: &Printer, percentiles: bool) -> TextOptions {
     let (width, colour, unicode) = (Printer::width(), printer.color(), locale_is_utf8());
     TextOptions { width, colour, unicode, percentiles, bars: !printer.quiet() }
 }
 
-/// A report of several sections for standard output.
 pub(crate) fn text_of_sections(title: &str, sections: &[Section], printer: &Printer) -> String {
     sections_text(title, sections, &terminal(printer, false))
 }
 
-/// Renders a document to standard output.
 pub(crate) fn to_stdout(
     printer: &Printer,
     render: &dyn Fn(&mut dyn Write) -> io::Result<()>,

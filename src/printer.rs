@@ -19,7 +19,7 @@ const MINUTE_NS: u64 = 60_000_000_000;
 /// Width of a report that does not go to a terminal.
 const WIDTH_ELSEWHERE: usize = 120;
 
-/// See the module. Clones write to the same place.
+/// Clones write to the same place.
 #[derive(Clone)]
 pub(crate) struct Printer {
     quiet: bool,
@@ -29,11 +29,9 @@ pub(crate) struct Printer {
     progress: Arc<Mutex<Progress>>,
 }
 
-/// Where the work is.
 struct Progress {
     /// The line on the screen, to be cleared before anything else is written.
     bar: Option<ProgressBar>,
-    /// The newest line.
     line: Option<String>,
     clock: MonotonicClock,
     /// When a line is due without a terminal.
@@ -53,12 +51,10 @@ impl Printer {
         Self { quiet, color, stdout_is_terminal, progress: Arc::new(Mutex::new(progress)) }
     }
 
-    /// Whether reports may be coloured.
     pub(crate) fn color(&self) -> bool {
         self.color
     }
 
-    /// Whether only results and errors are wanted.
     pub(crate) fn quiet(&self) -> bool {
         self.quiet
     }
@@ -182,7 +178,6 @@ impl Printer {
         self.to_stderr(&format!("status: {line}\n"));
     }
 
-    /// Clears the progress line.
     pub(crate) fn clear(&self) {
         if let Ok(mut progress) = self.progress.lock()
             && let Some(bar) = progress.bar.take()

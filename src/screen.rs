@@ -16,7 +16,6 @@ use ratatui::DefaultTerminal;
 
 use crate::failure::hinted;
 
-/// See the module.
 pub(crate) struct Screen {
     /// Present until this value is dropped.
     terminal: Option<DefaultTerminal>,
@@ -24,7 +23,6 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Takes over the terminal.
     pub(crate) fn open() -> anyhow::Result<Self> {
         if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
             let error = anyhow::anyhow!("a full-screen view needs a terminal");
@@ -46,7 +44,6 @@ impl Screen {
         Ok(())
     }
 
-    /// The next key, if one is pressed within `wait`.
     pub(crate) fn key(&self, wait: Duration) -> anyhow::Result<Option<Key>> {
         match receive(&self.keys, wait) {
             Ok(key) => Ok(Some(key.context("cannot read from the terminal")?)),
@@ -74,7 +71,6 @@ impl Drop for Screen {
     }
 }
 
-/// Waits for a key.
 fn next_key() -> io::Result<Key> {
     loop {
         if let Event::Key(pressed) = event::read()?

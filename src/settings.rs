@@ -17,7 +17,6 @@ use crate::cli::{AdviseChoice, NotesChoice, SettingsChoice};
 use crate::failure::Status;
 use crate::printer::Printer;
 
-/// Prints the settings in a history, or their changes.
 pub(crate) fn show_settings(
     history: &impl History,
     sources: &SourceChoice<'_>,
@@ -72,7 +71,6 @@ fn print<T: Serialize>(
     Ok(Status::Done)
 }
 
-/// Prints what named rules say of the sources in a history.
 pub(crate) fn show_advice(
     history: &impl History,
     sources: &SourceChoice<'_>,
@@ -88,7 +86,6 @@ pub(crate) fn show_advice(
     Ok(Status::Done)
 }
 
-/// The time that is asked for.
 pub(crate) fn notes_window(choice: &NotesChoice) -> anyhow::Result<(Timestamp, Timestamp)> {
     let now = utc_now();
     let time = |flag: &str, text: &Option<String>, otherwise| match text {
@@ -98,7 +95,6 @@ pub(crate) fn notes_window(choice: &NotesChoice) -> anyhow::Result<(Timestamp, T
     Ok((time("--since", &choice.since, Timestamp::MIN)?, time("--until", &choice.until, Timestamp::MAX)?))
 }
 
-/// Prints those of the notes that are asked for.
 pub(crate) fn show_notes(
     mut notes: Vec<NoteEntry>,
     choice: &NotesChoice,

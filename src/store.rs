@@ -15,7 +15,6 @@ pub(crate) fn path(global: &GlobalArgs) -> Result<PathBuf, StoreError> {
     global.store.clone().map_or_else(default_path, Ok)
 }
 
-/// Opens the store for runs.
 pub(crate) fn open(global: &GlobalArgs) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(path(global)?)
 }
@@ -25,7 +24,6 @@ pub(crate) fn open_watch(global: &GlobalArgs) -> Result<SqliteHistory, StoreErro
     SqliteHistory::open(path(global)?)
 }
 
-/// What every command works on.
 pub(crate) fn taken(global: &GlobalArgs) -> Taken {
     path(global).map_or_else(|_| Taken::default(), |path| Taken::default().store(path))
 }
@@ -43,7 +41,6 @@ pub(crate) fn run_writer(
     Ok(writer)
 }
 
-/// Parses a reference to a run.
 pub(crate) fn selector(text: &str) -> anyhow::Result<Selector> {
     text.parse()
         .map_err(|error: iostall_store::SelectorError| hinted(error, "`iostall runs` lists the stored runs"))

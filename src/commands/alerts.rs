@@ -12,7 +12,6 @@ use crate::cli::{AlertsArgs, AlertsCommand, AlertsTestArgs};
 use crate::failure::{Status, hinted};
 use crate::printer::Printer;
 
-/// Reads, or tries.
 pub(crate) fn run(args: &AlertsArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         AlertsCommand::Check(check) => {

@@ -19,7 +19,6 @@ use crate::metrics;
 use crate::printer::Printer;
 use crate::store::open_watch;
 
-/// Samples, or prints the privileges that a login needs.
 pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         CollectCommand::Once(args) => once::run(args, global, printer),

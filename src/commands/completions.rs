@@ -31,7 +31,6 @@ pub(crate) fn answer() -> Option<ExitCode> {
     }
 }
 
-/// Prints the rules for one shell.
 pub(crate) fn run(args: &CompletionsArgs, printer: &Printer) -> anyhow::Result<Status> {
     let shells = Shells::builtins();
     let shell = shells.completer(&args.shell.to_string()).context("there are no rules for this shell")?;

@@ -19,7 +19,6 @@ use crate::output::{Delivery, Shown};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
-/// Copies and reports the result.
 pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let Some((destination, sources)) = args.paths.split_last() else { unreachable!("clap asks for two") };
     let hash = hash_of_copy(args.manifest.as_deref(), args.hash)?;

@@ -19,7 +19,6 @@ use crate::cli::{FleetArgs, FleetCommand, FleetInitArgs, FleetTagArgs, GlobalArg
 use crate::failure::Status;
 use crate::printer::Printer;
 
-/// Works on a central repository.
 pub(crate) fn run(args: &FleetArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         FleetCommand::Init(args) => init(args, printer),

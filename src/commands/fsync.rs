@@ -9,7 +9,6 @@ use crate::frame::Frame;
 use crate::printer::Printer;
 use crate::store::taken;
 
-/// Measures and reports.
 pub(crate) fn run(args: &FsyncArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let taken = taken(global).targets([args.directory.join(segment_name(0))]);
     // The calls are those of a server, on the thread of each committer.

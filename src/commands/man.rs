@@ -12,7 +12,6 @@ use crate::cli::man::Page;
 use crate::failure::{Status, hinted};
 use crate::printer::Printer;
 
-/// Prints iostall(1), or writes the page of every command into a directory.
 pub(crate) fn run(args: &ManArgs, printer: &Printer) -> anyhow::Result<Status> {
     let Some(directory) = &args.directory else {
         let mut page = Vec::new();

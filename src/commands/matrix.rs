@@ -12,7 +12,6 @@ use crate::frame::Frame;
 use crate::printer::Printer;
 use crate::store::{self, taken};
 
-/// Measures the cells and reports them.
 pub(crate) fn run(args: &MatrixArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let plan = plan(args)?;
     matrix_profile(&plan)?;

@@ -9,7 +9,6 @@ use crate::cli::{PresetsArgs, ProfileArgs, ProfileCommand, TranslateArgs};
 use crate::failure::{Status, hinted};
 use crate::printer::Printer;
 
-/// Lists, prints or translates profiles.
 pub(crate) fn run(args: &ProfileArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         ProfileCommand::List => list(printer),

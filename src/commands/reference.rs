@@ -4,7 +4,6 @@ use crate::cli::reference::reference;
 use crate::failure::Status;
 use crate::printer::Printer;
 
-/// Prints every command and option.
 pub(crate) fn run(printer: &Printer) -> anyhow::Result<Status> {
     printer.result(&reference()?)?;
     Ok(Status::Done)

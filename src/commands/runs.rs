@@ -14,7 +14,6 @@ use crate::output::{Delivery, Shown, to_stdout, write_or_show};
 use crate::printer::Printer;
 use crate::store;
 
-/// Lists, shows, exports or deletes.
 pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     // Before the store is opened: looking into the store's own file would drop its locks.
     let outputs = Outputs::check(&wanted_of(args), &store::taken(global))?;
@@ -50,7 +49,6 @@ pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> an
     Ok(Status::Done)
 }
 
-/// Files to write.
 fn wanted_of(args: &RunsArgs) -> Vec<Wanted<'_>> {
     match &args.command {
         Some(RunsCommand::Show(show)) => show.output.wanted(),

@@ -17,7 +17,6 @@ use crate::store::{self, open_watch};
 /// The program that writes Parquet. It is separate because few users need it and it takes long to compile.
 const LAKE: &str = "iostall-lake";
 
-/// Maintains the history.
 pub(crate) fn run(args: &StoreArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         StoreCommand::Sources(args) => sources(args.json, global, printer),

@@ -14,7 +14,6 @@ use crate::store::taken;
 /// Fewest intervals of a setting: two say nothing about their variation.
 const REPEATS_MIN: u32 = 3;
 
-/// Sweeps and reports.
 pub(crate) fn run(args: &SweepArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let request = request(args)?;
     let taken = taken(global).targets(named_or_scratch(&args.targets));

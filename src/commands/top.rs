@@ -21,7 +21,6 @@ use crate::store::open_watch;
 /// How long to wait for a key, or for samples, before looking at the other and at a stop request.
 const WAIT: Duration = Duration::from_millis(200);
 
-/// Shows it.
 pub(crate) fn run(args: &TopArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let at = args.at.as_deref().map(|text| timestamp("--at", text, utc_now())).transpose()?;
     let sources = named_sources(&args.sources, &Printer::ask_password)?;
@@ -53,7 +52,6 @@ fn usual_level(names: &[String]) -> Level {
     if names.iter().all(|name| name.starts_with("linux:")) { Level::Volumes } else { Level::Files }
 }
 
-/// Prints the first interval.
 fn once(
     args: &TopArgs,
     state: &mut TopState,

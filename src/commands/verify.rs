@@ -11,7 +11,6 @@ use crate::output::{self, Delivery, Shown};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
-/// Checks and reports.
 pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let path = args.manifest.as_path();
     let expected = if let Some(other) = &args.tree {

@@ -14,10 +14,8 @@ use crate::output::{self, Delivery};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
-/// Default size, bytes.
 const TOTAL_BYTES: u64 = 1 << 30;
 
-/// Writes and reports.
 pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let mut outputs = output::check(&args.output, &taken(global).targets([&args.file]))?;
     let request = request(args)?;

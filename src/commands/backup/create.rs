@@ -16,7 +16,6 @@ use crate::output::{self, Delivery, Shown};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
-/// Backs up and reports.
 pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let targets = stripes(&args.to)?;
     let lock = args.lock.lock().map_err(key_error)?;

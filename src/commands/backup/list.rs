@@ -40,7 +40,6 @@ pub(super) fn list(args: &BackupListArgs, global: &GlobalArgs, printer: &Printer
     Ok(if any_bad { Status::No } else { Status::Done })
 }
 
-/// Deletes what no rule keeps.
 pub(super) fn prune(args: &PruneArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let rules = args.keep.rules();
     if rules.is_empty() {

@@ -18,7 +18,6 @@ use crate::cli::{BackupArgs, BackupCommand, GlobalArgs};
 use crate::failure::Status;
 use crate::printer::Printer;
 
-/// Does what the verb says.
 pub(crate) fn run(args: &BackupArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         BackupCommand::Create(args) => create::run(args, global, printer),

@@ -14,7 +14,6 @@ use crate::output::{text_of_sections, to_stdout};
 use crate::printer::Printer;
 use crate::store;
 
-/// Calculates and prints.
 pub(super) fn run(args: &PlanArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let kept = || kept_figures(&store::open(global)?, args.source.as_deref());
     let kept = args.asks_the_store().then(kept).transpose().map_err(SessionError::from)?;

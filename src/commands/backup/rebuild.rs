@@ -8,7 +8,6 @@ use crate::cli::RebuildArgs;
 use crate::failure::Status;
 use crate::printer::Printer;
 
-/// Makes a lost manifest again, and names it.
 pub(super) fn run(args: &RebuildArgs, printer: &Printer) -> anyhow::Result<Status> {
     let unlock = args.unlock.unlock().map_err(key_error)?;
     let request = RebuildRequest { stripes: args.stripes.clone(), to: args.to.clone(), unlock };

@@ -14,7 +14,6 @@ use crate::output::{self, Delivery, Shown};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
-/// Restores and reports.
 pub(super) fn run(args: &RestoreArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     if let Some(RestoreCommand::Tune(args)) = &args.command {
         return super::tune::of_restore(args, global, printer);

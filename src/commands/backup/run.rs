@@ -19,7 +19,6 @@ use crate::output::{self, Delivery, Shown};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
-/// Runs the backup and reports, or prints what would be run.
 pub(super) fn run(args: &BackupRunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let statement = args.statement();
     let (address, password) = server(&args.sqlserver, args.printed().is_none())?;

@@ -5,7 +5,6 @@ use iostall_session::event::{Event, Observer};
 
 use crate::printer::Printer;
 
-/// Prints the lines as they are due.
 pub(super) struct Stats<'a> {
     printer: &'a Printer,
     lines: Option<PercentLines>,

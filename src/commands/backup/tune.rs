@@ -19,7 +19,6 @@ use crate::output::{self, Delivery};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
-/// Tunes and reports.
 pub(super) fn run(args: &TuneArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     if let Some(url) = &args.sqlserver {
         return of_server(args, url, global, printer);
@@ -33,7 +32,6 @@ pub(super) fn run(args: &TuneArgs, global: &GlobalArgs, printer: &Printer) -> an
     Ok(give(run, &Delivery::new(&outputs, &args.output, printer), &mut writer))
 }
 
-/// The same for the BACKUP of a server.
 fn of_server(args: &TuneArgs, url: &str, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let (address, password) = server(url, true)?;
     let outputs = output::check(&args.output, &taken(global))?;
@@ -50,7 +48,6 @@ fn of_server(args: &TuneArgs, url: &str, global: &GlobalArgs, printer: &Printer)
     Ok(give(run, &Delivery::new(&outputs, &args.output, printer), &mut writer))
 }
 
-/// The same for restores of a set.
 pub(super) fn of_restore(
     args: &RestoreTuneArgs,
     global: &GlobalArgs,

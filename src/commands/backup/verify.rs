@@ -15,7 +15,6 @@ use crate::output::{self, Delivery, Shown};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
-/// Checks and reports.
 pub(super) fn run(args: &BackupVerifyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     if let Some(url) = &args.sqlserver {
         let (address, password) = server(url, true)?;

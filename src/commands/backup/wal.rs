@@ -21,7 +21,6 @@ use crate::interrupt::stop_flag;
 use crate::output::{text_of_sections, to_stdout};
 use crate::printer::Printer;
 
-/// Does what the verb says.
 pub(super) fn run(args: &WalArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         WalCommand::Archive(args) => archive(args),

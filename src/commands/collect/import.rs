@@ -15,7 +15,6 @@ use crate::interrupt::stop_flag;
 use crate::printer::Printer;
 use crate::store::open_watch;
 
-/// Imports every filter's samples that are missing here.
 pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let since = match &args.since {
         Some(text) => timestamp("--since", text, utc_now())?,

@@ -15,13 +15,11 @@ use crate::store::open_watch;
 /// How many runs of a job are searched for its last result.
 const RUNS: u32 = 20;
 
-/// Checks the file and prints its content.
 pub(super) fn check(file: &Path, printer: &Printer) -> anyhow::Result<Status> {
     printer.result(&setup(&read(file)?))?;
     Ok(Status::Done)
 }
 
-/// Lists the jobs, or prints them as systemd units.
 pub(super) fn run(args: &JobsArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let jobs = read(&args.file)?.jobs;
     match args.systemd.as_deref() {

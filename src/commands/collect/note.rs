@@ -15,7 +15,6 @@ use crate::printer::Printer;
 use crate::settings::{notes_window, show_notes};
 use crate::store::open_watch;
 
-/// Stores the note.
 pub(super) fn run(args: &NoteArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let now = utc_now();
     let at = args.at.as_ref().map_or(Ok(now), |text| timestamp("--at", text, now))?;
@@ -26,7 +25,6 @@ pub(super) fn run(args: &NoteArgs, global: &GlobalArgs, printer: &Printer) -> an
     Ok(Status::Done)
 }
 
-/// Lists notes, or removes some.
 pub(super) fn list(args: &NotesArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let mut store = open_watch(global)?;
     for number in &args.remove {

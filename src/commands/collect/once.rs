@@ -9,7 +9,6 @@ use crate::failure::Status;
 use crate::printer::Printer;
 use crate::store::open_watch;
 
-/// Takes one sample of each source.
 pub(super) fn run(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let mut store = open_watch(global)?;
     let path = store.path().to_owned();

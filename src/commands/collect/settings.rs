@@ -8,13 +8,11 @@ use crate::printer::Printer;
 use crate::settings::{show_advice, show_settings};
 use crate::store::open_watch;
 
-/// Prints them, or the changes.
 pub(super) fn run(args: &SettingsArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let sources = SourceChoice::of_store(args.choice.source.as_deref());
     show_settings(&open_watch(global)?, &sources, &args.choice, printer)
 }
 
-/// Prints what rules say.
 pub(super) fn advise(args: &AdviseArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let sources = SourceChoice::of_store(args.choice.source.as_deref());
     show_advice(&open_watch(global)?, &sources, &args.choice, printer)

@@ -19,7 +19,6 @@ use crate::output::{judged, text_of_sections, write_or_show};
 use crate::printer::Printer;
 use crate::store;
 
-/// Compares and shows the result.
 pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let outputs = check(args, &taken(args, global))?;
     if let Some(paths) = &args.work {
@@ -73,7 +72,6 @@ fn taken(args: &CompareArgs, global: &GlobalArgs) -> Taken {
     store::taken(global).targets(targets).inputs(args.load.profile.iter().chain(tables))
 }
 
-/// Refuses fewer than two sides.
 fn need_two(count: usize) -> anyhow::Result<()> {
     if count >= 2 {
         return Ok(());

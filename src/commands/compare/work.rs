@@ -11,7 +11,6 @@ use crate::failure::hinted;
 /// Enough for a hundred thousand jobs.
 const TABLE_BYTES_MAX: u64 = 16 << 20;
 
-/// Reads the table before and the one after.
 pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Job>> {
     let [before, after] = paths else {
         anyhow::bail!("--work takes two files, {} given", paths.len());

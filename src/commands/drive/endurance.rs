@@ -13,7 +13,6 @@ use crate::output::{text_of_sections, write_or_show};
 use crate::printer::Printer;
 use crate::store::{open_watch, taken};
 
-/// Reads, projects and shows.
 pub(super) fn run(args: &EnduranceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let wanted = [
         ("--csv", Form::Csv, args.csv.as_deref()),

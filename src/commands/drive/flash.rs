@@ -16,7 +16,6 @@ use crate::frame::Frame;
 use crate::printer::Printer;
 use crate::store::{self, taken};
 
-/// Simulates and reports.
 pub(crate) fn run(args: &FlashArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let profile = args.profile().map(|word| named_profile(word, global)).transpose()?;
     // Nothing is read or written.

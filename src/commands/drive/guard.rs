@@ -12,7 +12,6 @@ use crate::frame::Frame;
 use crate::printer::Printer;
 use crate::store::{self, selector, taken};
 
-/// Guards and reports.
 pub(crate) fn run(args: &GuardArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let baseline = args.baseline.as_deref().map(selector).transpose()?;
     let request = args.request(baseline, databases(args, global, printer));

@@ -9,7 +9,6 @@ use crate::frame::Frame;
 use crate::printer::Printer;
 use crate::store::{self, taken};
 
-/// Searches and reports.
 pub(crate) fn run(args: &LimitsArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let request = args.request();
     limits_profile(&request.plan, request.targets.len())?;

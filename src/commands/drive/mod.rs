@@ -13,7 +13,6 @@ use crate::cli::{DriveArgs, DriveCommand, GlobalArgs};
 use crate::failure::Status;
 use crate::printer::Printer;
 
-/// Does what the verb says.
 pub(crate) fn run(args: &DriveArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         DriveCommand::Atomic(args) => atomic::run(args, global, printer),

@@ -12,7 +12,6 @@ use crate::output::{text_of_sections, write_or_show};
 use crate::printer::Printer;
 use crate::store::{self, selector, taken};
 
-/// Plans, looks and shows.
 pub(super) fn run(args: &DrivePlanArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let wanted = [
         ("--json", Form::Json, args.json.as_deref()),

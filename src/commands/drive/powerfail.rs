@@ -18,7 +18,6 @@ use crate::output::{text_of_sections, write_or_show};
 use crate::printer::Printer;
 use crate::store::taken;
 
-/// Does what the step says.
 pub(super) fn run(args: &PowerfailArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         PowerfailCommand::Write(args) => run_write(args, printer),

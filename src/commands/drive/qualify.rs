@@ -13,7 +13,6 @@ use crate::frame::Frame;
 use crate::printer::Printer;
 use crate::store::{self, taken};
 
-/// Loads the target and reports.
 pub(crate) fn run(args: &QualifyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let request = args.request(rating(args, printer)?);
     qualify_profile(&request.plan)?;

@@ -15,10 +15,8 @@ use crate::interrupt::stop_flag;
 use crate::printer::Printer;
 use crate::store::path;
 
-/// It is looked so often whether it is to end, nanoseconds.
 const LOOK_NS: u64 = 100_000_000;
 
-/// Takes releases from a centre, as far as the policy allows.
 pub(super) fn run(args: &FleetAgentArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let policy = Policy::read(&args.policy).map_err(WatchError::from)?;
     let centre = Centre::open(&path(global)?, &args.url).map_err(WatchError::from)?;

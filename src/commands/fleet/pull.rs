@@ -17,7 +17,6 @@ use crate::metrics;
 use crate::printer::Printer;
 use crate::store::path;
 
-/// Pulls until it is stopped, or once.
 pub(super) fn run(args: &FleetPullArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let setup = CollectorSetup::read_pulled(&args.sources).map_err(WatchError::from)?;
     for rule in setup.rules_about_nothing() {
@@ -64,7 +63,6 @@ pub(super) fn run(args: &FleetPullArgs, global: &GlobalArgs, printer: &Printer) 
     })
 }
 
-/// The spool beside a store.
 fn beside(store: PathBuf) -> PathBuf {
     let mut name = store.into_os_string();
     name.push(".pull");

@@ -14,7 +14,6 @@ use crate::cli::{
 use crate::failure::Status;
 use crate::printer::Printer;
 
-/// Works on pushes.
 pub(super) fn run(args: &FleetPushArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         FleetPushCommand::Plan(args) => plan(args, printer),
@@ -31,7 +30,6 @@ fn opened(url: &str) -> Result<PostgresHistory, WatchError> {
     open_repository(url, &Printer::ask_password)
 }
 
-/// Which release is to go where.
 fn request<'a>(args: &PushPlanArgs, file: &'a [u8], max_failed: &str) -> Result<PushRequest<'a>, WatchError> {
     let (rings, failed_max) = (args.rings.parse()?, max_failed.parse()?);
     Ok(PushRequest { file, labels: chosen_by(&args.labels)?, rings, failed_max })
@@ -87,7 +85,6 @@ fn show_drift(args: &PushReadArgs, printer: &Printer) -> anyhow::Result<Status> 
     Ok(if is_same { Status::Done } else { Status::No })
 }
 
-/// As JSON or as text.
 fn shown(
     json: bool,
     document: &impl Serialize,

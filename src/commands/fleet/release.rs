@@ -16,7 +16,6 @@ use crate::cli::{
 use crate::failure::Status;
 use crate::printer::Printer;
 
-/// Makes, shows, checks or applies releases.
 pub(super) fn run(args: &FleetReleaseArgs, printer: &Printer) -> anyhow::Result<Status> {
     let done = match &args.command {
         FleetReleaseCommand::Keygen(args) => keygen(args),

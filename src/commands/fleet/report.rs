@@ -14,7 +14,6 @@ use crate::output::{text_of_sections, write_or_show};
 use crate::printer::Printer;
 use crate::store::taken;
 
-/// Reports on all servers of a repository.
 pub(super) fn run(args: &FleetReportArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let wanted = [
         ("--json", Form::Json, args.json.as_deref()),

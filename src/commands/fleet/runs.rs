@@ -12,7 +12,6 @@ use crate::output::{Delivery, to_stdout};
 use crate::printer::Printer;
 use crate::store::{selector, taken};
 
-/// Lists the runs of all servers, or shows one.
 pub(super) fn run(args: &FleetRunsArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         None => list(args, printer),

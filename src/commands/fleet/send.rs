@@ -22,7 +22,6 @@ use crate::store::{open_watch, path};
 /// What the URL of a repository begins with.
 const DATABASE: [&str; 2] = ["postgres:", "postgresql:"];
 
-/// Sends the history of this store.
 pub(super) fn run(args: &FleetSendArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     if DATABASE.iter().any(|scheme| args.url.starts_with(scheme)) {
         return Err(hinted(

@@ -13,7 +13,6 @@ use crate::printer::Printer;
 /// Connections that write. PostgreSQL has about a hundred, and each of these does what a server sends in milliseconds.
 const WRITERS: usize = 4;
 
-/// Serves until it is stopped.
 pub(super) fn run(args: &FleetServeArgs, printer: &Printer) -> anyhow::Result<Status> {
     let mut writers = open_repositories(&args.url, WRITERS + 1, &Printer::ask_password)?;
     let Some(members) = writers.pop() else { return Ok(Status::CouldNot) };

@@ -9,21 +9,18 @@ use crate::failure::Status;
 use crate::printer::Printer;
 use crate::settings::{notes_window, show_advice, show_notes, show_settings};
 
-/// Prints how the sources of all servers are set, or what changed.
 pub(super) fn settings(args: &FleetSettingsArgs, printer: &Printer) -> anyhow::Result<Status> {
     with_sources(&args.of, args.choice.source.as_deref(), |repository, sources| {
         show_settings(repository, sources, &args.choice, printer)
     })
 }
 
-/// Prints what rules say of all servers.
 pub(super) fn advice(args: &FleetAdviseArgs, printer: &Printer) -> anyhow::Result<Status> {
     with_sources(&args.of, args.choice.source.as_deref(), |repository, sources| {
         show_advice(repository, sources, &args.choice, printer)
     })
 }
 
-/// Lists what was noted on all servers.
 pub(super) fn notes(args: &FleetNotesArgs, printer: &Printer) -> anyhow::Result<Status> {
     let (from, to) = notes_window(&args.choice)?;
     let repository = open_repository(&args.of.url, &Printer::ask_password)?;

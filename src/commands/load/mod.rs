@@ -13,7 +13,6 @@ use crate::frame::Frame;
 use crate::printer::Printer;
 use crate::store::taken;
 
-/// Runs a load and reports it.
 pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let what = &args.what;
     let fio = what.fio.as_deref().map(read_job_file).transpose()?;

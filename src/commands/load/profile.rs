@@ -49,7 +49,6 @@ fn base(args: &LoadArgs) -> anyhow::Result<Profile> {
     Ok(preset(name).map_err(SessionError::from)?)
 }
 
-/// Overrides for the whole run.
 fn of_run(args: &LoadArgs) -> Overrides {
     Overrides {
         seed: args.what.seed,
@@ -60,7 +59,6 @@ fn of_run(args: &LoadArgs) -> Overrides {
     }
 }
 
-/// Overrides for roles.
 fn of_roles(args: &LoadArgs) -> Overrides {
     let shape = &args.shape;
     Overrides {

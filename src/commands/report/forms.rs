@@ -57,7 +57,6 @@ impl Forms {
         write_or_show(&self.outputs, render, &|| None, printer, Status::Done)
     }
 
-    /// Writes two windows in the same way.
     pub(super) fn comparison(&self, both: &WatchComparison, printer: &Printer) -> Status {
         let render = |form, out: &mut dyn Write| write_windows(both, form, out);
         let sections = comparison::sections(both);

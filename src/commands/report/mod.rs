@@ -20,7 +20,6 @@ use crate::store::open_watch;
 /// More lines in a chart cannot be read.
 const LINES_MAX: usize = 8;
 
-/// Shows one or two windows.
 pub(crate) fn run(args: &ReportArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let forms = Forms::checked(args, global)?;
     let now = utc_now();
