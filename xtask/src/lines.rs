@@ -13,10 +13,8 @@ use syn::{Attribute, ImplItem, Item};
 use crate::tidy::product::{impl_attributes, is_test_condition, item_attributes, module_path};
 use crate::tidy::{SourceFile, Tree};
 
-/// The lines of one crate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Lines {
-    /// Files with product lines.
     files: usize,
     product: usize,
     tests: usize,
@@ -80,7 +78,6 @@ impl fmt::Display for Count {
     }
 }
 
-/// What a file holds for tests alone.
 #[derive(Clone, Debug, Default)]
 struct ForTests {
     lines: usize,
@@ -130,7 +127,6 @@ fn below(path: &str, name: &str) -> String {
     module_path(path).into_iter().chain([name.to_owned()]).collect::<Vec<_>>().join("/")
 }
 
-/// Whether `path` is one of `modules` or lies in one.
 fn is_one_of(path: &str, modules: &BTreeSet<String>) -> bool {
     let parts = module_path(path);
     (1..=parts.len()).any(|end| modules.contains(&parts[..end].join("/")))

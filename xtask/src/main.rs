@@ -52,7 +52,6 @@ fn tidy() -> Result<ExitCode> {
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Prints the lines of every crate and their sum.
 fn lines(tree: &tidy::Tree) -> Result<ExitCode> {
     write!(std::io::stdout().lock(), "{}", lines::Count::of(tree))?;
     Ok(ExitCode::SUCCESS)

@@ -85,7 +85,6 @@ fn drawn(line: &[Piece<'_>], y: f64) -> String {
     out
 }
 
-/// As XML text.
 fn escape(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
     text.replace(|c: char| c.is_control(), "\u{fffd}")

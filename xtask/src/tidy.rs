@@ -19,14 +19,12 @@ use std::fmt;
 
 pub(crate) use tree::{SourceFile, Tree};
 
-/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     /// Relative to the workspace root.
     path: String,
     /// From 1; `None` for the whole file.
     line: Option<usize>,
-    /// What is wrong and what to do.
     message: String,
 }
 
@@ -49,7 +47,6 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A rule: returns all violations in the tree.
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: [Rule; 25] = [

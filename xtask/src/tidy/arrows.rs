@@ -18,12 +18,10 @@ const ORDER: [&[&str]; 9] = [
 /// Programs that tests run, in `tests/programs`: every crate's tests may use it, and nothing else may.
 const FOR_TESTS: &str = "test-programs";
 
-/// The line of `name` in [`ORDER`].
 fn line_of(name: &str) -> Option<usize> {
     ORDER.iter().position(|line| line.contains(&name))
 }
 
-/// Crates depend in one direction.
 pub(super) fn crates_use_only_what_stands_above_them(tree: &Tree) -> Vec<Finding> {
     tree.crates().flat_map(|(name, manifest)| crate_findings(name, manifest)).collect()
 }

@@ -2,17 +2,13 @@
 
 use super::{Finding, SourceFile, Tree};
 
-/// Maximum length of a Rust file.
 const LINES_MAX: usize = 600;
-/// Lines beyond which a Rust file is worth a look.
 const LINES_WORTH_A_LOOK: usize = 400;
 
-/// Files are short enough to understand.
 pub(super) fn files_fit_in_a_head(tree: &Tree) -> Vec<Finding> {
     longer_than(tree, LINES_MAX, usize::MAX)
 }
 
-/// Files that are close to the limit.
 pub(super) fn files_that_grow_long(tree: &Tree) -> Vec<Finding> {
     longer_than(tree, LINES_WORTH_A_LOOK, LINES_MAX)
 }
@@ -50,7 +46,6 @@ pub(super) fn unsafe_has_one_room(tree: &Tree) -> Vec<Finding> {
     })
 }
 
-/// Commands share code through crates, not through each other.
 pub(super) fn verbs_do_not_import_each_other(tree: &Tree) -> Vec<Finding> {
     let verb_of = |file: &SourceFile| {
         let inside = file.path.strip_prefix("src/commands/")?;
@@ -72,7 +67,6 @@ pub(super) fn verbs_do_not_import_each_other(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// SQL is in files that a DBA can read without Rust.
 pub(super) fn sql_is_in_sql_files(tree: &Tree) -> Vec<Finding> {
     const STARTS: [&str; 12] = [
         "SELECT ",

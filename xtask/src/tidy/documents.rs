@@ -34,7 +34,6 @@ pub(super) fn examples_open_with_why(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Links in documents work.
 pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.files().iter().filter(|file| file.has_extension("md")) {

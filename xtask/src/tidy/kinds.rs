@@ -26,7 +26,6 @@ fn findings_in(file: &super::SourceFile) -> Vec<Finding> {
     seen.findings
 }
 
-/// The violations in one file.
 struct Seen<'a> {
     path: &'a str,
     in_kinds: bool,

@@ -7,7 +7,6 @@ use syn::{Attribute, ExprMethodCall, Ident, ImplItem, Item, ItemUse, LitStr, Use
 
 use super::{SourceFile, Tree};
 
-/// The sources of one crate.
 #[derive(Clone, Debug)]
 pub(crate) struct Sources {
     /// Such as `crates/load/src`.
@@ -16,7 +15,6 @@ pub(crate) struct Sources {
     pub(crate) modules: BTreeMap<Vec<String>, Module>,
 }
 
-/// One file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Module {
     /// Relative to the workspace root.
@@ -29,7 +27,6 @@ pub(crate) struct Module {
     pub(crate) calls: Vec<(usize, String)>,
     /// String literals, with their lines.
     pub(crate) texts: Vec<(usize, String)>,
-    /// Modules declared only for tests.
     test_modules: Vec<String>,
 }
 
@@ -177,7 +174,6 @@ pub(crate) fn impl_attributes(item: &ImplItem) -> &[Attribute] {
     }
 }
 
-/// `#[cfg(test)]`.
 pub(super) fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(is_test_condition)
 }

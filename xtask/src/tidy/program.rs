@@ -8,7 +8,6 @@ const LINES_MAX: usize = 5060;
 /// The number must be lowered once there are this many fewer lines.
 const LINES_SLACK: usize = 150;
 
-/// A verb is arguments, a request and a printer.
 const VERB_LINES_MAX: usize = 120;
 
 /// `src/` does not grow, its verbs are short, and nothing in it uses the engine.

@@ -22,7 +22,6 @@ pub(super) fn nothing_is_left_for_later(tree: &Tree) -> Vec<Finding> {
     .collect()
 }
 
-/// The repository does not refer to a particular machine.
 pub(super) fn no_machine_is_named(tree: &Tree) -> Vec<Finding> {
     // A directory of that name below `target/release` is fine; only a path from the root is not.
     let is_path_part = |c: char| c.is_alphanumeric() || "_-.~}".contains(c);
@@ -49,7 +48,6 @@ fn words_in<'a>(
     })
 }
 
-/// No white space at the end of a line.
 pub(super) fn lines_end_where_their_text_ends(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.hand_written() {
@@ -62,7 +60,6 @@ pub(super) fn lines_end_where_their_text_ends(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Files end with exactly one newline.
 pub(super) fn files_end_with_one_newline(tree: &Tree) -> Vec<Finding> {
     let ends_well = |text: &str| text.is_empty() || (text.ends_with('\n') && !text.ends_with("\n\n"));
     tree.hand_written()

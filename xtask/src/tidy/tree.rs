@@ -9,7 +9,6 @@ use anyhow::{Context, Result};
 
 use super::product::{self, Sources};
 
-/// One text file.
 #[derive(Clone, Debug)]
 pub(crate) struct SourceFile {
     /// Relative to the workspace root, with `/`.
@@ -23,7 +22,6 @@ impl SourceFile {
         Path::new(&self.path).extension().is_some_and(|found| found == extension)
     }
 
-    /// Its name without directory and extension.
     pub(crate) fn stem(&self) -> &str {
         Path::new(&self.path).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
     }
@@ -79,7 +77,6 @@ impl Tree {
         Ok(tree)
     }
 
-    /// The text files, by path.
     pub(crate) fn files(&self) -> &[SourceFile] {
         &self.files
     }
@@ -93,7 +90,6 @@ impl Tree {
         self.files.iter().filter(|file| file.has_extension("rs"))
     }
 
-    /// The hand-written files.
     pub(crate) fn hand_written(&self) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(|file| file.is_hand_written())
     }
@@ -102,7 +98,6 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Whether there is a file or directory at `path`.
     pub(crate) fn exists(&self, path: &str) -> bool {
         self.paths.contains(path.trim_end_matches('/'))
     }

@@ -14,7 +14,6 @@ const WAITS: [&str; 6] = [
     "recv_deadline",
 ];
 
-/// Product code waits through the clock.
 pub(super) fn waiting_has_one_room(tree: &Tree) -> Vec<Finding> {
     let modules = tree.sources().iter().flat_map(|sources| sources.modules.values());
     modules

@@ -123,7 +123,6 @@ fn walk(tokens: TokenStream, judged: &mut Judged, found: &mut Vec<Place>) {
     }
 }
 
-/// What the field says instead.
 fn home_made(identifier: &str) -> Option<&'static str> {
     let parts = format!("_{}_", parted(identifier));
     // The name of a test is a sentence.
