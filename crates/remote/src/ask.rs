@@ -54,16 +54,13 @@ impl Ask {
     }
 }
 
-/// What a store has answered.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
 
-/// Makes a request that a store believes.
 pub(crate) trait Sign {
-    /// With its address, and signed.
     async fn request(&self, ask: &Ask) -> object_store::Result<HttpRequest>;
 }
 

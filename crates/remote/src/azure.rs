@@ -23,7 +23,6 @@ use crate::http::{Amend, Connector, SERVICE};
 use crate::lock::azure_headers_of;
 use crate::wait::retry;
 
-/// What its addresses begin with.
 pub(crate) const SCHEME: &str = "az://";
 
 /// The emulator's address and account unless the environment names others, as the library has them.
@@ -31,7 +30,6 @@ const EMULATOR: &str = "http://127.0.0.1:10000";
 const EMULATOR_ACCOUNT: &str = "devstoreaccount1";
 const EMULATOR_URL: &str = "AZURITE_BLOB_STORAGE_URL";
 
-/// A container.
 pub(crate) struct Container {
     name: String,
     access: Access,
@@ -39,7 +37,6 @@ pub(crate) struct Container {
     place: Place,
 }
 
-/// Who makes the requests.
 #[derive(Clone)]
 struct Access {
     account: String,
@@ -70,7 +67,6 @@ fn built(builder: MicrosoftAzureBuilder) -> io::Result<MicrosoftAzure> {
 }
 
 impl Container {
-    /// A client that gives what it writes this lock.
     pub(crate) fn locking(&self, lock: &ObjectLock) -> io::Result<MicrosoftAzure> {
         self.client(azure_headers_of(lock))
     }

@@ -27,19 +27,16 @@ use crate::wait::{retry, wait};
 /// Unless the environment names another.
 const REGION: &str = "us-east-1";
 
-/// What iostall needs of a store.
 pub(crate) trait Store: ObjectStore + MultipartStore {}
 
 impl<S: ObjectStore + MultipartStore> Store for S {}
 
-/// A bucket.
 #[derive(Clone)]
 pub(crate) struct Bucket {
     pub(crate) store: Arc<dyn Store>,
     service: Service,
 }
 
-/// Who keeps it.
 #[derive(Clone)]
 enum Service {
     S3(Arc<S3>),
@@ -60,7 +57,6 @@ struct S3 {
     wants_checksums: OnceLock<bool>,
 }
 
-/// What writes an object.
 pub(crate) struct Writers {
     /// Its requests give the object its lock.
     pub(crate) begins: Arc<dyn Store>,
@@ -115,7 +111,6 @@ impl Bucket {
         Ok(bucket)
     }
 
-    /// Makes `store` the bucket of this name.
     #[cfg(any(test, feature = "memory"))]
     pub(crate) fn install(name: &str, store: Arc<dyn Store>) {
         OPEN.lock()
@@ -125,7 +120,6 @@ impl Bucket {
 }
 
 impl Bucket {
-    /// What the user can do about its errors.
     pub(crate) fn hints(&self) -> &'static Hints {
         match self.service {
             Service::Azure(_) => &error::AZURE,
@@ -134,7 +128,6 @@ impl Bucket {
         }
     }
 
-    /// Waits for an answer of it.
     pub(crate) fn wait<T>(&self, request: impl Future<Output = object_store::Result<T>>) -> io::Result<T> {
         wait(request, self.hints())
     }
@@ -288,7 +281,6 @@ impl Bucket {
         }
     }
 
-    /// Locks an object that is there.
     pub(crate) fn lock(&self, key: &Key, lock: &ObjectLock) -> io::Result<()> {
         let ask = match &self.service {
             Service::Azure(_) => Ask::new(Method::PUT, key)

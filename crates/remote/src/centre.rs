@@ -12,31 +12,26 @@ use crate::error::{OF_CENTRE_ADDRESS, REFUSAL, of_centre, refused};
 use crate::http::pinned_agent;
 use crate::tls::Fingerprint;
 
-/// What its addresses begin with.
 pub const SCHEME: &str = "https://";
 /// Unless the address names another.
 pub const PORT: u16 = 7444;
 /// Answers are short.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
-/// See the module. Connections are kept for the next request.
+/// Connections are kept for the next request.
 #[derive(Debug)]
 pub struct CentreClient {
     agent: Agent,
     address: String,
 }
 
-/// What the centre answered.
 #[derive(Debug)]
 pub struct CentreAnswer {
-    /// Whether it did what was asked.
     pub is_success: bool,
-    /// Why not, if it says so.
     pub refusal: Option<CentreRefusal>,
     pub body: Vec<u8>,
 }
 
-/// A refusal in the words of the centre.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CentreRefusal {
     /// One word for programs.
@@ -46,9 +41,6 @@ pub struct CentreRefusal {
 }
 
 /// The address of a centre in full, from `https://HOST` or `https://HOST:PORT`.
-///
-/// # Errors
-/// If it is none.
 pub fn centre_address(text: &str) -> io::Result<String> {
     let wrong = || refused(format!("{text:?} is no address of a centre"), Some(OF_CENTRE_ADDRESS));
     let place = text.strip_prefix(SCHEME).ok_or_else(wrong)?;
@@ -68,17 +60,11 @@ pub fn centre_address(text: &str) -> io::Result<String> {
 impl CentreClient {
     /// Of the centre at `address`, in full, which has this certificate, or without one a certificate that this machine's authorities
     /// issued. Asks no server.
-    ///
-    /// # Errors
-    /// If there is no TLS.
     pub fn new(address: &str, certificate: Option<Fingerprint>) -> io::Result<Self> {
         Ok(Self { agent: pinned_agent(certificate)?, address: address.to_owned() })
     }
 
     /// Sends `body` to `path`, as the owner of `key`.
-    ///
-    /// # Errors
-    /// If there is no answer.
     pub fn post(&self, path: &str, key: Option<&str>, body: &[u8]) -> io::Result<CentreAnswer> {
         let mut request = Request::post(format!("{}{path}", self.address));
         if let Some(key) = key {

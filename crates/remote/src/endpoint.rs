@@ -12,7 +12,6 @@ pub(crate) fn plain_url(text: &str) -> Option<Url> {
     Url::parse(text).ok().filter(is_plain)
 }
 
-/// Whether the value of a variable says yes.
 pub(crate) fn is_yes(text: &str) -> bool {
     matches!(text.to_ascii_lowercase().as_str(), "true" | "1" | "yes" | "on" | "y")
 }

@@ -18,7 +18,6 @@ use crate::upload::Upload;
 /// for, nanoseconds. A part takes many milliseconds.
 const POLL_NS: u64 = 1_000_000;
 
-/// A file of an engine.
 #[derive(Clone, Debug)]
 pub enum EngineFile<'f> {
     Local(FileHandle<'f>),
@@ -42,7 +41,6 @@ impl<'f> From<FileHandle<'f>> for EngineFile<'f> {
     }
 }
 
-/// Where the requests to a file go.
 enum Route {
     /// To the other engine, under this index.
     Local(FileIndex),
@@ -119,7 +117,6 @@ impl<E: Engine, C: Clock> RemoteEngine<E, C> {
         }
     }
 
-    /// Waits a moment for anything to happen.
     fn pause(&mut self, pause_ns: u64, completions: &mut Vec<Completion>) -> Result<(), EngineError> {
         if self.local.in_flight() > 0 {
             let wait = Wait { completions: 1, timeout_ns: Some(pause_ns.min(POLL_NS)), batch_ns: None };

@@ -26,7 +26,6 @@ pub(crate) struct Hints {
     pub(crate) lock: &'static str,
 }
 
-/// Of stores that speak S3.
 pub(crate) static S3: Hints = Hints {
     keys: "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, the region in AWS_REGION, what this account \
            may do in the bucket, and the clock of this machine",
@@ -37,7 +36,6 @@ pub(crate) static S3: Hints = Hints {
            or leave out --lock",
 };
 
-/// Of Azure's blob storage.
 pub(crate) static AZURE: Hints = Hints {
     keys: "check AZURE_STORAGE_ACCOUNT_NAME with AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN, what they may do in the \
            container, and the clock of this machine",
@@ -50,7 +48,6 @@ pub(crate) static AZURE: Hints = Hints {
            leave out --lock",
 };
 
-/// Of Google's Cloud Storage.
 pub(crate) static GCS: Hints = Hints {
     keys: "check GOOGLE_SERVICE_ACCOUNT or GOOGLE_APPLICATION_CREDENTIALS, which name a file with a key, what this account may do in \
            the bucket (create, get, list and delete objects), and the clock of this machine",
@@ -82,7 +79,6 @@ const CLOCK_CODE: &str = "RequestTimeTooSkewed";
 /// A header of the centre's answers: code and reason of a refusal.
 pub const REFUSAL: &str = "x-iostall-refusal";
 
-/// What the user can do about an error of this crate.
 pub fn hint(error: &io::Error) -> Option<&'static str> {
     error.get_ref()?.downcast_ref::<RemoteError>()?.hint
 }
@@ -139,7 +135,6 @@ pub(crate) fn of_store(error: &object_store::Error, hints: &Hints) -> io::Error 
     io::Error::new(kind, RemoteError { reason: reason(error, &text, &status, kind), hint })
 }
 
-/// Why the centre at `address` could not be asked.
 pub(crate) fn of_centre(error: &ureq::Error, address: &str) -> RemoteError {
     let of_tls = match error {
         ureq::Error::Io(error) => error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()),

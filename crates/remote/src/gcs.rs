@@ -29,13 +29,11 @@ use crate::lock::gcs_headers_of;
 use crate::mark::{encoded, is_of};
 use crate::wait::{retry, wait};
 
-/// What its addresses begin with.
 pub(crate) const SCHEME: &str = "gs://";
 /// Unless the environment names another.
 const GOOGLE: &str = "https://storage.googleapis.com";
 const HTTP: &str = "GOOGLE_ALLOW_HTTP";
 
-/// A bucket.
 pub(crate) struct GoogleBucket {
     name: String,
     /// Without a slash at the end.
@@ -81,7 +79,6 @@ fn built(builder: GoogleCloudStorageBuilder) -> io::Result<GoogleCloudStorage> {
 }
 
 impl GoogleBucket {
-    /// A client that gives what it puts as a whole this lock.
     pub(crate) fn locking(&self, lock: &ObjectLock) -> io::Result<GoogleCloudStorage> {
         let credentials = Arc::clone(&self.credentials);
         built(builder(&self.name, &self.url, gcs_headers_of(lock)).with_credentials(credentials))

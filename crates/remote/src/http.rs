@@ -28,14 +28,12 @@ use crate::tls::{Fingerprint, TlsConnector};
 
 /// The largest answer is a manifest, which is read at once.
 const ANSWER_BYTES_MAX: u64 = 2 << 30;
-/// Connections that are kept open for the next request.
 const IDLE_MAX: usize = 64;
 const CONNECT_LIMIT: Duration = Duration::from_secs(15);
 /// A store puts thousands of parts together before it answers.
 const ANSWER_LIMIT: Duration = Duration::from_secs(180);
 const BODY_LIMIT: Duration = Duration::from_secs(600);
 
-/// Makes clients for the library.
 #[derive(Debug)]
 pub(crate) struct Connector(pub(crate) Service);
 

@@ -18,7 +18,6 @@ pub(crate) fn options(mark: &Key) -> PutMultipartOptions {
     PutMultipartOptions { attributes: Attributes::from_iter([mark]), ..PutMultipartOptions::default() }
 }
 
-/// Whether an object is there and has this mark.
 pub(crate) async fn is_of(store: &dyn ObjectStore, key: &Key, mark: &Key) -> object_store::Result<bool> {
     let options = GetOptions { head: true, ..GetOptions::default() };
     match store.get_opts(key, options).await {

@@ -42,7 +42,6 @@ pub struct Object {
     root: String,
 }
 
-/// What a store says of an object.
 struct Facts {
     bytes: u64,
     changed_utc: Timestamp,
@@ -50,7 +49,6 @@ struct Facts {
     protection: Protection,
 }
 
-/// An object in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     pub path: PathBuf,
@@ -104,7 +102,6 @@ impl Object {
         Ok(Facts { bytes: found.meta.size, changed_utc, version: found.meta.version, protection })
     }
 
-    /// Whether it is there.
     pub fn exists(&self) -> io::Result<bool> {
         match self.bytes() {
             Ok(_) => Ok(true),
@@ -113,16 +110,12 @@ impl Object {
         }
     }
 
-    /// Begins to read it.
     pub fn reader(&self) -> io::Result<ObjectReader> {
         let Facts { bytes, changed_utc, protection, .. } = self.facts()?;
         Ok(ObjectReader { object: self.clone(), bytes, changed_utc, protection, failure: Mutex::default() })
     }
 
     /// Up to `length` of its first bytes, and how many it has altogether, with one request.
-    ///
-    /// # Errors
-    /// `NotFound` if it is not there.
     pub fn start(&self, length: u64) -> io::Result<(Vec<u8>, u64)> {
         let options = GetOptions::new().with_range(Some(0..length));
         let found = self.bucket.wait(async {
@@ -218,9 +211,6 @@ impl Object {
 
     /// Begins to write it, locked if there is a lock. It is not there before all of it is: where a store has no condition for the request that
     /// completes an upload, that one makes `until_complete`, which nobody else may use.
-    ///
-    /// # Errors
-    /// If the store refuses it.
     pub fn upload(&self, until_complete: &Self, lock: Option<&ObjectLock>) -> io::Result<Upload> {
         Upload::begin(&self.bucket, &self.key, &until_complete.key, lock)
     }
@@ -231,7 +221,6 @@ impl Object {
     }
 }
 
-/// An object that is there, and how long it is.
 pub struct ObjectReader {
     object: Object,
     bytes: u64,

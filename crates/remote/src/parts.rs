@@ -4,7 +4,6 @@
 /// parts of at least 5 MiB, and nobody knows beforehand how long a stripe becomes.
 const PART_BYTES: usize = 8 << 20;
 const PARTS_OF_A_SIZE: usize = 500;
-/// The most parts that an upload has.
 const PARTS_MAX: usize = 10_000;
 
 /// The longest object that can be uploaded: 820 GiB.

@@ -18,10 +18,8 @@ use url::Url;
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// For a whole request: a receiver that takes longer is overloaded.
 const LIMIT: Duration = Duration::from_secs(30);
-/// What is read of an answer.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
 
-/// Why nothing can be posted to an address.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PostError {
@@ -67,7 +65,6 @@ impl PostAddress {
         self.0.as_str()
     }
 
-    /// Whether it is this machine.
     pub fn is_local(&self) -> bool {
         matches!(self.0.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"))
     }
@@ -102,23 +99,18 @@ pub(crate) fn roots(named: Option<&[u8]>) -> Result<Vec<CertificateDer<'static>>
     Ok(roots)
 }
 
-/// The header `Authorization` of a user with a password.
 pub fn basic_authorization(user: &str, password: &str) -> String {
     format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
 }
 
-/// The answer to a post.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The status of HTTP.
     pub status: u16,
-    /// The header `Retry-After`.
     pub retry_after: Option<String>,
     /// The beginning of its body.
     pub body: Vec<u8>,
 }
 
-/// Posts to one address.
 pub struct Poster {
     agent: Agent,
     address: PostAddress,

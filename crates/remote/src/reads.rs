@@ -8,7 +8,6 @@ use iostall_engine::{Buffer, Completion, IoFailure};
 
 use crate::object::ObjectReader;
 
-/// Requests that are on their way at the same time.
 const READS_MAX: usize = 32;
 
 /// A range that goes into a buffer.

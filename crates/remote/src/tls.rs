@@ -155,7 +155,6 @@ impl<In: Transport> Connector<In> for TlsConnector {
     }
 }
 
-/// An encrypted connection.
 pub(crate) struct TlsTransport {
     buffers: LazyBuffers,
     stream: StreamOwned<ClientConnection, TransportAdapter>,

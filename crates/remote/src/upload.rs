@@ -38,7 +38,6 @@ pub struct Upload {
     discards: bool,
 }
 
-/// The part that is being filled.
 #[derive(Default)]
 struct Filling {
     /// Where the next byte goes.
@@ -56,7 +55,6 @@ struct Part {
     bytes: Vec<u8>,
 }
 
-/// What the threads share.
 struct Shared {
     parts: Mutex<Receiver<Part>>,
     state: Mutex<State>,
@@ -217,7 +215,6 @@ impl Upload {
         Ok(())
     }
 
-    /// Why a part could not be uploaded, if that is so.
     pub fn check(&self) -> io::Result<()> {
         lock(&self.shared.state).failure.as_ref().map_or(Ok(()), |failure| Err(again(failure)))
     }

@@ -13,7 +13,6 @@ use crate::bucket::Bucket;
 use crate::error::element;
 use crate::object::Object;
 
-/// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenUpload {
     /// Of the object that it would have become.
@@ -22,7 +21,6 @@ pub struct OpenUpload {
     id: String,
 }
 
-/// What an upload has so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UploadParts {
     pub bytes: u64,
@@ -31,10 +29,6 @@ pub struct UploadParts {
 }
 
 impl OpenUpload {
-    /// Asks for its parts.
-    ///
-    /// # Errors
-    /// `NotFound` if it has been completed or given up meanwhile.
     pub fn parts(&self) -> io::Result<UploadParts> {
         let object = Object::at(&self.path)?;
         let mut found = UploadParts { bytes: 0, newest_utc: None };
@@ -69,9 +63,6 @@ impl OpenUpload {
 
 impl Object {
     /// Uploads that would become objects in this directory, and in those below it.
-    ///
-    /// # Errors
-    /// If the store does not list them.
     pub fn open_uploads(&self) -> io::Result<Vec<OpenUpload>> {
         if self.bucket().forgets_uploads() {
             return Ok(Vec::new());

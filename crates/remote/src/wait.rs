@@ -19,7 +19,6 @@ pub(crate) fn retry() -> RetryConfig {
     RetryConfig { backoff, max_retries: RETRIES_MAX, retry_timeout: RETRY_LIMIT }
 }
 
-/// Waits for the answer of a store of which `hints` are.
 pub(crate) fn wait<T>(
     request: impl Future<Output = object_store::Result<T>>,
     hints: &Hints,
