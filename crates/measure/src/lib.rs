@@ -7,6 +7,7 @@ pub mod clock;
 pub mod foreign;
 pub mod histogram;
 pub mod moments;
+mod named;
 pub mod number;
 pub mod percentile;
 pub mod platform;

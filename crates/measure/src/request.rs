@@ -1,27 +1,18 @@
 //! Kinds of I/O requests. They are here, above both `engine` and `model`, because `engine` carries them out,
 //! `model` stores them, and neither may use the other.
 
+use crate::named;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Op {
-    Read,
-    Write,
-    /// Makes earlier writes durable: `fdatasync` or `fsync`, measured with its own latency.
-    Sync,
-}
-
-impl Op {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Sync];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Sync => "sync",
-        }
+named! {
+    /// What a request does.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Op {
+        Read = "read",
+        Write = "write",
+        /// Makes earlier writes durable: `fdatasync` or `fsync`, measured with its own latency.
+        Sync = "sync",
     }
 }
 

@@ -1,15 +1,20 @@
 //! Recognises Windows paths. On Linux each is a valid file name, but never what the user meant.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WindowsPath {
-    /// `D:`, `\\.\D:`.
-    Volume,
-    /// `\\.\PhysicalDrive1`.
-    PhysicalDrive,
-    /// `D:\data\t.dat`, `D:/data/t.dat`.
-    File,
-    /// `\\server\share\t.dat`.
-    Share,
+use crate::named;
+
+named! {
+    /// What a Windows path refers to.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum WindowsPath {
+        /// `D:`, `\\.\D:`.
+        Volume = "volume",
+        /// `\\.\PhysicalDrive1`.
+        PhysicalDrive = "physical drive",
+        /// `D:\data\t.dat`, `D:/data/t.dat`.
+        File = "path",
+        /// `\\server\share\t.dat`.
+        Share = "network path",
+    }
 }
 
 impl WindowsPath {
@@ -29,15 +34,6 @@ impl WindowsPath {
             [letter, b':'] if letter.is_ascii_alphabetic() => Some(Self::Volume),
             [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic() => Some(Self::File),
             _ => None,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Volume => "volume",
-            Self::PhysicalDrive => "physical drive",
-            Self::File => "path",
-            Self::Share => "network path",
         }
     }
 

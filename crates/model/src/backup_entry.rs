@@ -1,5 +1,6 @@
 //! A backup as a list shows it.
 
+use iostall_measure::named;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -72,34 +73,22 @@ impl From<RunNumber> for RunOf {
     }
 }
 
-/// Whether it is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BackupState {
-    /// Complete by its headers and lengths.
-    Whole,
-    /// It has no manifest: it was not completed, or is being written.
-    NotCompleted,
-    /// Its deletion was begun and not ended.
-    BeingDeleted,
-    Damaged,
-    /// Some of its stripes are in other directories.
-    Elsewhere,
-    /// The store has the run that made it; its files were not looked for.
-    OnRecord,
-}
-
-impl BackupState {
-    /// In words, for a table.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Whole => "complete",
-            Self::NotCompleted => "NOT COMPLETED",
-            Self::BeingDeleted => "being deleted",
-            Self::Damaged => "DAMAGED",
-            Self::Elsewhere => "stripes elsewhere",
-            Self::OnRecord => "on record",
-        }
+named! {
+    /// Whether it is there.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum BackupState {
+        /// Complete by its headers and lengths.
+        Whole = "complete",
+        /// It has no manifest: it was not completed, or is being written.
+        NotCompleted = "NOT COMPLETED",
+        /// Its deletion was begun and not ended.
+        BeingDeleted = "being deleted",
+        Damaged = "DAMAGED",
+        /// Some of its stripes are in other directories.
+        Elsewhere = "stripes elsewhere",
+        /// The store has the run that made it; its files were not looked for.
+        OnRecord = "on record",
     }
 }
 
@@ -116,27 +105,17 @@ pub struct Pruned {
     pub because: Option<String>,
 }
 
-/// Whether a backup is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PruneAction {
-    Keep,
-    /// No rule keeps it.
-    Delete,
-    /// Nothing can be said about it, so it stays.
-    Leave,
-    /// It should have been deleted.
-    Failed,
-}
-
-impl PruneAction {
-    /// In words, for a table.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Keep => "keep",
-            Self::Delete => "delete",
-            Self::Leave => "leave",
-            Self::Failed => "FAILED",
-        }
+named! {
+    /// Whether a backup is kept.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum PruneAction {
+        Keep = "keep",
+        /// No rule keeps it.
+        Delete = "delete",
+        /// Nothing can be said about it, so it stays.
+        Leave = "leave",
+        /// It should have been deleted.
+        Failed = "FAILED",
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A field is `None` if the system does not report it; nothing is guessed.
 
+use iostall_measure::named;
 use serde::{Deserialize, Serialize};
 
 /// One block device.
@@ -56,42 +57,26 @@ impl DeviceIdentity {
     }
 }
 
-/// What identifies a device or what takes its place, the same wherever it is attached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum IdentityKind {
-    /// A cloud and the name of its volume.
-    Cloud,
-    Nguid,
-    Eui,
-    Naa,
-    Uuid,
-    T10,
-    /// A model and a serial number.
-    Serial,
-    /// Windows' own name of a volume, as SQL Server reports it.
-    SqlServerVolume,
-    /// A server and a directory that it exports.
-    Nfs,
-    /// A name given by hand.
-    Tag,
-}
-
-impl IdentityKind {
-    /// Its stored name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cloud => "cloud",
-            Self::Nguid => "nguid",
-            Self::Eui => "eui",
-            Self::Naa => "naa",
-            Self::Uuid => "uuid",
-            Self::T10 => "t10",
-            Self::Serial => "serial",
-            Self::SqlServerVolume => "sqlserver-volume",
-            Self::Nfs => "nfs",
-            Self::Tag => "tag",
-        }
+named! {
+    /// What identifies a device or what takes its place, the same wherever it is attached.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum IdentityKind {
+        /// A cloud and the name of its volume.
+        Cloud = "cloud",
+        Nguid = "nguid",
+        Eui = "eui",
+        Naa = "naa",
+        Uuid = "uuid",
+        T10 = "t10",
+        /// A model and a serial number.
+        Serial = "serial",
+        /// Windows' own name of a volume, as SQL Server reports it.
+        SqlServerVolume = "sqlserver-volume",
+        /// A server and a directory that it exports.
+        Nfs = "nfs",
+        /// A name given by hand.
+        Tag = "tag",
     }
 }
 
@@ -145,23 +130,15 @@ pub struct CloudVolume {
     pub id: String,
 }
 
-/// Clouds whose volumes report their name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cloud {
-    /// Amazon's Elastic Block Store.
-    Amazon,
-    /// Google's persistent disks.
-    Google,
-}
-
-impl Cloud {
-    /// Its stored name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Amazon => "amazon",
-            Self::Google => "google",
-        }
+named! {
+    /// Clouds whose volumes report their name.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Cloud {
+        /// Amazon's Elastic Block Store.
+        Amazon = "amazon",
+        /// Google's persistent disks.
+        Google = "google",
     }
 }
 

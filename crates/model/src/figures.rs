@@ -2,7 +2,7 @@
 
 use crate::outcome::{OpOutcome, RoleOutcome, SpanOutcome};
 use iostall_measure::platform::CpuTicks;
-use iostall_measure::{Histogram, Op};
+use iostall_measure::{Histogram, Op, named};
 
 /// What a row counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,22 +30,14 @@ impl RowKind {
     }
 }
 
-/// Which latency a histogram holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LatencyKind {
-    /// From submit to completion.
-    Service,
-    /// From intended start to completion (open loop).
-    Response,
-}
-
-impl LatencyKind {
-    /// Its name in tables and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Service => "service",
-            Self::Response => "response",
-        }
+named! {
+    /// Which latency a histogram holds.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LatencyKind {
+        /// From submit to completion.
+        Service = "service",
+        /// From intended start to completion (open loop).
+        Response = "response",
     }
 }
 

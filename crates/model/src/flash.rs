@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use iostall_measure::named;
 use serde::{Deserialize, Serialize};
 
 use crate::spelling::{SpellingError, as_text, refuse};
@@ -121,27 +122,18 @@ impl FromStr for Collect {
 
 as_text!(Collect);
 
-/// Which pages share a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Separation {
-    /// All are written one after the other.
-    #[default]
-    None,
-    /// What is moved by collection goes to other blocks than what the host writes.
-    Moved,
-    /// Each class of the pattern has its own blocks, as if the device knew which data is hot.
-    Classes,
-}
-
-impl Separation {
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Moved => "moved",
-            Self::Classes => "classes",
-        }
+named! {
+    /// Which pages share a block.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Separation {
+        /// All are written one after the other.
+        #[default]
+        None = "none",
+        /// What is moved by collection goes to other blocks than what the host writes.
+        Moved = "moved",
+        /// Each class of the pattern has its own blocks, as if the device knew which data is hot.
+        Classes = "classes",
     }
 }
 

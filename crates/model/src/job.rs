@@ -1,60 +1,37 @@
 //! Jobs: commands that a collector runs on a schedule, and the result of each run.
 
+use iostall_measure::named;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::alert::Occasion;
 
-/// How a run of a job ended, or why it did not run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum JobOutcome {
-    /// The collector has known the job since then; nothing has run yet. Later runs that did not happen were
-    /// missed.
-    Planned,
-    /// It is running.
-    Running,
-    /// Exit status 0.
-    Succeeded,
-    /// Another exit status, a signal, or the program could not be started.
-    Failed,
-    /// Killed at its deadline.
-    TimedOut,
-    /// Not started, because the previous run had not ended.
-    Skipped,
-    /// Not started, because the collector was not running or was delayed.
-    Missed,
-    /// The collector ended while the job was running.
-    Stopped,
+named! {
+    /// How a run of a job ended, or why it did not run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum JobOutcome {
+        /// The collector has known the job since then; nothing has run yet. Later runs that did not happen were
+        /// missed.
+        Planned = "planned",
+        /// It is running.
+        Running = "running",
+        /// Exit status 0.
+        Succeeded = "succeeded",
+        /// Another exit status, a signal, or the program could not be started.
+        Failed = "failed",
+        /// Killed at its deadline.
+        TimedOut = "timed-out",
+        /// Not started, because the previous run had not ended.
+        Skipped = "skipped",
+        /// Not started, because the collector was not running or was delayed.
+        Missed = "missed",
+        /// The collector ended while the job was running.
+        Stopped = "stopped",
+    }
 }
 
 impl JobOutcome {
-    /// Every outcome.
-    pub const ALL: [Self; 8] = [
-        Self::Planned,
-        Self::Running,
-        Self::Succeeded,
-        Self::Failed,
-        Self::TimedOut,
-        Self::Skipped,
-        Self::Missed,
-        Self::Stopped,
-    ];
-
-    /// The name in files and in the store.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Planned => "planned",
-            Self::Running => "running",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::TimedOut => "timed-out",
-            Self::Skipped => "skipped",
-            Self::Missed => "missed",
-            Self::Stopped => "stopped",
-        }
-    }
-
     /// Whether to notify the job's channels.
     pub fn is_failure(self) -> bool {
         match self {

@@ -1,7 +1,6 @@
 //! The newest backups that a server knows of its databases.
 
-use std::fmt;
-
+use iostall_measure::named;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -9,46 +8,21 @@ use crate::counter::Counter;
 use crate::kind::Kind;
 use crate::sample::Row;
 
-/// A sort of backup that has an age of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BackupSort {
-    /// Of the whole database; differential backups build on it.
-    Full,
-    /// COPY_ONLY: of the whole database, and no differential backup builds on it.
-    CopyOnly,
-    /// By a snapshot of the storage, as other programs make them (VSS). Only these programs restore it.
-    Snapshot,
-    /// What changed since the last full one.
-    Differential,
-    /// The log since the last backup of the log.
-    Log,
-}
-
-impl BackupSort {
-    /// In the order in which they are shown.
-    pub const ALL: [Self; 5] = [Self::Full, Self::CopyOnly, Self::Snapshot, Self::Differential, Self::Log];
-
-    /// As in rows, files and tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::CopyOnly => "copy-only",
-            Self::Snapshot => "snapshot",
-            Self::Differential => "differential",
-            Self::Log => "log",
-        }
-    }
-
-    /// The sort of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|sort| sort.name() == name)
-    }
-}
-
-impl fmt::Display for BackupSort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+named! {
+    /// A sort of backup that has an age of its own.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum BackupSort {
+        /// Of the whole database; differential backups build on it.
+        Full = "full",
+        /// COPY_ONLY: of the whole database, and no differential backup builds on it.
+        CopyOnly = "copy-only",
+        /// By a snapshot of the storage, as other programs make them (VSS). Only these programs restore it.
+        Snapshot = "snapshot",
+        /// What changed since the last full one.
+        Differential = "differential",
+        /// The log since the last backup of the log.
+        Log = "log",
     }
 }
 
@@ -77,7 +51,7 @@ impl NewestBackup {
         let finished = finished.and_then(|second| Timestamp::from_second(i64::try_from(second).ok()?).ok());
         Some(Self {
             database: row.subject.scope.database()?.to_owned(),
-            sort: BackupSort::from_name(&row.subject.name)?,
+            sort: BackupSort::named(&row.subject.name)?,
             finished,
             elapsed_s: row.counters.get(Counter::BackupElapsed),
             bytes: row.counters.get(Counter::BackupBytes),
@@ -147,7 +121,7 @@ mod tests {
         assert_eq!(NewestBackup::of_row(&row("log", &short)).unwrap().bytes_per_s(), None);
         assert_eq!(NewestBackup::of_row(&row("weekly", &Counters::new())), None);
         for sort in BackupSort::ALL {
-            assert_eq!(BackupSort::from_name(sort.name()), Some(sort));
+            assert_eq!(BackupSort::named(sort.name()), Some(sort));
         }
     }
 }

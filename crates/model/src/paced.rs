@@ -1,31 +1,19 @@
 //! The settings and results of a paced writer.
 
-use iostall_measure::Histogram;
+use iostall_measure::{Histogram, named};
 use serde::{Deserialize, Serialize};
 
-/// How writes are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WriteMethod {
-    /// Through the page cache.
-    Buffered,
-    /// Direct I/O.
-    Direct,
-    /// Direct I/O with each write on stable media before it completes (`O_DSYNC`).
-    DirectDsync,
-}
-
-impl WriteMethod {
-    /// All methods, in display order.
-    pub const ALL: [Self; 3] = [Self::Buffered, Self::Direct, Self::DirectDsync];
-
-    /// Its name on the command line and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Buffered => "buffered",
-            Self::Direct => "direct",
-            Self::DirectDsync => "direct-dsync",
-        }
+named! {
+    /// How writes are made.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum WriteMethod {
+        /// Through the page cache.
+        Buffered = "buffered",
+        /// Direct I/O.
+        Direct = "direct",
+        /// Direct I/O with each write on stable media before it completes (`O_DSYNC`).
+        DirectDsync = "direct-dsync",
     }
 }
 

@@ -1,36 +1,26 @@
 //! What a device kept, and what it lost, when its power failed.
 
+use iostall_measure::named;
 use serde::{Deserialize, Serialize};
 
 /// Lost writes that are named; more are only counted.
 pub const LOST_NAMED: usize = 20;
 
-/// The call after which a write must be durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Primitive {
-    Fdatasync,
-    Fsync,
-    /// A write to a file that is open with `O_DSYNC`.
-    OpenDatasync,
-    /// A write with `RWF_DSYNC`: FUA, where the device has it.
-    RwfDsync,
+named! {
+    /// The call after which a write must be durable.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Primitive {
+        Fdatasync = "fdatasync",
+        Fsync = "fsync",
+        /// A write to a file that is open with `O_DSYNC`.
+        OpenDatasync = "open_datasync",
+        /// A write with `RWF_DSYNC`: FUA, where the device has it.
+        RwfDsync = "rwf_dsync",
+    }
 }
 
 impl Primitive {
-    /// All, in the order of reports.
-    pub const ALL: [Self; 4] = [Self::Fdatasync, Self::Fsync, Self::OpenDatasync, Self::RwfDsync];
-
-    /// As options and reports name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fdatasync => "fdatasync",
-            Self::Fsync => "fsync",
-            Self::OpenDatasync => "open_datasync",
-            Self::RwfDsync => "rwf_dsync",
-        }
-    }
-
     /// Whether each write is durable by itself, without a flush after it.
     pub fn is_per_write(self) -> bool {
         matches!(self, Self::OpenDatasync | Self::RwfDsync)

@@ -1,6 +1,8 @@
 //! What a watched subject is part of: a database, a role among the block devices, a control group, or just
 //! its source. A filter on databases applies only to the first of these.
 
+use iostall_measure::named;
+
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
@@ -13,32 +15,16 @@ pub enum Scope {
     Cgroup(String),
 }
 
-/// The relation of a block device to others, which decides whether their requests may be summed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DeviceRole {
-    /// A whole device at the bottom.
-    Disk,
-    /// Part of another device, which counts its requests too.
-    Partition,
-    /// On top of others, which count its requests too: device mapper, RAID, multipath, loop.
-    Stacked,
-}
-
-impl DeviceRole {
-    pub const ALL: [Self; 3] = [Self::Disk, Self::Partition, Self::Stacked];
-
-    /// Its name in metrics and stores.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Disk => "disk",
-            Self::Partition => "partition",
-            Self::Stacked => "stacked",
-        }
-    }
-
-    /// The role with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.name() == name)
+named! {
+    /// The relation of a block device to others, which decides whether their requests may be summed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum DeviceRole {
+        /// A whole device at the bottom.
+        Disk = "disk",
+        /// Part of another device, which counts its requests too.
+        Partition = "partition",
+        /// On top of others, which count its requests too: device mapper, RAID, multipath, loop.
+        Stacked = "stacked",
     }
 }
 

@@ -1,55 +1,33 @@
 //! How a database makes its log durable: the methods, what each delivered, and what a server is set to.
 
-use iostall_measure::Histogram;
+use iostall_measure::{Histogram, named};
 use serde::{Deserialize, Serialize};
 
 use crate::figures::per_second;
 
-/// How a write to the log is made durable, under the names of PostgreSQL's `wal_sync_method`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SyncMethod {
-    /// A write, then `fdatasync`.
-    Fdatasync,
-    /// One write with `O_DSYNC`.
-    OpenDatasync,
-    /// The same with `O_DIRECT`.
-    OpenDatasyncDirect,
-    /// A write, then `fsync`.
-    Fsync,
-    /// One write with `O_SYNC`.
-    OpenSync,
-    /// The same with `O_DIRECT`.
-    OpenSyncDirect,
-    /// A write, then `sync_file_range`, which does not flush the device's cache.
-    SyncFileRange,
+named! {
+    /// How a write to the log is made durable, under the names of PostgreSQL's `wal_sync_method`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SyncMethod {
+        /// A write, then `fdatasync`.
+        Fdatasync = "fdatasync",
+        /// One write with `O_DSYNC`.
+        OpenDatasync = "open_datasync",
+        /// The same with `O_DIRECT`.
+        OpenDatasyncDirect = "open_datasync_direct",
+        /// A write, then `fsync`.
+        Fsync = "fsync",
+        /// One write with `O_SYNC`.
+        OpenSync = "open_sync",
+        /// The same with `O_DIRECT`.
+        OpenSyncDirect = "open_sync_direct",
+        /// A write, then `sync_file_range`, which does not flush the device's cache.
+        SyncFileRange = "sync_file_range",
+    }
 }
 
 impl SyncMethod {
-    /// All methods, in display order.
-    pub const ALL: [Self; 7] = [
-        Self::Fdatasync,
-        Self::OpenDatasync,
-        Self::OpenDatasyncDirect,
-        Self::Fsync,
-        Self::OpenSync,
-        Self::OpenSyncDirect,
-        Self::SyncFileRange,
-    ];
-
-    /// Its name on the command line and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fdatasync => "fdatasync",
-            Self::OpenDatasync => "open_datasync",
-            Self::OpenDatasyncDirect => "open_datasync_direct",
-            Self::Fsync => "fsync",
-            Self::OpenSync => "open_sync",
-            Self::OpenSyncDirect => "open_sync_direct",
-            Self::SyncFileRange => "sync_file_range",
-        }
-    }
-
     /// The method of a server with this `wal_sync_method`; `None` for a value that Linux does not have.
     pub fn of_setting(value: &str) -> Option<Self> {
         [Self::Fdatasync, Self::OpenDatasync, Self::Fsync, Self::OpenSync]

@@ -1,29 +1,30 @@
 //! The settings and results of transfers: copies and verifications.
 
-use std::fmt;
 use std::str::FromStr;
 
-use iostall_measure::Caching;
+use iostall_measure::{Caching, named};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::outcome::EngineUse;
 
-/// A checksum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HashKind {
-    /// XXH3, 128 bits: finds corruption at memory speed. Not for adversaries.
-    #[default]
-    Xxh3,
-    /// BLAKE3: finds tampering too.
-    Blake3,
-    /// SHA-256, for exchange with other tools.
-    Sha256,
-    /// MD5, for old lists.
-    Md5,
-    /// CRC-32C (Castagnoli): 32 bits, as used by storage protocols.
-    Crc32c,
+named! {
+    /// A checksum.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum HashKind {
+        /// XXH3, 128 bits: finds corruption at memory speed. Not for adversaries.
+        #[default]
+        Xxh3 = "xxh3",
+        /// BLAKE3: finds tampering too.
+        Blake3 = "blake3",
+        /// SHA-256, for exchange with other tools.
+        Sha256 = "sha256",
+        /// MD5, for old lists.
+        Md5 = "md5",
+        /// CRC-32C (Castagnoli): 32 bits, as used by storage protocols.
+        Crc32c = "crc32c",
+    }
 }
 
 /// A text that is no checksum algorithm.
@@ -32,20 +33,6 @@ pub enum HashKind {
 pub struct HashKindError(String);
 
 impl HashKind {
-    /// All of them, the default first.
-    pub const ALL: [Self; 5] = [Self::Xxh3, Self::Blake3, Self::Sha256, Self::Md5, Self::Crc32c];
-
-    /// Its name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Xxh3 => "xxh3",
-            Self::Blake3 => "blake3",
-            Self::Sha256 => "sha256",
-            Self::Md5 => "md5",
-            Self::Crc32c => "crc32c",
-        }
-    }
-
     /// Its name in BSD-style lines, `NAME (file) = digest`.
     pub fn tag(self) -> &'static str {
         match self {
@@ -64,12 +51,6 @@ impl HashKind {
             Self::Blake3 | Self::Sha256 => 32,
             Self::Crc32c => 4,
         }
-    }
-}
-
-impl fmt::Display for HashKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
@@ -113,31 +94,20 @@ pub enum Reflink {
     Always,
 }
 
-/// The bottleneck of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LimitSide {
-    /// Buffers mostly waited for reads.
-    Source,
-    /// Buffers mostly waited for writes.
-    Target,
-    /// Buffers mostly waited for checksums.
-    Hash,
-    Rate,
-    /// Reads and writes alike, as on one shared device.
-    Both,
-}
-
-impl LimitSide {
-    /// In words, for a sentence.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Source => "source",
-            Self::Target => "destination",
-            Self::Hash => "checksum",
-            Self::Rate => "rate limit",
-            Self::Both => "source and destination alike",
-        }
+named! {
+    /// The bottleneck of a transfer.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum LimitSide {
+        /// Buffers mostly waited for reads.
+        Source = "source",
+        /// Buffers mostly waited for writes.
+        Target = "destination",
+        /// Buffers mostly waited for checksums.
+        Hash = "checksum",
+        Rate = "rate limit",
+        /// Reads and writes alike, as on one shared device.
+        Both = "source and destination alike",
     }
 }
 
@@ -302,44 +272,20 @@ pub struct PlannedEntry {
     pub bytes: u64,
 }
 
-/// What would be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PlannedAction {
-    Copy,
-    /// What exists there is replaced.
-    Replace,
-    /// A directory, a link, or a special file.
-    Create,
-    KeepEqual,
-    KeepNewer,
-    Delete,
-    RemoveSource,
-}
-
-impl PlannedAction {
-    /// All of them, in the order of totals.
-    pub const ALL: [Self; 7] = [
-        Self::Copy,
-        Self::Replace,
-        Self::Create,
-        Self::KeepEqual,
-        Self::KeepNewer,
-        Self::Delete,
-        Self::RemoveSource,
-    ];
-
-    /// In words, as the verb of a line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Copy => "copy",
-            Self::Replace => "replace",
-            Self::Create => "create",
-            Self::KeepEqual => "keep (equal)",
-            Self::KeepNewer => "keep (newer)",
-            Self::Delete => "delete",
-            Self::RemoveSource => "remove source",
-        }
+named! {
+    /// What would be done.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum PlannedAction {
+        Copy = "copy",
+        /// What exists there is replaced.
+        Replace = "replace",
+        /// A directory, a link, or a special file.
+        Create = "create",
+        KeepEqual = "keep (equal)",
+        KeepNewer = "keep (newer)",
+        Delete = "delete",
+        RemoveSource = "remove source",
     }
 }
 

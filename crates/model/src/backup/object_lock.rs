@@ -1,32 +1,26 @@
 //! A lock of an object store: what nobody can delete before its time.
 
-use std::fmt;
 use std::str::FromStr;
 
+use iostall_measure::named;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Who may end a lock before its time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LockMode {
-    /// An account with a right of its own for it (`s3:BypassGovernanceRetention`).
-    #[default]
-    Governance,
-    /// Nobody, not even the owner of the account.
-    Compliance,
+named! {
+    /// Who may end a lock before its time.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum LockMode {
+        /// An account with a right of its own for it (`s3:BypassGovernanceRetention`).
+        #[default]
+        Governance = "governance",
+        /// Nobody, not even the owner of the account.
+        Compliance = "compliance",
+    }
 }
 
 impl LockMode {
-    /// In one word, as it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Governance => "governance",
-            Self::Compliance => "compliance",
-        }
-    }
-
     /// As a store writes it.
     pub fn of_store(self) -> &'static str {
         match self {
@@ -49,12 +43,6 @@ impl FromStr for LockMode {
         let modes = [Self::Governance, Self::Compliance];
         let is_it = |mode: &Self| mode.name().eq_ignore_ascii_case(text);
         modes.into_iter().find(is_it).ok_or_else(|| LockModeError(text.to_owned()))
-    }
-}
-
-impl fmt::Display for LockMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use iostall_measure::named;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -61,26 +62,20 @@ pub struct PostgresRecord {
     pub tablespaces: Vec<TablespaceRecord>,
 }
 
-/// How the files of a running server were read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Through {
-    /// From its data directory.
-    #[default]
-    Files,
-    /// The server has sent them.
-    Replication,
+named! {
+    /// How the files of a running server were read.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Through {
+        /// From its data directory.
+        #[default]
+        Files = "files",
+        /// The server has sent them.
+        Replication = "replication",
+    }
 }
 
 impl Through {
-    /// In one word, as it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Files => "files",
-            Self::Replication => "replication",
-        }
-    }
-
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_files(&self) -> bool {
         *self == Self::Files
@@ -96,8 +91,7 @@ impl FromStr for Through {
     type Err = ThroughError;
 
     fn from_str(text: &str) -> Result<Self, ThroughError> {
-        let all = [Self::Files, Self::Replication];
-        all.into_iter().find(|one| one.name() == text).ok_or_else(|| ThroughError(text.to_owned()))
+        Self::named(text).ok_or_else(|| ThroughError(text.to_owned()))
     }
 }
 

@@ -1,40 +1,27 @@
 //! What a database server is built for: volumes and what each needs, and the drive that it is built of.
 
-use std::fmt;
 use std::str::FromStr;
 
-use iostall_measure::{ByteCount, Percent};
+use iostall_measure::{ByteCount, Percent, named};
 use serde::Serialize;
 
 use super::error::BuildError;
 use super::level::RaidLevel;
 
-/// What a volume is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    Os,
-    Data,
-    Log,
-    Tempdb,
-    Backup,
+named! {
+    /// What a volume is for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Role {
+        Os = "os",
+        Data = "data",
+        Log = "log",
+        Tempdb = "tempdb",
+        Backup = "backup",
+    }
 }
 
 impl Role {
-    /// In the order in which they are shown.
-    pub const ALL: [Self; 5] = [Self::Os, Self::Data, Self::Log, Self::Tempdb, Self::Backup];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Os => "os",
-            Self::Data => "data",
-            Self::Log => "log",
-            Self::Tempdb => "tempdb",
-            Self::Backup => "backup",
-        }
-    }
-
     /// The level where none is asked for: mirrors, but for backups, which are large, sequential and not the only copy.
     pub fn usual_level(self) -> RaidLevel {
         match self {
@@ -45,18 +32,11 @@ impl Role {
     }
 }
 
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 impl FromStr for Role {
     type Err = BuildError;
 
     fn from_str(text: &str) -> Result<Self, BuildError> {
-        let found = Self::ALL.into_iter().find(|role| role.name() == text.trim());
-        found.ok_or_else(|| BuildError::Role { text: text.to_owned() })
+        Self::named(text.trim()).ok_or_else(|| BuildError::Role { text: text.to_owned() })
     }
 }
 

@@ -1,36 +1,25 @@
 //! When a drive is used up, by four routes that know nothing of each other.
 
+use iostall_measure::named;
 use serde::Serialize;
 
 use super::history::WearInterval;
 use super::rating::DriveRating;
 use super::reading::Wear;
 
-/// How the days that are left were found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RouteName {
-    /// From the drive's own percentage.
-    PercentUsed,
-    /// From the bytes that its data sheet promises.
-    RatedBytes,
-    /// From the erase cycles of its blocks.
-    EraseCycles,
-    /// From the bytes that its flash takes.
-    NandBytes,
-}
-
-impl RouteName {
-    pub const ALL: [Self; 4] = [Self::PercentUsed, Self::RatedBytes, Self::EraseCycles, Self::NandBytes];
-
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::PercentUsed => "percentage used",
-            Self::RatedBytes => "rated bytes",
-            Self::EraseCycles => "erase cycles",
-            Self::NandBytes => "flash bytes",
-        }
+named! {
+    /// How the days that are left were found.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum RouteName {
+        /// From the drive's own percentage.
+        PercentUsed = "percentage used",
+        /// From the bytes that its data sheet promises.
+        RatedBytes = "rated bytes",
+        /// From the erase cycles of its blocks.
+        EraseCycles = "erase cycles",
+        /// From the bytes that its flash takes.
+        NandBytes = "flash bytes",
     }
 }
 

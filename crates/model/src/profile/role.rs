@@ -1,6 +1,6 @@
 //! A role: one kind of I/O in a span, with the types for its shape and pace.
 
-use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent, Rate, SyncCall};
+use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent, Rate, SyncCall, named};
 use serde::{Deserialize, Serialize};
 
 use super::{BlockMix, Distribution, Region, WriteData};
@@ -136,24 +136,16 @@ impl RoleProfile {
     }
 }
 
-/// The order of a role's offsets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Access {
-    /// Each request anywhere in the region.
-    #[default]
-    Random,
-    /// Each request after the previous one.
-    Sequential,
-}
-
-impl Access {
-    /// Its name in reports and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::Sequential => "sequential",
-        }
+named! {
+    /// The order of a role's offsets.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Access {
+        /// Each request anywhere in the region.
+        #[default]
+        Random = "random",
+        /// Each request after the previous one.
+        Sequential = "sequential",
     }
 }
 

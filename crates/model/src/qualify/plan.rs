@@ -1,36 +1,38 @@
 //! What a qualification measures.
 
-use iostall_measure::{BlockSize, ByteCount, Nanos, Percent};
+use iostall_measure::{BlockSize, ByteCount, Nanos, Percent, named};
 use serde::{Deserialize, Serialize};
 
-/// What is tested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum QualifyTest {
-    /// Random requests a second for every mix and size, in rounds until they no longer change.
-    Iops,
-    /// Random writes of 4 KiB without a pause: how a drive falls from its first speed to its last.
-    Saturation,
-    /// Large requests in order: MB a second.
-    Throughput,
-    /// One request at a time: how long it takes.
-    Latency,
-    /// Random writes with pauses: how far a drive recovers in them.
-    IdleRecovery,
-    /// Large writes in order, small ones at random, and the first again: how long the others are felt.
-    CrossStimulus,
-    /// Threads times depth: latency against requests a second.
-    Demand,
-    /// Random writes to a smaller and smaller part of the target.
-    ActiveRange,
-    /// Requests of 4 KiB beside those of 8 KiB.
-    Sizes,
-    /// More and more requests in flight.
-    Depth,
-    /// Writes with and without a guarantee that they are durable when they return.
-    WriteCache,
-    /// Writes in order until the fast part of the drive is full, and again after rests.
-    FastCache,
+named! {
+    /// What is tested.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum QualifyTest {
+        /// Random requests a second for every mix and size, in rounds until they no longer change.
+        Iops = "iops",
+        /// Random writes of 4 KiB without a pause: how a drive falls from its first speed to its last.
+        Saturation = "saturation",
+        /// Large requests in order: MB a second.
+        Throughput = "throughput",
+        /// One request at a time: how long it takes.
+        Latency = "latency",
+        /// Random writes with pauses: how far a drive recovers in them.
+        IdleRecovery = "idle-recovery",
+        /// Large writes in order, small ones at random, and the first again: how long the others are felt.
+        CrossStimulus = "cross-stimulus",
+        /// Threads times depth: latency against requests a second.
+        Demand = "demand",
+        /// Random writes to a smaller and smaller part of the target.
+        ActiveRange = "active-range",
+        /// Requests of 4 KiB beside those of 8 KiB.
+        Sizes = "sizes",
+        /// More and more requests in flight.
+        Depth = "depth",
+        /// Writes with and without a guarantee that they are durable when they return.
+        WriteCache = "write-cache",
+        /// Writes in order until the fast part of the drive is full, and again after rests.
+        FastCache = "fast-cache",
+    }
 }
 
 impl QualifyTest {
@@ -49,24 +51,6 @@ impl QualifyTest {
         "write-cache",
         "fast-cache",
     ];
-
-    /// As it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Iops => "iops",
-            Self::Saturation => "saturation",
-            Self::Throughput => "throughput",
-            Self::Latency => "latency",
-            Self::IdleRecovery => "idle-recovery",
-            Self::CrossStimulus => "cross-stimulus",
-            Self::Demand => "demand",
-            Self::ActiveRange => "active-range",
-            Self::Sizes => "sizes",
-            Self::Depth => "depth",
-            Self::WriteCache => "write-cache",
-            Self::FastCache => "fast-cache",
-        }
-    }
 
     /// Whether the specification that it follows has it.
     pub fn is_specified(self) -> bool {
@@ -88,26 +72,17 @@ impl QualifyTest {
     }
 }
 
-/// How thorough it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum QualifyScale {
-    /// Seconds, and never a claim of a steady state.
-    Quick,
-    /// Fewer and shorter measurements than the specification's.
-    Standard,
-    /// Those of the specification.
-    Full,
-}
-
-impl QualifyScale {
-    /// As it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Quick => "quick",
-            Self::Standard => "standard",
-            Self::Full => "full",
-        }
+named! {
+    /// How thorough it is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum QualifyScale {
+        /// Seconds, and never a claim of a steady state.
+        Quick = "quick",
+        /// Fewer and shorter measurements than the specification's.
+        Standard = "standard",
+        /// Those of the specification.
+        Full = "full",
     }
 }
 

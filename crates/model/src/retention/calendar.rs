@@ -1,36 +1,25 @@
 //! The periods of a calendar, in a time zone.
 
+use iostall_measure::named;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-/// A period of which the newest backup is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Period {
-    Hour,
-    Day,
-    /// From Monday to Sunday.
-    Week,
-    Month,
-    Year,
+named! {
+    /// A period of which the newest backup is kept.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Period {
+        Hour = "hour",
+        Day = "day",
+        /// From Monday to Sunday.
+        Week = "week",
+        Month = "month",
+        Year = "year",
+    }
 }
 
 impl Period {
-    /// All of them, the shortest first.
-    pub const ALL: [Self; 5] = [Self::Hour, Self::Day, Self::Week, Self::Month, Self::Year];
-
-    /// In words, for a sentence.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Hour => "hour",
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-            Self::Year => "year",
-        }
-    }
-
     /// Equal for two times in the same period of `zone`, as a clock on the wall shows it.
     pub(super) fn key(self, at: Timestamp, zone: &TimeZone) -> [i32; 4] {
         let local = zone.to_datetime(at);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use iostall_measure::named;
 use serde::{Deserialize, Serialize};
 
 /// A BACKUP statement.
@@ -31,17 +32,19 @@ pub struct BackupStatement {
     pub stats: Option<u8>,
 }
 
-/// What is backed up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BackupKind {
-    /// The database.
-    #[default]
-    Full,
-    /// What has changed since the last full backup.
-    Differential,
-    /// The log since the last backup of the log.
-    Log,
+named! {
+    /// What is backed up.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum BackupKind {
+        /// The database.
+        #[default]
+        Full = "full",
+        /// What has changed since the last full backup.
+        Differential = "differential",
+        /// The log since the last backup of the log.
+        Log = "log",
+    }
 }
 
 /// Parts of a database.
@@ -126,21 +129,25 @@ pub enum StatementCompression {
     Algorithm(CompressionAlgorithm, Option<CompressionLevel>),
 }
 
-/// Algorithms that a statement can name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CompressionAlgorithm {
-    MsXpress,
-    /// Intel QuickAssist, in a card or in software.
-    QatDeflate,
-    Zstd,
+named! {
+    /// Algorithms that a statement can name.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum CompressionAlgorithm {
+        MsXpress = "MS_XPRESS",
+        /// Intel QuickAssist, in a card or in software.
+        QatDeflate = "QAT_DEFLATE",
+        Zstd = "ZSTD",
+    }
 }
 
-/// Levels of ZSTD.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CompressionLevel {
-    Low,
-    Medium,
-    High,
+named! {
+    /// Levels of ZSTD.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum CompressionLevel {
+        Low = "LOW",
+        Medium = "MEDIUM",
+        High = "HIGH",
+    }
 }
 
 /// ENCRYPTION.
@@ -150,14 +157,16 @@ pub struct BackupEncryption {
     pub encryptor: Encryptor,
 }
 
-/// Algorithms of encryption.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EncryptionAlgorithm {
-    Aes128,
-    Aes192,
-    #[default]
-    Aes256,
-    TripleDes3Key,
+named! {
+    /// Algorithms of encryption.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum EncryptionAlgorithm {
+        Aes128 = "AES_128",
+        Aes192 = "AES_192",
+        #[default]
+        Aes256 = "AES_256",
+        TripleDes3Key = "TRIPLE_DES_3KEY",
+    }
 }
 
 /// What the key of a backup is encrypted with. Both are in `master`.
@@ -197,17 +206,6 @@ pub enum Tail {
 pub struct TapeOptions {
     pub no_rewind: bool,
     pub no_unload: bool,
-}
-
-impl BackupKind {
-    /// In a sentence.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Differential => "differential",
-            Self::Log => "log",
-        }
-    }
 }
 
 impl BackupParts {
@@ -254,40 +252,6 @@ impl BackupSetOptions {
     pub fn expiry(&self) -> Option<Expiry<'_>> {
         let days = self.retain_days.map(Expiry::Days);
         days.or(self.expire_date.as_deref().map(Expiry::Date))
-    }
-}
-
-impl CompressionAlgorithm {
-    /// As in the statement.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MsXpress => "MS_XPRESS",
-            Self::QatDeflate => "QAT_DEFLATE",
-            Self::Zstd => "ZSTD",
-        }
-    }
-}
-
-impl CompressionLevel {
-    /// As in the statement.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Low => "LOW",
-            Self::Medium => "MEDIUM",
-            Self::High => "HIGH",
-        }
-    }
-}
-
-impl EncryptionAlgorithm {
-    /// As in the statement.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Aes128 => "AES_128",
-            Self::Aes192 => "AES_192",
-            Self::Aes256 => "AES_256",
-            Self::TripleDes3Key => "TRIPLE_DES_3KEY",
-        }
     }
 }
 

@@ -1,31 +1,33 @@
 //! Versions of SQL Server.
 
-use std::fmt;
 use std::str::FromStr;
 
+use iostall_measure::named;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A version, as its product is called.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum ServerVersion {
-    #[serde(rename = "2008 R2")]
-    V2008R2,
-    #[serde(rename = "2012")]
-    V2012,
-    #[serde(rename = "2014")]
-    V2014,
-    #[serde(rename = "2016")]
-    V2016,
-    #[serde(rename = "2017")]
-    V2017,
-    #[serde(rename = "2019")]
-    V2019,
-    #[serde(rename = "2022")]
-    V2022,
-    #[serde(rename = "2025")]
-    #[default]
-    V2025,
+named! {
+    /// A version, as its product is called.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum ServerVersion {
+        #[serde(rename = "2008 R2")]
+        V2008R2 = "2008 R2",
+        #[serde(rename = "2012")]
+        V2012 = "2012",
+        #[serde(rename = "2014")]
+        V2014 = "2014",
+        #[serde(rename = "2016")]
+        V2016 = "2016",
+        #[serde(rename = "2017")]
+        V2017 = "2017",
+        #[serde(rename = "2019")]
+        V2019 = "2019",
+        #[serde(rename = "2022")]
+        V2022 = "2022",
+        #[serde(rename = "2025")]
+        #[default]
+        V2025 = "2025",
+    }
 }
 
 /// A text that names no version.
@@ -34,18 +36,6 @@ pub enum ServerVersion {
 pub struct ServerVersionError(String);
 
 impl ServerVersion {
-    /// From the oldest to the newest.
-    pub const ALL: [Self; 8] = [
-        Self::V2008R2,
-        Self::V2012,
-        Self::V2014,
-        Self::V2016,
-        Self::V2017,
-        Self::V2019,
-        Self::V2022,
-        Self::V2025,
-    ];
-
     /// From the first number of `ProductVersion`; `None` before 2008. A version that is newer than all of these is taken for the newest.
     pub fn of_major(major: u32) -> Option<Self> {
         match major {
@@ -59,26 +49,6 @@ impl ServerVersion {
             16 => Some(Self::V2022),
             17.. => Some(Self::V2025),
         }
-    }
-
-    /// `2008 R2`, `2012` and so on.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::V2008R2 => "2008 R2",
-            Self::V2012 => "2012",
-            Self::V2014 => "2014",
-            Self::V2016 => "2016",
-            Self::V2017 => "2017",
-            Self::V2019 => "2019",
-            Self::V2022 => "2022",
-            Self::V2025 => "2025",
-        }
-    }
-}
-
-impl fmt::Display for ServerVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
