@@ -3,6 +3,7 @@
 //! A column's number is its place in [`LakeTableKind::fields`] plus one when the table is made, and stays: a column that a newer iostall
 //! adds gets the next free number of the table.
 
+use iostall_measure::named;
 use iostall_model::counter::Role;
 use iostall_model::{Counter, Peak};
 use serde_json::{Value, json};
@@ -36,14 +37,17 @@ pub(crate) struct Field {
     pub(crate) course: Course,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum LakeTableKind {
-    /// One row for each counter row of a sample.
-    Samples,
-    /// One row for each hour of a series.
-    Hours,
-    /// One row for each bucket of an hour's distribution of stall.
-    Stalls,
+named! {
+    /// A table.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub(crate) enum LakeTableKind {
+        /// One row a counter row of a sample.
+        Samples = "samples",
+        /// One row an hour of a series.
+        Hours = "hours",
+        /// One row a bucket of an hour's distribution of stall.
+        Stalls = "stalls",
+    }
 }
 
 /// How many buckets the servers of a day are spread over.
@@ -66,17 +70,6 @@ const ABOUT: [(&str, bool); 10] = [
 ];
 
 impl LakeTableKind {
-    pub(crate) const ALL: [Self; 3] = [Self::Samples, Self::Hours, Self::Stalls];
-
-    /// What it is called in the catalogue.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Samples => "samples",
-            Self::Hours => "hours",
-            Self::Stalls => "stalls",
-        }
-    }
-
     /// The column whose day a row belongs to.
     pub(crate) fn time(self) -> &'static str {
         match self {

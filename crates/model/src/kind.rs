@@ -1,52 +1,53 @@
 //! Kinds of row, and what the columns of each kind mean.
 
-use std::fmt;
-
+use iostall_measure::named;
 use serde::{Deserialize, Serialize};
 
 use crate::counter::{Counter, Role};
 use crate::reset::ResetReason;
 
-/// What a row describes. The number is stored: never reuse or renumber.
-///
-/// If a server version changes the meaning of a column, it gets its own kind, so that the two are never
-/// subtracted from each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[repr(u8)]
-pub enum Kind {
-    /// A file of SQL Server (`sys.dm_io_virtual_file_stats`).
-    SqlServerFile = 1,
-    /// The newest backup of one sort of a SQL Server database (`msdb.dbo.backupset`): gauges only.
-    SqlServerBackup = 2,
-    /// A row of `pg_stat_io` in PostgreSQL 16 and 17, where reads and writes count 8 KiB blocks.
-    PostgresIoBlocks = 10,
-    /// A row of `pg_stat_io` since PostgreSQL 18, where they count operations.
-    PostgresIo = 11,
-    /// A PostgreSQL database (`pg_stat_database`): blocks, and the time its backends waited for data files.
-    PostgresDatabase = 12,
-    /// A PostgreSQL table with its TOAST (`pg_statio_*_tables`): blocks, no time, no writes.
-    PostgresTable = 13,
-    /// A PostgreSQL index (`pg_statio_*_indexes`): blocks, no time, no writes.
-    PostgresIndex = 14,
-    /// The write-ahead log (`pg_stat_wal`).
-    PostgresWal = 15,
-    /// Checkpoints (`pg_stat_bgwriter` to 16, `pg_stat_checkpointer` from 17).
-    PostgresCheckpointer = 16,
-    /// A file of MySQL or MariaDB (`performance_schema.file_summary_by_instance`).
-    MysqlFile = 20,
-    /// The InnoDB redo log, from the server's status.
-    MysqlRedo = 21,
-    /// All data files of InnoDB, from the server's status.
-    MysqlInnodb = 22,
-    /// A block device of Linux (`/proc/diskstats`).
-    LinuxDevice = 30,
-    /// A device as one control group uses it (`io.stat`).
-    LinuxCgroup = 31,
-    /// Pressure stall information (`/proc/pressure/io`).
-    LinuxPressure = 32,
-    /// A solid-state drive by its own account (SMART): bytes since it was made, and its wear.
-    SmartDrive = 40,
+named! {
+    /// What a row describes. The number is stored: never reuse or renumber.
+    ///
+    /// If a server version changes the meaning of a column, it gets its own kind, so that the two are never
+    /// subtracted from each other.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    #[repr(u8)]
+    pub enum Kind {
+        /// A file of SQL Server (`sys.dm_io_virtual_file_stats`).
+        SqlServerFile = "sqlserver-file" => 1,
+        /// The newest backup of one sort of a SQL Server database (`msdb.dbo.backupset`): gauges only.
+        SqlServerBackup = "sqlserver-backup" => 2,
+        /// A row of `pg_stat_io` in PostgreSQL 16 and 17, where reads and writes count 8 KiB blocks.
+        PostgresIoBlocks = "postgres-io-blocks" => 10,
+        /// A row of `pg_stat_io` since PostgreSQL 18, where they count operations.
+        PostgresIo = "postgres-io" => 11,
+        /// A PostgreSQL database (`pg_stat_database`): blocks, and the time its backends waited for data files.
+        PostgresDatabase = "postgres-database" => 12,
+        /// A PostgreSQL table with its TOAST (`pg_statio_*_tables`): blocks, no time, no writes.
+        PostgresTable = "postgres-table" => 13,
+        /// A PostgreSQL index (`pg_statio_*_indexes`): blocks, no time, no writes.
+        PostgresIndex = "postgres-index" => 14,
+        /// The write-ahead log (`pg_stat_wal`).
+        PostgresWal = "postgres-wal" => 15,
+        /// Checkpoints (`pg_stat_bgwriter` to 16, `pg_stat_checkpointer` from 17).
+        PostgresCheckpointer = "postgres-checkpointer" => 16,
+        /// A file of MySQL or MariaDB (`performance_schema.file_summary_by_instance`).
+        MysqlFile = "mysql-file" => 20,
+        /// The InnoDB redo log, from the server's status.
+        MysqlRedo = "mysql-redo" => 21,
+        /// All data files of InnoDB, from the server's status.
+        MysqlInnodb = "mysql-innodb" => 22,
+        /// A block device of Linux (`/proc/diskstats`).
+        LinuxDevice = "linux-device" => 30,
+        /// A device as one control group uses it (`io.stat`).
+        LinuxCgroup = "linux-cgroup" => 31,
+        /// Pressure stall information (`/proc/pressure/io`).
+        LinuxPressure = "linux-pressure" => 32,
+        /// A solid-state drive by its own account (SMART): bytes since it was made, and its wear.
+        SmartDrive = "smart-drive" => 40,
+    }
 }
 
 /// The unit in which a source counts a column.
@@ -70,47 +71,6 @@ pub struct Column {
 }
 
 impl Kind {
-    pub const ALL: [Self; 16] = [
-        Self::SqlServerFile,
-        Self::SqlServerBackup,
-        Self::PostgresIoBlocks,
-        Self::PostgresIo,
-        Self::PostgresDatabase,
-        Self::PostgresTable,
-        Self::PostgresIndex,
-        Self::PostgresWal,
-        Self::PostgresCheckpointer,
-        Self::MysqlFile,
-        Self::MysqlRedo,
-        Self::MysqlInnodb,
-        Self::LinuxDevice,
-        Self::LinuxCgroup,
-        Self::LinuxPressure,
-        Self::SmartDrive,
-    ];
-
-    /// Its name in listings and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SqlServerFile => "sqlserver-file",
-            Self::SqlServerBackup => "sqlserver-backup",
-            Self::PostgresIoBlocks => "postgres-io-blocks",
-            Self::PostgresIo => "postgres-io",
-            Self::PostgresDatabase => "postgres-database",
-            Self::PostgresTable => "postgres-table",
-            Self::PostgresIndex => "postgres-index",
-            Self::PostgresWal => "postgres-wal",
-            Self::PostgresCheckpointer => "postgres-checkpointer",
-            Self::MysqlFile => "mysql-file",
-            Self::MysqlRedo => "mysql-redo",
-            Self::MysqlInnodb => "mysql-innodb",
-            Self::LinuxDevice => "linux-device",
-            Self::LinuxCgroup => "linux-cgroup",
-            Self::LinuxPressure => "linux-pressure",
-            Self::SmartDrive => "smart-drive",
-        }
-    }
-
     /// The kind with this stored number.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == number)
@@ -245,12 +205,6 @@ impl Column {
             Unit::Microseconds => amount.saturating_mul(1_000),
             Unit::Picoseconds => amount / 1_000,
         }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

@@ -1,61 +1,31 @@
 //! What was done at a time, as people or programs note it.
 
+use iostall_measure::named;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What kind of thing was done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NoteKind {
-    /// None of the others.
-    #[default]
-    Other,
-    /// A new version or another configuration of an application.
-    Deploy,
-    /// Another server or another path took over.
-    Failover,
-    /// A backup or a restore, iostall's own included.
-    Backup,
-    /// A job, iostall's own included.
-    Job,
-    /// Work on the server or its storage.
-    Maintenance,
-    /// A measurement or a copy by iostall itself.
-    Run,
-    /// A setting that is not what it was.
-    Setting,
-}
-
-impl NoteKind {
-    /// Every kind.
-    pub const ALL: [Self; 8] = [
-        Self::Other,
-        Self::Deploy,
-        Self::Failover,
-        Self::Backup,
-        Self::Job,
-        Self::Maintenance,
-        Self::Run,
-        Self::Setting,
-    ];
-
-    /// The name in documents and in the store.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Other => "other",
-            Self::Deploy => "deploy",
-            Self::Failover => "failover",
-            Self::Backup => "backup",
-            Self::Job => "job",
-            Self::Maintenance => "maintenance",
-            Self::Run => "run",
-            Self::Setting => "setting",
-        }
-    }
-
-    /// The kind of that name; [`NoteKind::Other`] for one that only a newer iostall knows.
-    pub fn named(name: &str) -> Self {
-        Self::ALL.into_iter().find(|kind| kind.name() == name).unwrap_or_default()
+named! {
+    /// What kind of thing was done.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum NoteKind {
+        /// None of the others, or one that only a newer iostall knows.
+        #[default]
+        Other = "other",
+        /// A new version or another configuration of an application.
+        Deploy = "deploy",
+        /// Another server or another path took over.
+        Failover = "failover",
+        /// A backup or a restore, iostall's own included.
+        Backup = "backup",
+        /// A job, iostall's own included.
+        Job = "job",
+        /// Work on the server or its storage.
+        Maintenance = "maintenance",
+        /// A measurement or a copy by iostall itself.
+        Run = "run",
+        /// A setting that is not what it was.
+        Setting = "setting",
     }
 }
 
@@ -94,8 +64,8 @@ mod tests {
     fn a_kind_has_one_name_everywhere() {
         for kind in NoteKind::ALL {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
-            assert_eq!(NoteKind::named(kind.name()), kind);
+            assert_eq!(NoteKind::named(kind.name()), Some(kind));
         }
-        assert_eq!(NoteKind::named("eclipse"), NoteKind::Other);
+        assert_eq!(NoteKind::named("eclipse"), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Settings of servers and hosts that decide how their storage behaves, and how they were over time.
 
+use iostall_measure::named;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -8,35 +9,19 @@ use crate::note::{Note, NoteKind};
 /// A longer value is cut: it is to be read, not to be used.
 const VALUE_CHARS_MAX: usize = 500;
 
-/// What is known of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SettingClass {
-    /// Somebody set it: each value is kept with its time.
-    Setting,
-    /// It changes by itself, such as free space: only the newest value is kept.
-    Measured,
-    /// It could not be read. The value is the reason, the name is `unread`, and the subject what begins the subjects that are
-    /// missing: nothing is known of those, and what was known stays.
-    Unread,
-}
-
-impl SettingClass {
-    /// Every class.
-    pub const ALL: [Self; 3] = [Self::Setting, Self::Measured, Self::Unread];
-
-    /// The name in documents and in the store.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Setting => "setting",
-            Self::Measured => "measured",
-            Self::Unread => "unread",
-        }
-    }
-
-    /// The class of that name; [`SettingClass::Setting`] for one that only a newer iostall knows.
-    pub fn named(name: &str) -> Self {
-        Self::ALL.into_iter().find(|class| class.name() == name).unwrap_or(Self::Setting)
+named! {
+    /// What is known of a value.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum SettingClass {
+        /// Somebody set it: each value is kept with its time. So is a class that only a newer iostall knows.
+        #[default]
+        Setting = "setting",
+        /// It changes by itself, such as free space: only the newest value is kept.
+        Measured = "measured",
+        /// It could not be read. The value is the reason, the name is `unread`, and the subject what begins the subjects that are
+        /// missing: nothing is known of those, and what was known stays.
+        Unread = "unread",
     }
 }
 

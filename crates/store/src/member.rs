@@ -1,31 +1,19 @@
 //! Servers that have joined a fleet.
 
+use iostall_measure::named;
 use jiff::Timestamp;
 
 use crate::fleet_secret::SecretHash;
 use crate::identity::StoreId;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemberState {
-    Joined,
-    /// Two machines used its key in turn.
-    Copied,
-    Revoked,
-}
-
-impl MemberState {
-    const ALL: [Self; 3] = [Self::Joined, Self::Copied, Self::Revoked];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Joined => "joined",
-            Self::Copied => "copied",
-            Self::Revoked => "revoked",
-        }
-    }
-
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
+named! {
+    /// Whether a server may send.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum MemberState {
+        Joined = "joined",
+        /// Two machines used its key in turn.
+        Copied = "copied",
+        Revoked = "revoked",
     }
 }
 

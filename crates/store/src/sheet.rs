@@ -3,6 +3,7 @@
 
 use std::io::Read as _;
 
+use iostall_measure::named;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -22,20 +23,15 @@ const LEVEL: i32 = 3;
 /// 8 MiB: what wants more memory to be read was not made here.
 const WINDOW_LOG_MAX: u32 = 23;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SheetKind {
-    Notes,
-    Settings,
-}
-
-impl SheetKind {
-    /// The name in documents and in the repository.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Notes => "notes",
-            Self::Settings => "settings",
-        }
+named! {
+    /// What is in a sheet.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum SheetKind {
+        /// The notes of a month.
+        Notes = "notes",
+        /// The settings of a source.
+        Settings = "settings",
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use iostall_measure::named;
 use iostall_model::RunId;
 use iostall_model::device::Placement;
 use iostall_store::{RunMark, SheetMark, SourceId, StoreId};
@@ -18,67 +19,40 @@ pub const VERSION: u32 = 1;
 
 const PREFIX: &str = "fleet/v";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
-    Join,
-    /// Nothing: the server says who it is now.
-    Hello,
-    /// How much of a source is there.
-    Known,
-    Append,
-    /// To note what the volumes of a source lie on.
-    Place,
-    /// Which of some runs are not there as they are now.
-    Runs,
-    Run,
-    /// Which of some sheets of notes and settings are not there as they are now.
-    Sheets,
-    Sheet,
-    /// To take another key.
-    Rotate,
-    /// Whether a release is wanted of this server.
-    Wanted,
-    /// A part of that release.
-    Part,
-    /// Nothing: the server says what became of it.
-    Outcome,
+named! {
+    /// What a request asks for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Verb {
+        /// To become a member, with a one-time code.
+        Join = "join",
+        /// Nothing: the server says who it is now.
+        Hello = "hello",
+        /// How much of a source is there.
+        Known = "known",
+        /// To store a batch.
+        Append = "append",
+        /// To note what the volumes of a source lie on.
+        Place = "place",
+        /// Which of some runs are not there as they are now.
+        Runs = "runs",
+        /// To store a run.
+        Run = "run",
+        /// Which of some sheets of notes and settings are not there as they are now.
+        Sheets = "sheets",
+        /// To store a sheet.
+        Sheet = "sheet",
+        /// To take another key.
+        Rotate = "rotate",
+        /// Whether a release is wanted of this server.
+        Wanted = "wanted",
+        /// A part of that release.
+        Part = "part",
+        /// Nothing: the server says what became of it.
+        Outcome = "outcome",
+    }
 }
 
 impl Verb {
-    const ALL: [Self; 13] = [
-        Self::Join,
-        Self::Hello,
-        Self::Known,
-        Self::Append,
-        Self::Place,
-        Self::Runs,
-        Self::Run,
-        Self::Sheets,
-        Self::Sheet,
-        Self::Rotate,
-        Self::Wanted,
-        Self::Part,
-        Self::Outcome,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Join => "join",
-            Self::Hello => "hello",
-            Self::Known => "known",
-            Self::Append => "append",
-            Self::Place => "place",
-            Self::Runs => "runs",
-            Self::Run => "run",
-            Self::Sheets => "sheets",
-            Self::Sheet => "sheet",
-            Self::Rotate => "rotate",
-            Self::Wanted => "wanted",
-            Self::Part => "part",
-            Self::Outcome => "outcome",
-        }
-    }
-
     /// Whether it is about batches, and not about who sends them.
     pub fn sends(self) -> bool {
         matches!(self, Self::Known | Self::Append)
@@ -97,7 +71,7 @@ impl Verb {
         if version != VERSION {
             return Err(PathError::Version(version));
         }
-        Self::ALL.into_iter().find(|verb| verb.name() == name).ok_or(PathError::Other)
+        Self::named(name).ok_or(PathError::Other)
     }
 }
 

@@ -119,7 +119,7 @@ impl Database {
         let mut all = HashMap::new();
         for row in self.session.rows(statements::LAKE_SERIES, &[&source.0])? {
             let kind: &str = self.column(&row, 2)?;
-            let Some(kind) = Kind::ALL.into_iter().find(|known| known.name() == kind) else { continue };
+            let Some(kind) = Kind::named(kind) else { continue };
             let scope = u8::try_from(self.column::<i16>(&row, 3)?).unwrap_or(u8::MAX);
             let Some(scope) = Scope::from_stored(scope, self.column(&row, 4)?) else { continue };
             let (identity, name) = (self.column(&row, 5)?, self.column(&row, 6)?);

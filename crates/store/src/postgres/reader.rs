@@ -230,7 +230,7 @@ impl Database {
         for row in self.session.rows(statements::LIST_SERIES, &[&source.0])? {
             // Skip a kind from a newer iostall: its units are unknown here.
             let name: &str = self.column(&row, 1)?;
-            let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == name) else { continue };
+            let Some(kind) = Kind::named(name) else { continue };
             let scope = u8::try_from(self.column::<i16>(&row, 2)?).unwrap_or(u8::MAX);
             let Some(scope) = Scope::from_stored(scope, self.column(&row, 3)?) else { continue };
             let (identity, name) = (self.column(&row, 4)?, self.column(&row, 5)?);

@@ -264,7 +264,7 @@ impl Database {
                     subject: self.column(row, 0)?,
                     name: self.column(row, 1)?,
                     value: self.column(row, 4)?,
-                    class: SettingClass::named(class),
+                    class: SettingClass::named(class).unwrap_or_default(),
                 },
                 from: from_utc_ns(self.column(row, 2)?),
                 to: self.column::<Option<i64>>(row, 3)?.map(from_utc_ns),
@@ -290,7 +290,7 @@ impl Database {
         Ok(Note {
             at: from_utc_ns(self.column(row, first)?),
             end: self.column::<Option<i64>>(row, first + 1)?.map(from_utc_ns),
-            kind: NoteKind::named(kind),
+            kind: NoteKind::named(kind).unwrap_or_default(),
             text: self.column(row, first + 3)?,
         })
     }

@@ -1,28 +1,22 @@
 //! What a rule is.
 
+use iostall_measure::named;
 use serde::Serialize;
 
 use super::facts::Facts;
 use super::outcome::Outcome;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Weight {
-    /// Data may be lost.
-    Safety,
-    /// I/O takes longer than it must.
-    Speed,
-    /// Something will be missed later: measurements, space, time for a restart.
-    Care,
-}
-
-impl Weight {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Safety => "safety",
-            Self::Speed => "speed",
-            Self::Care => "care",
-        }
+named! {
+    /// What is at stake.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Weight {
+        /// Data may be lost.
+        Safety = "safety",
+        /// I/O takes longer than it must.
+        Speed = "speed",
+        /// Something will be missed later: measurements, space, time for a restart.
+        Care = "care",
     }
 }
 

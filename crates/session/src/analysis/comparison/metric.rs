@@ -1,34 +1,26 @@
 //! What is compared.
 
-use iostall_measure::{Histogram, Percentile};
+use iostall_measure::{Histogram, Percentile, named};
 use serde::Serialize;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
-    Iops,
-    MibPerS,
-    LatencyNsMean,
-    LatencyNsP50,
-    /// 99th percentile of latency, nanoseconds.
-    LatencyNsP99,
+named! {
+    /// A metric of a subject.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Metric {
+        /// Requests a second.
+        Iops = "IOPS",
+        /// MiB a second.
+        MibPerS = "MiB/s",
+        LatencyNsMean = "mean latency",
+        LatencyNsP50 = "p50 latency",
+        /// 99th percentile of latency, nanoseconds.
+        LatencyNsP99 = "p99 latency",
+    }
 }
 
 impl Metric {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 5] =
-        [Self::Iops, Self::MibPerS, Self::LatencyNsMean, Self::LatencyNsP50, Self::LatencyNsP99];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Iops => "IOPS",
-            Self::MibPerS => "MiB/s",
-            Self::LatencyNsMean => "mean latency",
-            Self::LatencyNsP50 => "p50 latency",
-            Self::LatencyNsP99 => "p99 latency",
-        }
-    }
-
+    /// Whether higher is better.
     pub fn is_rate(self) -> bool {
         matches!(self, Self::Iops | Self::MibPerS)
     }

@@ -1,5 +1,6 @@
 //! Writes statements as T-SQL. Every name is quoted, whatever it contains.
 
+use iostall_measure::named;
 use iostall_model::sqlserver_backup::{
     BackupDevice, BackupEncryption, BackupKind, BackupParts, BackupStatement, Encryptor, Expiry, Overwrite,
     StatementCompression, Tail,
@@ -15,35 +16,26 @@ pub(super) fn literal(text: &str) -> String {
     format!("N'{}'", text.replace('\'', "''"))
 }
 
-/// What RESTORE reads of a backup without restoring it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RestoreCheck {
-    /// VERIFYONLY: all of it, and its checksums if it has any.
-    Verify,
-    /// HEADERONLY: which backups the media set holds.
-    Header,
-    /// FILELISTONLY: which files of the database a backup holds.
-    FileList,
+named! {
+    /// What RESTORE reads of a backup without restoring it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum RestoreCheck {
+        /// VERIFYONLY: all of it, and its checksums if it has any.
+        Verify = "VERIFYONLY",
+        /// HEADERONLY: which backups the media set holds.
+        Header = "HEADERONLY",
+        /// FILELISTONLY: which files of the database a backup holds.
+        FileList = "FILELISTONLY",
+    }
 }
 
 impl RestoreCheck {
-    /// In the order in which they say what is wrong.
-    pub(super) const ALL: [Self; 3] = [Self::Verify, Self::Header, Self::FileList];
-
     /// Its tag, by which the server's own views show who asked.
     pub(super) fn tag(self) -> &'static str {
         match self {
             Self::Verify => "iostall:restore_verifyonly",
             Self::Header => "iostall:restore_headeronly",
             Self::FileList => "iostall:restore_filelistonly",
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Verify => "VERIFYONLY",
-            Self::Header => "HEADERONLY",
-            Self::FileList => "FILELISTONLY",
         }
     }
 }

@@ -95,7 +95,7 @@ fn noted(row: &Row<'_>) -> rusqlite::Result<Note> {
     Ok(Note {
         at: from_utc_ns(row.get("at_utc_ns")?),
         end: row.get::<_, Option<i64>>("end_utc_ns")?.map(from_utc_ns),
-        kind: NoteKind::named(&kind),
+        kind: NoteKind::named(&kind).unwrap_or_default(),
         text: row.get("text")?,
     })
 }

@@ -87,7 +87,7 @@ pub(super) fn versions(
                 subject: row.get("subject")?,
                 name: row.get("name")?,
                 value: row.get("value")?,
-                class: SettingClass::named(&class),
+                class: SettingClass::named(&class).unwrap_or_default(),
             },
             from: from_utc_ns(row.get("from_utc_ns")?),
             to: row.get::<_, Option<i64>>("to_utc_ns")?.map(from_utc_ns),
