@@ -176,9 +176,6 @@ impl RequirementError {
 
 impl Requirement {
     /// Parses one of a comma-separated list, for a command that judges by `basis`.
-    ///
-    /// # Errors
-    /// If it is invalid, or about something that the command does not measure.
     pub fn parse_for(basis: Basis, text: &str) -> Result<Self, RequirementError> {
         let requirement: Self = text.parse()?;
         let has = match &requirement {

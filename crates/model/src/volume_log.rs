@@ -71,9 +71,6 @@ impl VolumeLog {
     const WRITES_AT: usize = 2056;
 
     /// The log in the bytes of its page.
-    ///
-    /// # Errors
-    /// If they are something else.
     pub fn decode(bytes: &[u8]) -> Result<Self, VolumeLogError> {
         if bytes.len() < Self::BYTES {
             return Err(VolumeLogError::Length { found: bytes.len() });

@@ -29,6 +29,7 @@ pub struct UploadParts {
 }
 
 impl OpenUpload {
+    /// Asks for its parts.
     pub fn parts(&self) -> io::Result<UploadParts> {
         let object = Object::at(&self.path)?;
         let mut found = UploadParts { bytes: 0, newest_utc: None };

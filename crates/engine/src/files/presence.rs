@@ -17,6 +17,7 @@ pub enum PathNow {
 }
 
 impl PathNow {
+    /// Whether `path` still refers to `file`.
     pub fn of(file: &File, path: &Path) -> io::Result<Self> {
         let opened = file.metadata()?;
         match std::fs::metadata(path) {
@@ -35,6 +36,7 @@ pub struct FileNow {
 }
 
 impl FileNow {
+    /// Reads both from the open file.
     pub fn of(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         let allocated_bytes = metadata.blocks().saturating_mul(ALLOCATION_BYTES);

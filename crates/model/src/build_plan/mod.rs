@@ -27,9 +27,6 @@ const DRIVES_MAX: f64 = 1_000_000.0;
 const DRIVES_PER_SPARE: u64 = 24;
 
 /// The fewest drives for each volume, and what comes of them.
-///
-/// # Errors
-/// If a level does not have so many drives, or no build has.
 pub fn build_plan(request: &BuildRequest) -> Result<BuildPlan, BuildError> {
     let array = |volume: &Volume| {
         let (level, drives) = level_and_drives(volume, &request.drive)?;

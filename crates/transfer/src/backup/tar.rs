@@ -73,7 +73,6 @@ impl<R: Read> TarReader<R> {
     }
 
     /// The next entry, after what is left of the one before; `None` once the input has ended and the archive is whole.
-    /// Refuses all but files, directories and symbolic links.
     pub fn next_entry(&mut self) -> Result<Option<TarEntry>, TarError> {
         self.skip()?;
         let at = self.at;

@@ -106,8 +106,7 @@ pub struct BaseBackup {
 }
 
 impl ReplicationSession {
-    /// Gives the server the manifest of the backup on which an increment is to be made. Servers older than 17
-    /// refuse it.
+    /// Gives the server the manifest of the backup on which an increment is to be made.
     pub fn upload_manifest(&mut self, manifest: &mut dyn Read) -> Result<(), ReplicationError> {
         let link = &mut self.link;
         let limit = Some(link.limit);

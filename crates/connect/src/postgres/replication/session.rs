@@ -65,7 +65,7 @@ pub struct ReplicationSession {
 }
 
 impl ReplicationSession {
-    /// Connects and logs in. Servers older than 12 are refused.
+    /// Connects and logs in.
     pub fn open(login: ReplicationLogin<'_>) -> Result<Self, ReplicationError> {
         let ReplicationLogin { address, name, password, limit, cancel } = login;
         let runtime = runtime(address)?;

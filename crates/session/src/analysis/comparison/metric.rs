@@ -8,9 +8,7 @@ named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Metric {
-        /// Requests a second.
         Iops = "IOPS",
-        /// MiB a second.
         MibPerS = "MiB/s",
         LatencyNsMean = "mean latency",
         LatencyNsP50 = "p50 latency",
@@ -20,7 +18,6 @@ named! {
 }
 
 impl Metric {
-    /// Whether higher is better.
     pub fn is_rate(self) -> bool {
         matches!(self, Self::Iops | Self::MibPerS)
     }

@@ -149,7 +149,7 @@ struct Hidden {
 }
 
 impl<'a> NewFile<'a> {
-    /// Writes a hidden file in the directory of `target`; in memory for a store. Fails if somebody else is writing it.
+    /// For `target`, in the directory of which a hidden file is written; in memory for a store.
     pub(super) fn begin(target: &'a Path) -> Result<Self, WalError> {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let temporary = target.with_file_name(format!(".{name}{TEMPORARY}"));
