@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use iostall_measure::ByteCount;
 use iostall_measure::foreign::shell_path;
+use iostall_measure::hinted;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 use thiserror::Error;
@@ -22,27 +23,21 @@ pub struct Input {
     pub limit: ByteCount,
 }
 
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum InputError {
-    #[error("cannot read the {what} {path}: {source}", path = path.display())]
-    System { what: &'static str, path: PathBuf, source: io::Error },
-    #[error("{path} is a device and not a {what}", path = path.display())]
-    Device { what: &'static str, path: PathBuf },
-    #[error("the {what} {path} is larger than {limit}", path = path.display())]
-    TooLong { what: &'static str, path: PathBuf, limit: ByteCount },
-    #[error("the {what} {path} has mode {mode:04o}: users other than its owner can read it", path = path.display())]
-    Readable { what: &'static str, path: PathBuf, mode: u32 },
-}
-
-impl InputError {
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::System { .. } => None,
-            Self::Device { .. } => Some("name a file, or a pipe such as <(command)".into()),
-            Self::TooLong { what, .. } => Some(format!("check that it is the right {what}")),
-            Self::Readable { path, .. } => Some(format!("chmod 600 {}", shell_path(path))),
-        }
+hinted! {
+    /// Why an input was not read.
+    #[derive(Debug, Error)]
+    #[non_exhaustive]
+    pub enum InputError {
+        #[error("cannot read the {what} {path}: {source}", path = path.display())]
+        System { what: &'static str, path: PathBuf, source: io::Error },
+        #[error("{path} is a device and not a {what}", path = path.display())]
+        Device { what: &'static str, path: PathBuf } => "name a file, or a pipe such as <(command)",
+        #[error("the {what} {path} is larger than {limit}", path = path.display())]
+        TooLong { what: &'static str, path: PathBuf, limit: ByteCount }
+            => format!("check that it is the right {what}"),
+        #[error("the {what} {path} has mode {mode:04o}: users other than its owner can read it", path = path.display())]
+        Readable { what: &'static str, path: PathBuf, mode: u32 }
+            => format!("chmod 600 {}", shell_path(path)),
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod foreign;
+pub mod hint;
 pub mod histogram;
 pub mod moments;
 mod named;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use iostall_connect::{Address, AddressError, Engine, Secret, SourceError};
+use iostall_measure::hinted;
 use iostall_model::backup::Through;
 use iostall_transfer::backup::create::PreparedSource;
 use iostall_transfer::backup::read::OpenSet;
@@ -44,29 +45,33 @@ enum Ready {
     Sqlite { path: PathBuf, scratch: PathBuf },
 }
 
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum DatabaseSourceError {
-    #[error(transparent)]
-    Address(#[from] AddressError),
-    #[error("{} is no source of a backup: only the files of PostgreSQL, MariaDB and SQLite can be read while they are in use", engine.scheme())]
-    Engine { engine: Engine },
-    #[error("{} is no PostgreSQL", engine.scheme())]
-    NoPostgres { engine: Engine },
-    #[error("{} is no SQL Server", engine.scheme())]
-    NoSqlServer { engine: Engine },
-    #[error(transparent)]
-    Password(SourceError),
-    #[error("cannot ask for the password of {name}")]
-    Terminal { name: String, source: io::Error },
-    #[error("the password of {name} is to be typed, and there is no terminal")]
-    NoTerminal { name: String },
-    #[error(transparent)]
-    Postgres(#[from] PostgresBackupError),
-    #[error(transparent)]
-    Mariadb(#[from] MariadbBackupError),
-    #[error(transparent)]
-    Sqlite(#[from] SqliteBackupError),
+hinted! {
+    /// Why a database could not be a source.
+    #[derive(Debug, Error)]
+    #[non_exhaustive]
+    pub enum DatabaseSourceError {
+        #[error(transparent)]
+        Address(#[from] error: AddressError) => error.hint(),
+        #[error("{} is no source of a backup: only the files of PostgreSQL, MariaDB and SQLite can be read while they are in use", engine.scheme())]
+        Engine { engine: Engine } => "back up its files while it is stopped, or a snapshot of its volume",
+        #[error("{} is no PostgreSQL", engine.scheme())]
+        NoPostgres { engine: Engine } => "write postgres://USER@HOST",
+        #[error("{} is no SQL Server", engine.scheme())]
+        NoSqlServer { engine: Engine }
+            => "write sqlserver://USER@HOST; `iostall backup create` backs up PostgreSQL, MariaDB and SQLite",
+        #[error(transparent)]
+        Password(error: SourceError) => error.hint(),
+        #[error("cannot ask for the password of {name}")]
+        Terminal { name: String, source: io::Error } => "write ?password-file=PATH behind the address",
+        #[error("the password of {name} is to be typed, and there is no terminal")]
+        NoTerminal { name: String } => "write ?password-file=PATH behind the address",
+        #[error(transparent)]
+        Postgres(#[from] error: PostgresBackupError) => error.hint(),
+        #[error(transparent)]
+        Mariadb(#[from] error: MariadbBackupError) => error.hint(),
+        #[error(transparent)]
+        Sqlite(#[from] error: SqliteBackupError) => error.hint().map(ToOwned::to_owned),
+    }
 }
 
 impl From<DatabaseSourceError> for SessionError {
@@ -89,26 +94,6 @@ impl DatabaseSourceError {
             | Self::Password(_)
             | Self::Terminal { .. }
             | Self::NoTerminal { .. } => false,
-        }
-    }
-
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Address(error) => Some(error.hint()),
-            Self::Engine { .. } => {
-                Some("back up its files while it is stopped, or a snapshot of its volume".into())
-            }
-            Self::NoPostgres { .. } => Some("write postgres://USER@HOST".into()),
-            Self::NoSqlServer { .. } => Some(
-                "write sqlserver://USER@HOST; `iostall backup create` backs up PostgreSQL, MariaDB and SQLite".into(),
-            ),
-            Self::Password(error) => Some(error.hint()),
-            Self::Terminal { .. } | Self::NoTerminal { .. } => {
-                Some("write ?password-file=PATH behind the address".into())
-            }
-            Self::Postgres(error) => Some(error.hint()),
-            Self::Mariadb(error) => Some(error.hint()),
-            Self::Sqlite(error) => error.hint().map(ToOwned::to_owned),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use iostall_measure::hinted;
 use iostall_model::{BackupOutcome, RestoreOutcome, Run};
 use iostall_stats::summary::median;
 use iostall_stats::trend::{TimedValue, trend};
@@ -43,15 +44,20 @@ pub struct KeptFigures {
     pub growth_per_year: Option<f64>,
 }
 
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum KeptFiguresError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("the store knows of no backup{}", prefix.as_ref().map(|prefix| format!(" of {prefix}")).unwrap_or_default())]
-    Nothing { prefix: Option<String> },
-    #[error("the store knows backups of several sources")]
-    Several { sources: Vec<String> },
+hinted! {
+    /// Why there are no figures.
+    #[derive(Debug, Error)]
+    #[non_exhaustive]
+    pub enum KeptFiguresError {
+        #[error(transparent)]
+        Store(#[from] error: StoreError) => error.hint(),
+        #[error("the store knows of no backup{}", prefix.as_ref().map(|prefix| format!(" of {prefix}")).unwrap_or_default())]
+        Nothing { prefix: Option<String> }
+            => "`iostall backup list` shows what it knows; or give --size, as 800G, with --ratio and --rate",
+        #[error("the store knows backups of several sources")]
+        Several { sources: Vec<String> }
+            => format!("name the beginning of one of them, or give --size: {}", sources.join("; ")),
+    }
 }
 
 impl From<KeptFiguresError> for SessionError {
@@ -61,21 +67,7 @@ impl From<KeptFiguresError> for SessionError {
     }
 }
 
-impl KeptFiguresError {
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Store(error) => error.hint(),
-            Self::Nothing { .. } => Some(
-                "`iostall backup list` shows what it knows; or give --size, as 800G, with --ratio and --rate"
-                    .into(),
-            ),
-            Self::Several { sources } => {
-                Some(format!("name the beginning of one of them, or give --size: {}", sources.join("; ")))
-            }
-        }
-    }
-}
-
+/// A backup that a run made.
 struct Made {
     source: String,
     set: String,
