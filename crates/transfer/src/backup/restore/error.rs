@@ -7,6 +7,7 @@ use iostall_engine::guard::Refusal;
 use iostall_engine::{EngineError, OpenError};
 use iostall_measure::ByteCount;
 use iostall_measure::foreign::shell_path;
+use iostall_measure::hinted;
 use iostall_model::backup::StoredName;
 use thiserror::Error;
 
@@ -16,63 +17,76 @@ use crate::pipeline::{PipelineError, StageFailure};
 
 const NO_ROOM: &str = "free space there, or restore to another file system, or only a part with --only; nothing of this restore was left";
 
-/// Why a set was not restored. In every case nothing has its final name.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum RestoreError {
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    #[error("cannot {verb} {}: {source}", path.display())]
-    System { verb: &'static str, path: PathBuf, source: io::Error },
-    #[error("writing {name}: {source}")]
-    Writing { name: StoredName, source: io::Error },
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    #[error("{} is not empty", path.display())]
-    NotEmpty { path: PathBuf },
-    #[error("{} exists", path.display())]
-    Exists { path: PathBuf },
-    #[error("{} is in the way: {what}", path.display())]
-    InTheWay { path: PathBuf, what: &'static str },
-    #[error("another restore is writing to {}", path.display())]
-    Busy { path: PathBuf },
-    #[error(
-        "{} has {} free, and the restore needs {}",
-        directory.display(), ByteCount(*free_bytes), ByteCount(*needed_bytes)
-    )]
-    NoRoom { directory: PathBuf, needed_bytes: u64, free_bytes: u64 },
-    #[error("{} is a block device, which takes one file, and more than that is to be restored", device.display())]
-    ManyOntoDevice { device: PathBuf },
-    #[error(
-        "the image has {size_bytes} bytes, and the device {} has {device_bytes}",
-        device.display()
-    )]
-    DeviceTooSmall { device: PathBuf, device_bytes: u64, size_bytes: u64 },
-    #[error("the set has no file or directory {name}")]
-    NotInSet { name: StoredName },
-    #[error(
-        "the set has the name {name:?}, which would be written outside the destination, or through a link"
-    )]
-    UnsafeName { name: String },
-    #[error("writing to {}: {cause}", path.display())]
-    Pipeline { path: PathBuf, cause: PipelineError },
-    /// All of it is restored and durable, but not where it should be.
-    #[error("{} is restored and durable, but is still called {}: {source}", target.display(), temporary.display())]
-    NotNamed { target: PathBuf, temporary: PathBuf, source: io::Error },
-    #[error("cannot remove {}, which a trial made", path.display())]
-    TrialLeft { path: PathBuf },
-    /// What was to be done with the files before they get their name failed.
-    #[error("{0}")]
-    NotFinished(StageFailure),
-    #[error("{name} has only what changed since its base, and no whole file can be made of it alone")]
-    OnlyPart { name: StoredName },
-    /// A part of a file of an increment that the server has made.
-    #[error("{name} cannot be put together: {cause}")]
-    Increment { name: StoredName, cause: String },
-    #[error(transparent)]
-    Engine(#[from] EngineError),
+hinted! {
+    /// Why a set was not restored. In every case nothing has its final name.
+    #[derive(Debug, Error)]
+    #[non_exhaustive]
+    pub enum RestoreError {
+        #[error(transparent)]
+        Read(#[from] error: ReadError) => error.hint(),
+        #[error("cannot {verb} {}: {source}", path.display())]
+        System { verb: &'static str, path: PathBuf, source: io::Error } => is_full(source).then_some(NO_ROOM),
+        #[error("writing {name}: {source}")]
+        Writing { name: StoredName, source: io::Error } => is_full(source).then_some(NO_ROOM),
+        #[error(transparent)]
+        Open(#[from] cause: OpenError),
+        #[error(transparent)]
+        Refused(#[from] refusal: Refusal) => refusal.hint(),
+        #[error("{} is not empty", path.display())]
+        NotEmpty { path: PathBuf } => replace(path),
+        #[error("{} exists", path.display())]
+        Exists { path: PathBuf } => replace(path),
+        #[error("{} is in the way: {what}", path.display())]
+        InTheWay { path: PathBuf, what: &'static str },
+        #[error("another restore is writing to {}", path.display())]
+        Busy { path: PathBuf } => "wait until it ends, or restore to another place",
+        #[error(
+            "{} has {} free, and the restore needs {}",
+            directory.display(), ByteCount(*free_bytes), ByteCount(*needed_bytes)
+        )]
+        NoRoom { directory: PathBuf, needed_bytes: u64, free_bytes: u64 } => NO_ROOM,
+        #[error("{} is a block device, which takes one file, and more than that is to be restored", device.display())]
+        ManyOntoDevice { device: PathBuf } => "name the image alone with --only",
+        #[error(
+            "the image has {size_bytes} bytes, and the device {} has {device_bytes}",
+            device.display()
+        )]
+        DeviceTooSmall { device: PathBuf, device_bytes: u64, size_bytes: u64 },
+        #[error("the set has no file or directory {name}")]
+        NotInSet { name: StoredName }
+            => "name it as it is in the set, without the directory that was backed up",
+        #[error(
+            "the set has the name {name:?}, which would be written outside the destination, or through a link"
+        )]
+        UnsafeName { name: String },
+        #[error("writing to {}: {cause}", path.display())]
+        Pipeline { path: PathBuf, cause: PipelineError },
+        /// All of it is restored and durable, but not where it should be.
+        #[error("{} is restored and durable, but is still called {}: {source}", target.display(), temporary.display())]
+        NotNamed { target: PathBuf, temporary: PathBuf, source: io::Error }
+            => format!("mv -T {} {}", shell_path(temporary), shell_path(target)),
+        #[error("cannot remove {}, which a trial made", path.display())]
+        TrialLeft { path: PathBuf },
+        /// What was to be done with the files before they get their name failed.
+        #[error("{0}")]
+        NotFinished(cause: StageFailure),
+        #[error("{name} has only what changed since its base, and no whole file can be made of it alone")]
+        OnlyPart { name: StoredName }
+            => "restore all of the increment to a new place (without --only), and take the file from there",
+        /// A part of a file of an increment that the server has made.
+        #[error("{name} cannot be put together: {cause}")]
+        Increment { name: StoredName, cause: String },
+        #[error(transparent)]
+        Engine(#[from] error: EngineError) => error.hint(),
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+fn replace(path: &Path) -> String {
+    format!("restore to a new place, or add --overwrite {} to replace what is there", shell_path(path))
 }
 
 impl From<KeyError> for RestoreError {
@@ -111,36 +125,5 @@ impl RestoreError {
     /// Whether everything is restored all the same, under another name.
     pub fn is_whole(&self) -> bool {
         matches!(self, Self::NotNamed { .. })
-    }
-
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Read(error) => error.hint(),
-            Self::NotEmpty { path } | Self::Exists { path } => {
-                let path = shell_path(path);
-                Some(format!("restore to a new place, or add --overwrite {path} to replace what is there"))
-            }
-            Self::Busy { .. } => Some("wait until it ends, or restore to another place".to_owned()),
-            Self::NoRoom { .. } => Some(NO_ROOM.to_owned()),
-            Self::Writing { source, .. } | Self::System { source, .. }
-                if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
-            {
-                Some(NO_ROOM.to_owned())
-            }
-            Self::ManyOntoDevice { .. } => Some("name the image alone with --only".to_owned()),
-            Self::Refused(refusal) => Some(refusal.hint()),
-            Self::NotInSet { .. } => {
-                Some("name it as it is in the set, without the directory that was backed up".to_owned())
-            }
-            Self::NotNamed { target, temporary, .. } => {
-                Some(format!("mv -T {} {}", shell_path(temporary), shell_path(target)))
-            }
-            Self::OnlyPart { .. } => Some(
-                "restore all of the increment to a new place (without --only), and take the file from there"
-                    .to_owned(),
-            ),
-            Self::Engine(error) => error.hint().map(str::to_owned),
-            _ => None,
-        }
     }
 }
