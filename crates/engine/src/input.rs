@@ -24,7 +24,6 @@ pub struct Input {
 }
 
 hinted! {
-    /// Why an input was not read.
     #[derive(Debug, Error)]
     #[non_exhaustive]
     pub enum InputError {

@@ -56,7 +56,6 @@ impl System {
         self.read_mounts().unwrap_or_default()
     }
 
-    /// All mounts that this process sees.
     pub fn read_mounts(&self) -> Result<Vec<Mount>, Unreadable> {
         self.read("/proc/self/mountinfo").map(|text| parse(&text))
     }

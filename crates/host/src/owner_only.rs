@@ -10,7 +10,6 @@ pub fn create_directory_for_owner(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Creates an empty file.
 pub fn create_file_for_owner(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }

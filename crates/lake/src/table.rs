@@ -38,14 +38,10 @@ pub(crate) struct Field {
 }
 
 named! {
-    /// A table.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub(crate) enum LakeTableKind {
-        /// One row a counter row of a sample.
         Samples = "samples",
-        /// One row an hour of a series.
         Hours = "hours",
-        /// One row a bucket of an hour's distribution of stall.
         Stalls = "stalls",
     }
 }

@@ -5,7 +5,6 @@ use crate::named;
 use serde::{Deserialize, Serialize};
 
 named! {
-    /// What a request does.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Op {

@@ -3,7 +3,6 @@
 use crate::named;
 
 named! {
-    /// What a Windows path refers to.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum WindowsPath {
         /// `D:`, `\\.\D:`.

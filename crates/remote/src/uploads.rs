@@ -29,7 +29,6 @@ pub struct UploadParts {
 }
 
 impl OpenUpload {
-    /// Asks for its parts.
     pub fn parts(&self) -> io::Result<UploadParts> {
         let object = Object::at(&self.path)?;
         let mut found = UploadParts { bytes: 0, newest_utc: None };

@@ -45,7 +45,6 @@ pub fn sections(report: &AtomicReport) -> Vec<Section> {
     }]
 }
 
-/// Writes the report as Markdown, as a page, or as a document.
 pub fn write_atomic(report: &AtomicReport, form: Form, out: &mut dyn Write) -> io::Result<()> {
     let (title, sections) = (title(report), sections(report));
     match form {

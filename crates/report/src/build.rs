@@ -34,7 +34,6 @@ pub fn sections(report: &PlanReport) -> Vec<Section> {
     all
 }
 
-/// Writes the report as Markdown, as a page, or as a document.
 pub fn write_plan(report: &PlanReport, form: Form, out: &mut dyn Write) -> io::Result<()> {
     let (title, sections) = (title(report), sections(report));
     match form {

@@ -34,7 +34,6 @@ pub fn sections(report: &PowerfailReport) -> Vec<Section> {
     vec![of_cut, all]
 }
 
-/// Writes the report as Markdown, or as a document.
 pub fn write_powerfail(report: &PowerfailReport, form: Form, out: &mut dyn Write) -> io::Result<()> {
     if form == Form::Markdown {
         return write_page(out, |text| write_sections_markdown(&title(report), &sections(report), text));

@@ -47,7 +47,6 @@ pub struct UnknownRole {
     roles: String,
 }
 
-/// Checks before a load that its requirements name its roles or their operations, such as `log` or `log.write`.
 pub fn check_roles(profile: &Profile, requirements: &[Requirement]) -> Result<(), UnknownRole> {
     let mut roles: Vec<&str> =
         profile.spans.iter().flat_map(|span| &span.roles).map(|role| role.name.as_str()).collect();

@@ -19,12 +19,10 @@ pub struct FleetSecret(Vec<u8>);
 pub struct SecretHash(pub(crate) [u8; 32]);
 
 impl FleetSecret {
-    /// A new key.
     pub fn new_key() -> io::Result<Self> {
         Ok(Self(random_bytes::<KEY_BYTES>()?.to_vec()))
     }
 
-    /// A new code.
     pub fn new_code() -> io::Result<Self> {
         Ok(Self(random_bytes::<CODE_BYTES>()?.to_vec()))
     }

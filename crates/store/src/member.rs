@@ -7,7 +7,6 @@ use crate::fleet_secret::SecretHash;
 use crate::identity::StoreId;
 
 named! {
-    /// Whether a server may send.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum MemberState {
         Joined = "joined",

@@ -24,13 +24,10 @@ const LEVEL: i32 = 3;
 const WINDOW_LOG_MAX: u32 = 23;
 
 named! {
-    /// What is in a sheet.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum SheetKind {
-        /// The notes of a month.
         Notes = "notes",
-        /// The settings of a source.
         Settings = "settings",
     }
 }

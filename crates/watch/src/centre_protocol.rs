@@ -20,26 +20,21 @@ pub const VERSION: u32 = 1;
 const PREFIX: &str = "fleet/v";
 
 named! {
-    /// What a request asks for.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Verb {
-        /// To become a member, with a one-time code.
         Join = "join",
         /// Nothing: the server says who it is now.
         Hello = "hello",
         /// How much of a source is there.
         Known = "known",
-        /// To store a batch.
         Append = "append",
         /// To note what the volumes of a source lie on.
         Place = "place",
         /// Which of some runs are not there as they are now.
         Runs = "runs",
-        /// To store a run.
         Run = "run",
         /// Which of some sheets of notes and settings are not there as they are now.
         Sheets = "sheets",
-        /// To store a sheet.
         Sheet = "sheet",
         /// To take another key.
         Rotate = "rotate",

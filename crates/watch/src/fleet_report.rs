@@ -143,7 +143,6 @@ pub struct DailyTrend {
     pub refused: Option<String>,
 }
 
-/// Reads the report.
 pub fn fleet_report(repository: &PostgresHistory, request: &FleetRequest) -> Result<FleetReport, WatchError> {
     let window = (request.from, request.to);
     let seconds = (request.to.duration_since(request.from).as_secs_f64()).max(1.0);

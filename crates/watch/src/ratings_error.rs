@@ -9,7 +9,6 @@ use iostall_model::drive::RatingError;
 use thiserror::Error;
 
 hinted! {
-    /// Why there are no ratings.
     #[derive(Debug, Error)]
     pub enum RatingsError {
         #[error(transparent)]

@@ -55,7 +55,6 @@ impl<'a> MariadbCopy<'a> {
         Ok(Self { connection, runtime, is_over })
     }
 
-    /// The server's version.
     pub fn version(&mut self) -> Result<String, CopyError> {
         let rows = self.rows(FACTS)?;
         Ok(rows.first().map(|row| text(row, 0)).unwrap_or_default())

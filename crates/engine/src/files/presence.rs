@@ -17,7 +17,6 @@ pub enum PathNow {
 }
 
 impl PathNow {
-    /// Whether `path` still refers to `file`.
     pub fn of(file: &File, path: &Path) -> io::Result<Self> {
         let opened = file.metadata()?;
         match std::fs::metadata(path) {
@@ -36,7 +35,6 @@ pub struct FileNow {
 }
 
 impl FileNow {
-    /// Reads both from the open file.
     pub fn of(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         let allocated_bytes = metadata.blocks().saturating_mul(ALLOCATION_BYTES);

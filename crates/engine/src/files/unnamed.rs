@@ -21,7 +21,6 @@ pub fn in_memory(content: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// An empty file in `directory` for reading and writing.
 pub fn unnamed(directory: &Path) -> io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     match rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {

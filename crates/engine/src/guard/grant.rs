@@ -46,7 +46,6 @@ impl WriteGrant {
         open_path(&self.file)
     }
 
-    /// Current size of the file or device.
     pub fn size_bytes(&self) -> io::Result<u64> {
         let size_bytes = io::Seek::seek(&mut &self.file, io::SeekFrom::End(0))?;
         io::Seek::rewind(&mut &self.file)?;

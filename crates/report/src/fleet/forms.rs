@@ -11,7 +11,6 @@ use crate::forms::write_page;
 use crate::html::write_sections_html;
 use crate::markdown::write_sections_markdown;
 
-/// Writes the report; forms that it has not are written as JSON.
 pub fn write_fleet(report: &FleetReport, form: Form, out: &mut dyn Write) -> io::Result<()> {
     match form {
         Form::Markdown => {

@@ -46,7 +46,6 @@ enum Ready {
 }
 
 hinted! {
-    /// Why a database could not be a source.
     #[derive(Debug, Error)]
     #[non_exhaustive]
     pub enum DatabaseSourceError {

@@ -45,7 +45,6 @@ pub struct KeptFigures {
 }
 
 hinted! {
-    /// Why there are no figures.
     #[derive(Debug, Error)]
     #[non_exhaustive]
     pub enum KeptFiguresError {
@@ -67,7 +66,6 @@ impl From<KeptFiguresError> for SessionError {
     }
 }
 
-/// A backup that a run made.
 struct Made {
     source: String,
     set: String,

@@ -14,7 +14,6 @@ pub struct RebuildRequest {
     pub unlock: Option<Unlock>,
 }
 
-/// Makes the manifest from what the stripes say.
 pub fn rebuild(request: &RebuildRequest) -> Result<Rebuilt, SessionError> {
     let RebuildRequest { stripes, to, unlock } = request;
     Ok(rebuild_set(stripes, unlock.as_ref(), to.as_deref(), env!("CARGO_PKG_VERSION"))?)

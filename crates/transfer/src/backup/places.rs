@@ -16,7 +16,6 @@ pub enum Place {
 }
 
 impl Place {
-    /// What is at `path`.
     pub fn at(path: &Path) -> io::Result<Self> {
         if is_object(path) {
             let object = Object::at(path)?;

@@ -7,7 +7,6 @@ use super::facts::Facts;
 use super::outcome::Outcome;
 
 named! {
-    /// What is at stake.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Weight {

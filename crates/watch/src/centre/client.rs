@@ -135,7 +135,6 @@ impl Centre {
         Ok(())
     }
 
-    /// Whether a release is wanted of this server.
     pub(crate) fn wanted(&self, request: &WantedRequest) -> Result<WantedAnswer, CentreError> {
         self.ask(Verb::Wanted, request)
     }

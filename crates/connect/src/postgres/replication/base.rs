@@ -106,7 +106,6 @@ pub struct BaseBackup {
 }
 
 impl ReplicationSession {
-    /// Gives the server the manifest of the backup on which an increment is to be made.
     pub fn upload_manifest(&mut self, manifest: &mut dyn Read) -> Result<(), ReplicationError> {
         let link = &mut self.link;
         let limit = Some(link.limit);

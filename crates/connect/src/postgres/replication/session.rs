@@ -65,7 +65,6 @@ pub struct ReplicationSession {
 }
 
 impl ReplicationSession {
-    /// Connects and logs in.
     pub fn open(login: ReplicationLogin<'_>) -> Result<Self, ReplicationError> {
         let ReplicationLogin { address, name, password, limit, cancel } = login;
         let runtime = runtime(address)?;

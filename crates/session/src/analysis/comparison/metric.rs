@@ -4,7 +4,6 @@ use iostall_measure::{Histogram, Percentile, named};
 use serde::Serialize;
 
 named! {
-    /// A metric of a subject.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Metric {

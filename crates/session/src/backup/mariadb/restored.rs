@@ -45,7 +45,6 @@ impl From<MariadbBackupError> for SessionError {
 }
 
 impl Preparation {
-    /// Of `set`, restored to `to` as a whole; `None` if there is nothing to prepare in it.
     pub(in crate::backup) fn of(
         set: &OpenSet,
         to: &Path,

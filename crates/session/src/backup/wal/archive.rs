@@ -38,7 +38,6 @@ pub fn archive(request: &ArchiveRequest) -> Result<Archived, WalError> {
     archive_as(request, name(&request.path)?)
 }
 
-/// The same for a file that has another name than the one it is archived under.
 pub(super) fn archive_as(request: &ArchiveRequest, name: WalName) -> Result<Archived, WalError> {
     let ArchiveRequest { path, to, compression } = request;
     let file = File::open(path).map_err(WalError::system("open", path))?;

@@ -149,7 +149,6 @@ struct Hidden {
 }
 
 impl<'a> NewFile<'a> {
-    /// For `target`, in the directory of which a hidden file is written; in memory for a store.
     pub(super) fn begin(target: &'a Path) -> Result<Self, WalError> {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let temporary = target.with_file_name(format!(".{name}{TEMPORARY}"));

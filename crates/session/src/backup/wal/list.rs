@@ -27,7 +27,6 @@ pub struct WalListRequest {
     pub check: bool,
 }
 
-/// Lists the archive.
 pub fn list(request: &WalListRequest, known: &KnownSets) -> Result<WalListing, SessionError> {
     let inventory = Inventory::read(&request.directory, request.check)?;
     let mut listing = WalListing {
@@ -62,7 +61,6 @@ pub(super) fn sources(manifest: &Manifest) -> impl Iterator<Item = (&SourceRecor
     })
 }
 
-/// What the log has to know of a base backup.
 pub(super) fn base_of(record: &PostgresRecord) -> Result<Base, String> {
     let lsn = |text: &str| text.parse::<Lsn>().map_err(|error| error.to_string());
     Ok(Base {

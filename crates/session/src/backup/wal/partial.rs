@@ -23,7 +23,6 @@ pub(super) struct Partial {
 }
 
 impl Partial {
-    /// That of segment `name` in `directory`. What there is of it stays until it is written again.
     pub(super) fn open(directory: &Path, name: SegmentName) -> Result<Self, WalError> {
         let path = partial_path(directory, name);
         let file = files::open_or_create_private(&path).map_err(WalError::system("make", &path))?;
@@ -39,7 +38,6 @@ impl Partial {
         &self.path
     }
 
-    /// Writes at `offset` in the segment.
     pub(super) fn write(&self, bytes: &[u8], offset: u64) -> Result<(), WalError> {
         files::write_all_at(&self.file, bytes, offset).map_err(WalError::system("write", &self.path))
     }

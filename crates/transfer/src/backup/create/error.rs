@@ -17,7 +17,6 @@ use crate::pipeline::{PipelineError, StageFailure};
 const WHOLE: &str = "make a whole backup, without --base: the next one can be an increment on it";
 
 hinted! {
-    /// Why a backup was not made.
     #[derive(Debug, Error)]
     pub enum CreateError {
         #[error("cannot {verb} {}: {source}", path.display())]

@@ -68,7 +68,6 @@ impl WalHeader {
         bytes
     }
 
-    /// From what a file begins with.
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         let mut fields = Fields::of(PART, bytes);
         fields.mark(MARK)?;

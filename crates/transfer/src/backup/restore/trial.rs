@@ -81,7 +81,6 @@ pub(super) fn is_content(record: &IndexRecord) -> bool {
 }
 
 impl<'s> RestoreSample<'s> {
-    /// Of a set.
     pub fn of(set: &'s OpenSet) -> Result<Self, RestoreError> {
         set.check_usable()?;
         let plan = Plan::new(&set.manifest, &[])?;

@@ -79,7 +79,6 @@ impl<'a> WalFileWriter<'a> {
     }
 }
 
-/// Writes the header, which makes the file a whole one.
 pub fn write_header(file: &File, header: &WalHeader) -> io::Result<()> {
     write_all_at(file, &header.encode(), 0)
 }
