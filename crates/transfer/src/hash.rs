@@ -46,7 +46,7 @@ impl Hasher {
     pub fn new(kind: HashKind) -> Self {
         let state = match kind {
             HashKind::Xxh3 => State::Xxh3(Box::default()),
-            HashKind::Blake3 => State::Blake3(Box::new(blake3::Hasher::new())),
+            HashKind::Blake3 => State::Blake3(Box::default()),
             HashKind::Sha256 => State::Sha256(sha2::Sha256::new()),
             HashKind::Md5 => State::Md5(md5::Md5::new()),
             HashKind::Crc32c => State::Crc32c(0),
