@@ -18,7 +18,6 @@ impl AtomicUnits {
     }
 }
 
-/// The limits of atomic writes in the queue of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtomicQueue {
     pub units: AtomicUnits,
@@ -28,7 +27,6 @@ pub struct AtomicQueue {
     pub boundary_bytes: u64,
 }
 
-/// What an NVMe drive says that it writes whole when its power fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NvmePowerFail {
     /// AWUPF, bytes.
@@ -40,13 +38,11 @@ pub struct NvmePowerFail {
 }
 
 impl NvmePowerFail {
-    /// What counts, bytes.
     pub fn bytes(&self) -> u64 {
         self.namespace_bytes.unwrap_or(self.controller_bytes)
     }
 }
 
-/// A device under the target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtomicLayer {
     pub device: String,
@@ -63,11 +59,9 @@ pub struct AtomicLayer {
     pub nvme: Option<NvmePowerFail>,
 }
 
-/// The file system of the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtomicFileSystem {
     pub kind: String,
-    /// Bytes.
     pub block_bytes: u64,
     /// Bytes that are replaced as a whole whoever writes them: the record of a file on ZFS.
     pub record_bytes: Option<u64>,
@@ -83,7 +77,6 @@ pub struct AtomicCondition {
     pub is_met: Option<bool>,
 }
 
-/// What to do with a setting of a database that protects it from torn pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtectionAdvice {
@@ -95,11 +88,9 @@ pub enum ProtectionAdvice {
 /// A setting of a database that protects it from torn pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageProtection {
-    /// The database.
     pub engine: String,
     pub setting: String,
     pub page_bytes: u64,
-    /// Whether the stack promises that a page is written whole.
     pub is_promised: bool,
     pub advice: ProtectionAdvice,
     /// The reason, or the condition.
@@ -118,14 +109,12 @@ pub struct PageProof {
     pub torn_share_max: Option<f64>,
 }
 
-/// What cuts of power showed about torn writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TornProof {
     /// Cuts on this target that say something.
     pub cuts: u64,
     /// Cuts in the file that are of other targets, or say nothing.
     pub other_cuts: u64,
-    /// Those in which a write was torn.
     pub torn_cuts: u64,
     /// The smallest pieces, bytes.
     pub torn_bytes: Option<u32>,
@@ -134,13 +123,11 @@ pub struct TornProof {
 }
 
 impl TornProof {
-    /// Whether a page of `bytes` was torn.
     pub fn tore(&self, bytes: u64) -> bool {
         self.torn_bytes.is_some_and(|pieces| u64::from(pieces) < bytes)
     }
 }
 
-/// A size that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequiredUnit {
     pub bytes: u64,
@@ -148,11 +135,9 @@ pub struct RequiredUnit {
     pub is_met: bool,
 }
 
-/// The whole answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AtomicReport {
     pub target: String,
-    /// Release of the kernel.
     pub kernel: Option<String>,
     /// `None` for a device.
     pub file_system: Option<AtomicFileSystem>,

@@ -8,7 +8,6 @@ use crate::backup::ObjectLock;
 use crate::entry::RunNumber;
 use crate::retention::{Proof, Reason};
 
-/// One backup.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BackupEntry {
     /// Id of the stripe set, in hexadecimal digits.
@@ -36,17 +35,14 @@ pub struct BackupEntry {
     /// What was uploaded of it and not completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left: Option<LeftUploads>,
-    /// Size of the source, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// Size of its files, bytes.
     pub stored_bytes: u64,
-    /// Stripes that it has.
     pub stripes: u16,
     /// Its manifest, or one of its stripes if it has none; `None` if only the store knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// All of its files that were found.
     pub files: Vec<String>,
     /// The run that made it, if the store has it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +58,6 @@ pub struct LeftUploads {
     pub newest_utc: Timestamp,
 }
 
-/// The number of a run in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct RunOf(pub u32);
@@ -74,7 +69,6 @@ impl From<RunNumber> for RunOf {
 }
 
 named! {
-    /// Whether it is there.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum BackupState {
@@ -92,12 +86,10 @@ named! {
     }
 }
 
-/// What happens to a backup.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pruned {
     pub backup: BackupEntry,
     pub action: PruneAction,
-    /// Why it is kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<Reason>,
     /// Why it was not touched, or could not be deleted.
@@ -106,7 +98,6 @@ pub struct Pruned {
 }
 
 named! {
-    /// Whether a backup is kept.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum PruneAction {

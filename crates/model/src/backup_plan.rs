@@ -15,7 +15,6 @@ const DAY_S: u64 = 86_400;
 /// Days after which the answer is given, as far as it was asked for.
 const MILESTONES_DAYS: [u64; 9] = [7, 30, 90, 180, 365, 730, 1_095, 1_825, 3_650];
 
-/// What the plan is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PlanInput {
     /// Size of the source today, bytes.
@@ -24,7 +23,6 @@ pub struct PlanInput {
     pub ratio: f64,
     /// Growth of the source in a year, as a share of its size: 0.2 is 20 %. Negative if it shrinks.
     pub growth_per_year: f64,
-    /// Time from one backup to the next, seconds.
     pub every_s: u64,
     pub rules: Rules,
     /// Bytes of the source that a backup reads in a second; `None` if nobody knows.
@@ -33,14 +31,12 @@ pub struct PlanInput {
     /// Bytes that a restore writes in a second; `None` if nobody knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restore_bytes_per_s: Option<f64>,
-    /// How far to look, days.
     pub days: u64,
     /// Room there is, bytes; `None` if it was not asked whether it fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub space_bytes: Option<u64>,
 }
 
-/// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum PlanError {
     #[error(
@@ -53,7 +49,6 @@ pub enum PlanError {
     TooFar(u64),
 }
 
-/// The answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BackupPlan {
     pub input: PlanInput,
@@ -64,18 +59,13 @@ pub struct BackupPlan {
     pub full_utc: Option<Timestamp>,
 }
 
-/// What it is like on one day.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stage {
-    /// Days from the start.
     pub after_days: u64,
-    /// Size of the source then, bytes.
     pub size_bytes: u64,
-    /// One backup, bytes.
     pub backup_bytes: u64,
     /// Backups that the rules keep.
     pub kept: u64,
-    /// What these take, bytes.
     pub kept_bytes: u64,
     /// Room that is needed, bytes: an old backup goes only when the new one is whole.
     pub needed_bytes: u64,
@@ -86,7 +76,6 @@ pub struct Stage {
 }
 
 impl PlanInput {
-    /// The source's size after so many seconds, bytes.
     fn size_after(&self, seconds: f64) -> f64 {
         self.size_bytes as f64 * (1.0 + self.growth_per_year).max(0.0).powf(seconds / YEAR_S)
     }

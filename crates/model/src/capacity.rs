@@ -10,18 +10,14 @@ use crate::profile::{Access, BlockMix, Profile, RoleProfile};
 /// A kind of I/O, without its depth or rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IoShape {
-    /// Request size, or a mix.
     pub block_size: BlockMix,
     pub access: Access,
     pub write_pct: Percent,
-    /// Direct I/O or through the page cache.
     pub caching: Caching,
-    /// What a completed write guarantees.
     pub durability: Durability,
 }
 
 impl IoShape {
-    /// The shape of a role.
     pub fn of_role(role: &RoleProfile) -> Self {
         Self {
             block_size: role.block_size.clone(),
@@ -41,7 +37,6 @@ impl IoShape {
     }
 }
 
-/// One setting on the curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CapacityPoint {
     /// Requests in flight; in an open loop the maximum.
@@ -49,13 +44,10 @@ pub struct CapacityPoint {
     /// Open loop: requested arrivals per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_iops: Option<f64>,
-    /// Requests a second.
     pub iops: f64,
-    /// MiB a second.
     pub mib_per_s: f64,
     /// Median latency, nanoseconds: response in an open loop, otherwise service.
     pub latency_ns_p50: u64,
-    /// 99th percentile.
     pub latency_ns_p99: u64,
 }
 
@@ -87,13 +79,10 @@ impl CapacityPoint {
     }
 }
 
-/// One shape on one target of a run, as reported by a run kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
-    /// Index in the run's targets.
     pub target: u32,
     pub shape: IoShape,
-    /// The results in the order of measurement.
     pub curve: Vec<CapacityPoint>,
 }
 

@@ -18,7 +18,6 @@ pub struct CapacityRecord {
     pub device_key: Option<String>,
     /// Its name on that host at that time.
     pub device: String,
-    /// As reported by the device.
     pub model: Option<String>,
     pub host: String,
     pub run: RunId,
@@ -26,7 +25,6 @@ pub struct CapacityRecord {
     pub shape: IoShape,
     /// By requests in flight, ascending, then by rate.
     pub curve: Vec<CapacityPoint>,
-    /// Warnings about the run's numbers.
     pub warnings: Vec<WarningCode>,
 }
 
@@ -58,7 +56,6 @@ impl CapacityRecord {
         run.body.outcome().capacities(run.targets.len()).into_iter().filter_map(record).collect()
     }
 
-    /// The point with the highest IOPS.
     pub fn best(&self) -> Option<&CapacityPoint> {
         self.curve.iter().max_by(|one, other| one.iops.total_cmp(&other.iops))
     }

@@ -10,24 +10,19 @@ use crate::qualify::{QualifyScale, QualifyTest};
 pub enum Claim {
     /// The method is derived from the specification's: its loops and its criterion, on this active range.
     DerivedMethod,
-    /// The figures are those of the steady state.
     SteadyState,
-    /// They are those of the whole device.
     WholeDevice,
     /// This was the specification's test.
     SpecifiedTest,
-    /// They can be compared with a vendor's figures.
     VendorComparison,
     /// They say how many drive writes a day the drive bears.
     Endurance,
 }
 
-/// Why it must not be said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denial {
     /// Quick runs show too little.
     Quick,
-    /// No steady state was found.
     NotSteady,
     /// Only a part of a device was used.
     Part,
@@ -35,12 +30,10 @@ pub enum Denial {
     Method,
     /// The specification has no such test, and neither rounds nor a steady state.
     OwnTest,
-    /// No such thing was measured.
     NotMeasured,
 }
 
 impl Claim {
-    /// All of them.
     pub const ALL: [Self; 6] = [
         Self::DerivedMethod,
         Self::SteadyState,

@@ -99,7 +99,6 @@ fn durability(role: &RoleProfile) -> &'static str {
     }
 }
 
-/// Differences between two roles at the same position in their profiles.
 fn role_differences(ours: &RoleProfile, theirs: &RoleProfile) -> Vec<String> {
     let subject =
         if ours.name == theirs.name { ours.name.clone() } else { format!("{}, {}", ours.name, theirs.name) };

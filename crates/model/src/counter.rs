@@ -32,7 +32,6 @@ macro_rules! counters {
     };
 }
 
-/// How a column may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A count that only grows within an epoch; can be subtracted.
@@ -52,39 +51,30 @@ pub enum Role {
 counters! {
     /// Reads completed (PostgreSQL 16 and 17: blocks read).
     Reads = 0, "reads", Count;
-    /// Bytes read.
     ReadBytes = 1, "read_bytes", Count;
     /// Time that readers waited.
     ReadStall = 2, "read_stall", Time;
     /// Writes completed (PostgreSQL 16 and 17: blocks written).
     Writes = 3, "writes", Count;
-    /// Bytes written.
     WriteBytes = 4, "write_bytes", Count;
     /// Time that writers waited.
     WriteStall = 5, "write_stall", Time;
     /// Syncs of a file or flushes of a device.
     Syncs = 6, "syncs", Count;
-    /// Time waited for syncs.
     SyncStall = 7, "sync_stall", Time;
     /// Extensions of a relation.
     Extends = 8, "extends", Count;
-    /// Bytes by which relations were extended.
     ExtendBytes = 9, "extend_bytes", Count;
-    /// Time waited for extensions.
     ExtendStall = 10, "extend_stall", Time;
     /// Blocks the kernel was asked to write back.
     Writebacks = 11, "writebacks", Count;
     /// Time waited for these requests.
     WritebackStall = 12, "writeback_stall", Time;
-    /// Discards (TRIM).
     Discards = 13, "discards", Count;
-    /// Bytes discarded.
     DiscardBytes = 14, "discard_bytes", Count;
-    /// Time discards took.
     DiscardStall = 15, "discard_stall", Time;
     /// Other file operations: open, close, stat, seek and, in MySQL, sync.
     Others = 16, "others", Count;
-    /// Time those took.
     OtherStall = 17, "other_stall", Time;
     /// Blocks found in the server's own cache.
     Hits = 18, "hits", Count;
@@ -116,13 +106,10 @@ counters! {
     StatisticsReset = 31, "statistics_reset", StatisticsMark;
     /// The handle with which the server has the file open.
     Handle = 32, "handle", HandleMark;
-    /// Write-ahead log generated, bytes.
     WalBytes = 33, "wal_bytes", Count;
-    /// Write-ahead log records.
     WalRecords = 34, "wal_records", Count;
     /// Full-page images in the write-ahead log.
     WalFullPages = 35, "wal_full_pages", Count;
-    /// Times the write-ahead log buffers were full.
     WalBuffersFull = 36, "wal_buffers_full", Count;
     /// Scheduled checkpoints.
     CheckpointsTimed = 37, "checkpoints_timed", Count;
@@ -132,9 +119,7 @@ counters! {
     CheckpointWriteTime = 39, "checkpoint_write_time", Time;
     /// Elapsed time of the checkpoints' sync phase.
     CheckpointSyncTime = 40, "checkpoint_sync_time", Time;
-    /// Temporary files written.
     TempFiles = 41, "temp_files", Count;
-    /// Bytes of temporary files.
     TempBytes = 42, "temp_bytes", Count;
     /// Reads in a difference whose stall was not reported. No source counts it; sums need it.
     UntimedReads = 43, "untimed_reads", Count;
@@ -159,7 +144,6 @@ counters! {
     SparePercent = 52, "spare_percent", Gauge;
     /// Below this a drive warns about its spare blocks, percent.
     SpareThresholdPercent = 53, "spare_threshold_percent", Gauge;
-    /// Hours that a drive was powered on.
     PowerOnHours = 54, "power_on_hours", Gauge;
     /// How often a drive's blocks were erased in the mean.
     EraseCycles = 55, "erase_cycles", Gauge;
@@ -170,12 +154,10 @@ counters! {
 }
 
 impl Counter {
-    /// The counter with this stored number.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// Whether differences of it are meaningful.
     pub fn subtracts(self) -> bool {
         matches!(self.role(), Role::Count | Role::Time)
     }
@@ -201,18 +183,15 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// No values.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets `counter` to `value`.
     pub fn with(mut self, counter: Counter, value: u64) -> Self {
         self.set(counter, value);
         self
     }
 
-    /// Sets `counter` to `value`, if there is one.
     pub fn with_opt(mut self, counter: Counter, value: Option<u64>) -> Self {
         if let Some(value) = value {
             self.set(counter, value);
@@ -220,19 +199,16 @@ impl Counters {
         self
     }
 
-    /// Sets `counter` to `value`.
     pub fn set(&mut self, counter: Counter, value: u64) {
         self.present |= 1 << (counter as u8);
         self.values[counter as usize] = value;
     }
 
-    /// Makes `counter` absent.
     pub fn unset(&mut self, counter: Counter) {
         self.present &= !(1 << (counter as u8));
         self.values[counter as usize] = 0;
     }
 
-    /// The value of `counter`; `None` if absent.
     pub fn get(&self, counter: Counter) -> Option<u64> {
         (self.present >> (counter as u8) & 1 == 1).then(|| self.values[counter as usize])
     }
@@ -258,12 +234,10 @@ impl Counters {
         self.present
     }
 
-    /// Whether no counter is present.
     pub fn is_empty(&self) -> bool {
         self.present == 0
     }
 
-    /// Whether every present value is zero.
     pub fn is_zero(&self) -> bool {
         self.values.iter().all(|value| *value == 0)
     }

@@ -32,7 +32,6 @@ use crate::sample::{Epoch, Row, Sample, Subject};
 use crate::scope::Scope;
 use crate::totals::Totals;
 
-/// The change of a row between two samples.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all of them are deltas: a box each would cost more")]
 pub enum Change {
@@ -41,12 +40,10 @@ pub enum Change {
     Baseline,
     /// It could not be read this time.
     NotRead,
-    /// The row was reset, so there is no delta.
     Reset(ResetReason),
 }
 
 impl Change {
-    /// The delta, if there is one.
     pub fn delta(&self) -> Option<&Totals> {
         match self {
             Self::Delta(totals) => Some(totals),
@@ -85,7 +82,6 @@ pub fn compare(before: &Sample, now: &Sample) -> Vec<Change> {
         .collect()
 }
 
-/// The rows of a sample by identity and by name.
 struct Known<'a> {
     series: HashMap<(Kind, &'a Scope, &'a str), &'a Row>,
     names: HashMap<(Kind, &'a Scope, &'a str), &'a Row>,
@@ -99,7 +95,6 @@ impl<'a> Known<'a> {
         Self { series, names, handles: rows.iter().filter_map(handle_key).collect() }
     }
 
-    /// Whether an earlier row had the handle that `row` has now.
     fn has_handle_of(&self, row: &Row) -> bool {
         handle_key(row).is_some_and(|key| self.handles.contains(&key))
     }

@@ -5,7 +5,6 @@
 use iostall_measure::named;
 use serde::{Deserialize, Serialize};
 
-/// One block device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceIdentity {
     /// Kernel name of this boot, such as `nvme0n1`; for a partition that of its disk.
@@ -14,14 +13,11 @@ pub struct DeviceIdentity {
     pub model: Option<String>,
     pub serial: Option<String>,
     pub firmware: Option<String>,
-    /// Globally unique names.
     pub names: WorldWideNames,
     pub cloud_volume: Option<CloudVolume>,
     pub transport: Option<Transport>,
     pub link: Option<Link>,
-    /// Discard (TRIM, UNMAP, deallocate).
     pub discard: Option<Discard>,
-    /// Limits on requests.
     pub queue: QueueLimits,
     /// The partition in question; `None` for a whole device.
     pub partition: Option<Partition>,
@@ -80,11 +76,9 @@ named! {
     }
 }
 
-/// A device under a volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacedOn {
     pub kind: IdentityKind,
-    /// Its name of that kind.
     pub identity: String,
     pub model: Option<String>,
 }
@@ -92,7 +86,6 @@ pub struct PlacedOn {
 /// A volume and what it lies on: several devices if it spans them; none if nothing identifies them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
-    /// Its name in the samples of its source.
     pub volume: String,
     pub devices: Vec<PlacedOn>,
 }
@@ -101,7 +94,6 @@ pub struct Placement {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Greeting {
     pub hostname: String,
-    /// The version of iostall.
     pub version: String,
     /// The clock of who says so.
     pub now: jiff::Timestamp,
@@ -122,7 +114,6 @@ pub struct WorldWideNames {
     pub t10: Option<String>,
 }
 
-/// A cloud volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloudVolume {
     pub cloud: Cloud,
@@ -131,7 +122,6 @@ pub struct CloudVolume {
 }
 
 named! {
-    /// Clouds whose volumes report their name.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Cloud {
@@ -142,7 +132,6 @@ named! {
     }
 }
 
-/// How a device is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
@@ -162,7 +151,6 @@ pub enum Transport {
     VirtioBlock,
     /// A hypervisor's paravirtual SCSI adapter.
     VirtioScsi,
-    /// Xen's virtual block device.
     Xen,
     /// SD card or eMMC.
     Mmc,
@@ -194,7 +182,6 @@ impl Link {
     }
 }
 
-/// Discard support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discard {
     /// Largest discard, bytes; 0 if unsupported.
@@ -203,7 +190,6 @@ pub struct Discard {
     pub granularity_bytes: Option<u64>,
 }
 
-/// Limits on request size and number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueLimits {
     pub logical_sector_bytes: Option<u32>,
@@ -214,18 +200,15 @@ pub struct QueueLimits {
     pub io_bytes_optimal: Option<u32>,
     pub request_bytes_max: Option<u64>,
     pub request_bytes_hardware_max: Option<u64>,
-    /// Most segments per request.
     pub segments_max: Option<u32>,
     /// Queue length.
     pub requests: Option<u32>,
     pub queues: Option<u32>,
 }
 
-/// The position of a partition on its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partition {
     pub number: u32,
-    /// Its first byte on the disk.
     pub start_bytes: u64,
     pub size_bytes: Option<u64>,
     /// Bytes from its start to the disk's next natural boundary; anything but 0 makes the disk read before it writes.

@@ -7,10 +7,8 @@ use iostall_measure::{ByteCount, Percent};
 
 use crate::spelling::{SpellingError, as_text, refuse};
 
-/// How random requests are distributed over the region.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Distribution {
-    /// Everywhere alike.
     #[default]
     Uniform,
     /// The block of popularity rank k has a probability proportional to 1 / k^theta; ranks are scattered over
@@ -20,11 +18,7 @@ pub enum Distribution {
         theta: f64,
     },
     /// `access` of the requests go to the first `region` share of the region.
-    Hot {
-        /// Share of requests.
-        access: Percent,
-        region: Percent,
-    },
+    Hot { access: Percent, region: Percent },
     /// Shares of requests over consecutive shares of the region (DiskSpd's `-rdpct`).
     Ranges(Vec<RangeShare>),
     /// Shares of requests over consecutive lengths from the region's start (DiskSpd's `-rdabs`). Lengths
@@ -32,7 +26,6 @@ pub enum Distribution {
     Spans(Vec<SpanShare>),
 }
 
-/// A step of [`Distribution::Ranges`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RangeShare {
     /// Share of requests; 0 makes a hole.
@@ -40,7 +33,6 @@ pub struct RangeShare {
     pub region: Percent,
 }
 
-/// A step of [`Distribution::Spans`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpanShare {
     /// Share of requests; 0 makes a hole.

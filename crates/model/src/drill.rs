@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What became of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckState {
@@ -21,7 +20,6 @@ pub struct DrillCheck {
     pub state: CheckState,
     /// What was looked at, what is wrong, or why it could not be made.
     pub detail: String,
-    /// How long it took, nanoseconds.
     pub elapsed_ns: u64,
 }
 

@@ -18,27 +18,20 @@ impl fmt::Display for RunNumber {
     }
 }
 
-/// One line of a listing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Its number in this store.
     pub number: RunNumber,
-    /// Its identity everywhere.
     pub id: RunId,
     /// [`crate::Outcome::kind`].
     pub kind: String,
-    /// What the user calls it.
     pub name: String,
     /// Time of the first request, UTC.
     pub started_utc: Timestamp,
     /// Time of the last completion, UTC.
     pub ended_utc: Timestamp,
     pub host: String,
-    /// Version of iostall that measured it.
     pub tool_version: String,
-    /// Stopped early.
     pub interrupted: bool,
-    /// How many doubts it carries.
     pub warning_count: u32,
     /// The targets' paths in the run's order.
     pub targets: Vec<String>,

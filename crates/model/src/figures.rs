@@ -4,7 +4,6 @@ use crate::outcome::{OpOutcome, RoleOutcome, SpanOutcome};
 use iostall_measure::platform::CpuTicks;
 use iostall_measure::{Histogram, Op, named};
 
-/// What a row counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
     Op(Op),
@@ -15,7 +14,6 @@ pub enum RowKind {
 }
 
 impl RowKind {
-    /// Its name in tables and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Op(op) => op.name(),
@@ -31,7 +29,6 @@ impl RowKind {
 }
 
 named! {
-    /// Which latency a histogram holds.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum LatencyKind {
         /// From submit to completion.
@@ -90,7 +87,6 @@ impl Row {
     }
 }
 
-/// `amount` per second over `measured_ns`; `None` if that is zero.
 pub fn per_second(amount: f64, measured_ns: u64) -> Option<f64> {
     (measured_ns > 0).then(|| amount / (measured_ns as f64 / 1e9))
 }
@@ -123,24 +119,20 @@ pub fn span_total(span: &SpanOutcome) -> Option<OpOutcome> {
     OpOutcome::sum(span.roles.iter().flat_map(|role| &role.cells).filter(|cell| cell.op != Op::Sync))
 }
 
-/// CPU time, and the requests it was used for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuUse {
     pub user_ns: u64,
-    /// Kernel time, nanoseconds.
     pub system_ns: u64,
     /// Completed requests including sync calls, which cost CPU time too.
     pub requests: u64,
 }
 
 impl CpuUse {
-    /// Of a role's workers.
     pub fn of_role(role: &RoleOutcome) -> Self {
         let requests = role.cells.iter().map(|cell| cell.service_ns.count()).sum();
         Self { user_ns: role.cpu_user_ns, system_ns: role.cpu_system_ns, requests }
     }
 
-    /// Of the whole process.
     pub fn of_process(span: &SpanOutcome) -> Self {
         let cells = span.roles.iter().flat_map(|role| &role.cells);
         Self {

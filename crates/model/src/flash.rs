@@ -8,14 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::spelling::{SpellingError, as_text, refuse};
 
-/// What is simulated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlashSettings {
     /// Bytes of a page, the unit that is programmed.
     pub page_bytes: u32,
     /// Pages of a block, the unit that is erased.
     pub pages_per_block: u32,
-    /// Pages that the host can address.
     pub user_pages: u32,
     /// Physical pages over user pages, above 1. Free blocks held in reserve and blocks being filled do not count.
     pub alpha: f64,
@@ -25,7 +23,6 @@ pub struct FlashSettings {
     /// Share of the requests that trim a random live page, 0 to below 0.5.
     #[serde(default)]
     pub trim_share: f64,
-    /// What the device does beside collection.
     #[serde(default, skip_serializing_if = "FlashCare::is_none")]
     pub care: FlashCare,
     /// The same seed gives the same result.
@@ -56,7 +53,6 @@ pub struct FlashCare {
 }
 
 impl FlashCare {
-    /// Whether the device does nothing of it.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -78,13 +74,11 @@ impl FlashSettings {
         self.alpha - 1.0
     }
 
-    /// Bytes that the host can address.
     pub fn user_bytes(&self) -> u64 {
         u64::from(self.user_pages) * u64::from(self.page_bytes)
     }
 }
 
-/// Which block is collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collect {
     /// The block with the fewest valid pages; ties at random.
@@ -123,7 +117,6 @@ impl FromStr for Collect {
 as_text!(Collect);
 
 named! {
-    /// Which pages share a block.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Separation {
@@ -137,28 +130,25 @@ named! {
     }
 }
 
-/// Which pages the host writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WritePattern {
-    /// All alike, at random.
     Uniform,
     /// One after the other, again and again.
     Sequential,
     /// Parts of the data, each at random and with its share of the writes.
     Classes(Vec<WriteClass>),
     /// The page of rank k as often as k^-theta.
-    Zipf { theta: f64 },
+    Zipf {
+        theta: f64,
+    },
     /// A sequence of requests, repeated.
     Sequence {
-        /// Where it comes from.
         name: String,
-        /// Its page writes.
         writes: u64,
     },
 }
 
-/// A part of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WriteClass {
     /// Its share of the data, 0 to 1. All add up to 1.

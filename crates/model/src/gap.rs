@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     pub at: Timestamp,
-    /// Number of missing samples.
     pub missed: u64,
     /// The reason, as a sentence.
     pub reason: String,

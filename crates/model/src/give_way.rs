@@ -9,9 +9,7 @@ use crate::verdict::Verdict;
 /// A transfer that slowed down for the users of a database, and what it did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GiveWay {
-    /// The source's name.
     pub source: String,
-    /// What was to be kept.
     pub kept: Vec<KeptFigure>,
     /// The rate that it fell to at the least, bytes a second.
     pub floor_bytes_per_s: u64,
@@ -20,9 +18,7 @@ pub struct GiveWay {
     /// Readings of the source that succeeded.
     pub readings: u64,
     pub failed_readings: u64,
-    /// The longest reading, nanoseconds.
     pub reading_ns_max: u64,
-    /// Time all readings took, nanoseconds.
     pub reading_ns_sum: u64,
     /// Time under control, nanoseconds.
     pub governed_ns: u64,
@@ -32,7 +28,6 @@ pub struct GiveWay {
     pub silent_ns: u64,
     /// Of the time at the floor, time in which the source was slower than required all the same, nanoseconds.
     pub missed_at_floor_ns: u64,
-    /// What it decided, in the order of time.
     pub decisions: Vec<Decision>,
     /// Decisions that were left out because there were too many.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -53,7 +48,6 @@ pub struct KeptFigure {
     pub wait_ns: Histogram,
 }
 
-/// A change of pace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// Since control began, nanoseconds.
@@ -71,11 +65,9 @@ pub struct Decision {
     pub reason: Option<String>,
 }
 
-/// Why the pace changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
-    /// Control began.
     Begin,
     /// The source was slower than required, or about to be.
     Slower,
@@ -85,14 +77,11 @@ pub enum Why {
     Idle,
     /// The source is slower than required although the transfer is at its floor.
     Missed,
-    /// The source did not answer.
     Silent,
-    /// The source answers again.
     Answers,
 }
 
 impl Why {
-    /// In words, for a table.
     pub fn words(self) -> &'static str {
         match self {
             Self::Begin => "begin",

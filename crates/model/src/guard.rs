@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::point::Point;
 use crate::run_id::RunId;
 
-/// What is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuardPlan {
     /// Requests in flight per worker, with small requests; large ones have fewer.
@@ -16,16 +15,12 @@ pub struct GuardPlan {
     /// Size of a new file; of an existing target, how much of it is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<ByteCount>,
-    /// Length of a probe.
     pub probe: Nanos,
-    /// Probes of each size at most.
     pub probes_max: u32,
     /// Requests a second of a canary, which only looks at latency. Absent: as many as the target takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_iops: Option<f64>,
-    /// The whole guard takes no longer.
     pub time_limit: Nanos,
-    /// It reads no more.
     pub byte_limit: ByteCount,
     /// A volume may be slower by this share.
     pub tolerance: f64,
@@ -43,7 +38,6 @@ impl GuardPlan {
 /// A watched database that is on the volume, or may be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DatabaseNear {
-    /// The name of its source.
     pub name: String,
     /// Reads and writes a second in its newest interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,13 +50,10 @@ pub struct DatabaseNear {
     pub until_utc: Option<Timestamp>,
 }
 
-/// What was paid for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PaidFor {
-    /// Requests a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iops: Option<f64>,
-    /// Bytes a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_s: Option<f64>,
 }
@@ -79,13 +70,10 @@ pub struct GuardPast {
     pub figures: Vec<GuardFigure>,
 }
 
-/// What a size gave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuardFigure {
     pub block_bytes: u32,
-    /// Requests a second.
     pub iops: f64,
-    /// Mean latency, nanoseconds.
     pub latency_ns_mean: f64,
 }
 
@@ -107,15 +95,12 @@ pub struct GuardBaseline {
     pub started_utc: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
-    /// Its probes.
     pub points: Vec<Point>,
 }
 
-/// Why a guard was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GuardEnd {
-    /// Every figure was decided.
     Decided,
     /// All probes were made.
     Probes,

@@ -41,11 +41,9 @@ impl JobOutcome {
     }
 }
 
-/// One run of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobRun {
     pub job: String,
-    /// When the calendar scheduled it.
     pub due: Timestamp,
     /// The calendar at that time, to detect changes.
     pub calendar: String,
@@ -58,7 +56,6 @@ pub struct JobRun {
     pub output: String,
 }
 
-/// A notice that a job failed, or succeeded again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobNotice {
     /// [`Occasion::Firing`] for a failure, [`Occasion::Resolved`] for the first success after one.

@@ -62,7 +62,6 @@ pub enum Unit {
     Picoseconds,
 }
 
-/// Unit and width of a column of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
     pub unit: Unit,
@@ -71,12 +70,10 @@ pub struct Column {
 }
 
 impl Kind {
-    /// The kind with this stored number.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == number)
     }
 
-    /// Unit and width of `counter` in this kind's source.
     pub fn column(self, counter: Counter) -> Column {
         let timed = |unit, width_bits| match counter.role() {
             Role::Time => Column { unit, width_bits },

@@ -6,7 +6,6 @@ use crate::kind::Kind;
 use crate::sample::Subject;
 use crate::scope::{DeviceRole, Scope};
 
-/// The level at which rows are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {

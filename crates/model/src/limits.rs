@@ -6,24 +6,19 @@ use serde::{Deserialize, Serialize};
 use crate::run_id::RunId;
 use crate::volume_log::VolumeLog;
 
-/// What is to be done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitsTask {
     /// First reads are compared with second ones, and then the limits are searched.
     Whole,
-    /// The limits are searched.
     #[default]
     Search,
-    /// First reads are compared with second ones.
     FirstReads,
-    /// Every block is read once.
     ReadAll,
     /// Only the volume's own log is read.
     VendorLog,
 }
 
-/// What is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitsPlan {
     #[serde(default)]
@@ -36,7 +31,6 @@ pub struct LimitsPlan {
     /// Size of a new file; of an existing target, how much of it is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<ByteCount>,
-    /// Seed of every random sequence.
     pub seed: u64,
     /// The whole search takes no longer.
     pub time_limit: Nanos,
@@ -48,7 +42,6 @@ pub struct LimitsPlan {
 }
 
 impl LimitsPlan {
-    /// Whether limits are searched.
     pub fn is_search(&self) -> bool {
         matches!(self.task, LimitsTask::Whole | LimitsTask::Search)
     }
@@ -76,14 +69,12 @@ pub struct FirstReads {
 }
 
 impl FirstReads {
-    /// Read in all, bytes.
     pub fn bytes(&self) -> u64 {
         let pairs = (self.soon.len() + self.late.len()) as u64;
         self.between_bytes.saturating_add(pairs * 2 * u64::from(self.block_size.bytes()))
     }
 }
 
-/// The volume's own log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VolumeLogs {
     /// At the beginning; absent if there is only one, which counts since the volume was attached.
@@ -102,7 +93,6 @@ impl VolumeLogs {
     }
 }
 
-/// Every block of a target, read once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadAll {
     /// Where an earlier run had ended, bytes.
@@ -111,7 +101,6 @@ pub struct ReadAll {
     pub to_bytes: u64,
     /// The end of what is used of the target, bytes.
     pub whole_bytes: u64,
-    /// How long this run took, nanoseconds.
     pub elapsed_ns: u64,
     /// Pieces of a mebibyte that could not be read.
     pub failed: u64,
@@ -124,7 +113,6 @@ pub struct ReadAll {
 }
 
 impl ReadAll {
-    /// Offsets of failures that are kept.
     pub const FAILED_AT_MAX: usize = 16;
 
     /// Bytes that this run read, as far as they are without a gap.
@@ -132,7 +120,6 @@ impl ReadAll {
         self.to_bytes.saturating_sub(self.from_bytes)
     }
 
-    /// Whether nothing is left.
     pub fn is_whole(&self) -> bool {
         self.to_bytes >= self.whole_bytes
     }
@@ -143,20 +130,15 @@ impl ReadAll {
     }
 }
 
-/// Why a search was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitsEnd {
-    /// Everything was measured.
     Complete,
-    /// The time was up before that.
     Time,
-    /// The bytes were used up before that.
     Bytes,
     Interrupted,
 }
 
-/// What a probe is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeStep {
@@ -170,7 +152,6 @@ pub enum ProbeStep {
     Size,
     /// A few seconds at the rate that is left, for its latencies.
     Sustained,
-    /// Two targets at once.
     Together,
 }
 
@@ -187,7 +168,6 @@ pub struct LimitsProbe {
     pub start_ns: u64,
     /// Time without requests before it, nanoseconds.
     pub pause_ns: u64,
-    /// Length of each interval, nanoseconds.
     pub interval_ns: u64,
     /// Requests completed in each interval, in order.
     pub counts: Vec<u64>,
@@ -206,7 +186,6 @@ impl LimitsProbe {
         self.counts.iter().sum()
     }
 
-    /// Bytes that those moved.
     pub fn bytes(&self) -> u64 {
         self.count().saturating_mul(u64::from(self.block_size.bytes()))
     }
@@ -216,7 +195,6 @@ impl LimitsProbe {
         self.counts.len() as f64 * self.interval_s()
     }
 
-    /// Length of an interval, seconds.
     pub fn interval_s(&self) -> f64 {
         self.interval_ns as f64 / 1e9
     }

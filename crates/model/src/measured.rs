@@ -17,7 +17,6 @@ pub struct Measured {
     pub name: String,
     pub count: u64,
     pub bytes: u64,
-    /// Measured time, nanoseconds.
     pub measured_ns: u64,
     /// What a user waits for: response in an open loop, otherwise service.
     pub latency_ns: Histogram,
@@ -28,13 +27,10 @@ pub struct Measured {
 /// Figures of one interval; `None` where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IntervalFigures {
-    /// Requests a second.
     pub iops: Option<f64>,
-    /// MiB a second.
     pub mib_per_s: Option<f64>,
     pub latency_ns_mean: Option<f64>,
     pub latency_ns_p50: Option<f64>,
-    /// 99th percentile, nanoseconds.
     pub latency_ns_p99: Option<f64>,
 }
 
@@ -61,7 +57,6 @@ impl Measured {
         })
     }
 
-    /// Of one setting.
     pub fn of_point(point: &Point) -> Self {
         Self {
             name: name_of(point),

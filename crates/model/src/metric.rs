@@ -17,7 +17,6 @@ pub const METRIC_NAMES_OF_SOURCES: [&str; 7] = [
     "iostall_source_resets_total",
 ];
 
-/// A family's name and description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
     pub name: String,
@@ -37,7 +36,6 @@ impl Labels {
         Self::default().with("source", source)
     }
 
-    /// The labels of a row about `subject`.
     pub fn of_subject(source: &str, subject: &Subject) -> Self {
         let mut labels = Self::of_source(source);
         match subject.kind {
@@ -81,13 +79,11 @@ impl Labels {
         self
     }
 
-    /// Every label.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(name, value)| (*name, value.as_str()))
     }
 }
 
-/// Every name that can be exported.
 pub fn metric_names() -> BTreeSet<String> {
     let of_rows = Kind::ALL.into_iter().flat_map(|kind| {
         Counter::ALL.into_iter().filter_map(move |counter| Some(Metric::of(kind, counter)?.name))

@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 named! {
-    /// What kind of thing was done.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum NoteKind {
@@ -44,12 +43,10 @@ pub struct Note {
 }
 
 impl Note {
-    /// Of `kind`, at a point in time.
     pub fn new(at: Timestamp, kind: NoteKind, text: impl Into<String>) -> Self {
         Self { at, end: None, kind, text: text.into() }
     }
 
-    /// Lasting until `end`.
     #[must_use]
     pub fn until(self, end: Timestamp) -> Self {
         Self { end: Some(end), ..self }

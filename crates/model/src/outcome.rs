@@ -7,7 +7,6 @@ use iostall_measure::platform::{CpuTicks, DeviceCounters, ProcessCpu};
 use iostall_measure::{Histogram, Op, Percentile, Unavailable};
 use serde::{Deserialize, Serialize};
 
-/// One span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpanOutcome {
     /// Actual length of the measured part, nanoseconds. Rates divide by this.
@@ -19,7 +18,6 @@ pub struct SpanOutcome {
     pub target_bytes: Vec<u64>,
     /// One per role, in the profile's order.
     pub roles: Vec<RoleOutcome>,
-    /// Time of each CPU over the measured part.
     pub cpus: Vec<CpuTicks>,
     /// User CPU time of this process over the measured part, nanoseconds.
     pub process_user_ns: u64,
@@ -32,12 +30,9 @@ pub struct SpanOutcome {
     pub devices: Vec<DeviceCounters>,
 }
 
-/// The outcome of one role in a span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoleOutcome {
-    /// Its name in the profile.
     pub name: String,
-    /// The engine used.
     pub engine: EngineUse,
     /// Results per worker, target and operation, from which all other numbers are computed.
     pub cells: Vec<Cell>,
@@ -66,7 +61,6 @@ pub struct RoleOutcome {
     pub submit_calls: u64,
 }
 
-/// The engine that a role used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineUse {
     /// `io_uring`, `psync`, `null` or `sim`.
@@ -102,7 +96,6 @@ pub struct Cell {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellInterval {
     pub count: u64,
-    /// Sum of their latencies, nanoseconds.
     pub latency_ns_sum: f64,
     pub latency_ns_sum_of_squares: f64,
     /// `None` without requests.
@@ -112,7 +105,6 @@ pub struct CellInterval {
 }
 
 impl CellInterval {
-    /// From an interval's histogram.
     pub fn of(latency_ns: &Histogram) -> Self {
         Self {
             count: latency_ns.count(),
@@ -201,7 +193,6 @@ pub struct IntervalPoint {
     pub ops: Vec<IntervalOp>,
 }
 
-/// One operation in one interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntervalOp {
     pub op: Op,
@@ -210,7 +201,6 @@ pub struct IntervalOp {
     /// Latency (response in an open loop, otherwise service), nanoseconds.
     pub latency_ns_mean: f64,
     pub latency_ns_p50: u64,
-    /// 99th percentile.
     pub latency_ns_p99: u64,
     pub latency_ns_max: u64,
 }
@@ -230,7 +220,6 @@ impl IntervalOp {
     }
 }
 
-/// How well an open loop kept its schedule.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoop {
     /// Requested arrivals per second.
@@ -239,7 +228,6 @@ pub struct OpenLoop {
     pub arrivals: u64,
     /// Of these, how many were submitted more than a millisecond late.
     pub late_starts: u64,
-    /// The largest delay, nanoseconds.
     pub lateness_ns_max: u64,
     /// Most arrivals due and not yet submitted at one time: the sum of the workers' maxima.
     pub backlog_max: u64,
@@ -249,7 +237,6 @@ pub struct OpenLoop {
     pub gap_coefficient_of_variation: f64,
 }
 
-/// Failed requests of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorOutcome {
     pub op: Op,
@@ -260,9 +247,7 @@ pub struct ErrorOutcome {
     pub count: u64,
     /// Target of the first failure, as an index in the run's targets.
     pub first_target: u32,
-    /// Offset of the first, bytes.
     pub first_offset: u64,
-    /// Length of the first, bytes.
     pub first_length: u32,
     /// Bytes that the first moved, if it was short.
     pub first_moved: u32,

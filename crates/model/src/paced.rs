@@ -4,7 +4,6 @@ use iostall_measure::{Histogram, named};
 use serde::{Deserialize, Serialize};
 
 named! {
-    /// How writes are made.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum WriteMethod {
@@ -37,7 +36,6 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Pace {
-    /// Bytes of a burst.
     pub fn burst_bytes(&self) -> u64 {
         u64::from(self.packet_bytes) * u64::from(self.packets_per_burst)
     }
@@ -57,14 +55,12 @@ impl Pace {
     }
 }
 
-/// The outcome of one method at one pace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MethodOutcome {
     pub method: WriteMethod,
     /// Why the method was unavailable, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
-    /// How data arrived.
     pub pace: Pace,
     pub bytes: u64,
     /// From the first write to the end of the last, nanoseconds.
@@ -79,7 +75,6 @@ pub struct MethodOutcome {
     pub bursts: u64,
     /// Of these, the ones that began more than half a period (and a millisecond) late.
     pub late_bursts: u64,
-    /// The largest delay, nanoseconds.
     pub lateness_ns_max: u64,
     /// Bytes that a source of this pace must be able to hold so that nothing is lost. `None` without fixed times, and where
     /// the pace was not kept: what it would have to hold goes on growing.
@@ -88,9 +83,7 @@ pub struct MethodOutcome {
     /// How many reporting intervals were merged into each one kept: more than 1 for a long write.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub intervals_joined: u64,
-    /// Where throughput changed for good, if it did.
     pub change: Option<ChangePoint>,
-    /// Stopped early.
     pub interrupted: bool,
     /// Why it failed, as a sentence; the numbers hold for what was written until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -201,14 +194,12 @@ pub struct PacedInterval {
     pub write_ns_mean: f64,
     /// 99th percentile of its write times, nanoseconds; the largest one for merged intervals.
     pub write_ns_p99: u64,
-    /// Its slowest write, nanoseconds.
     pub write_ns_max: u64,
     /// Dirty bytes in the page cache, of all files, when it ended; `None` if unknown.
     pub dirty_bytes: Option<u64>,
 }
 
 impl PacedInterval {
-    /// Merges the following interval into it.
     fn join(&mut self, next: &Self) {
         let writes_ns = (self.writing_ns + next.writing_ns) as f64;
         let writes = |one: &Self| {
@@ -249,7 +240,6 @@ pub struct ChangePoint {
     pub at_bytes: u64,
     /// Level before: geometric mean of the intervals' bytes per second of writing time.
     pub before_bytes_per_second: f64,
-    /// Level after.
     pub after_bytes_per_second: f64,
     /// p-value: how often a random order of the intervals shows a change at least as clear, 0 to 1.
     #[serde(alias = "chance")]

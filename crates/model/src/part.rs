@@ -6,16 +6,13 @@ use iostall_measure::{Histogram, Percentile};
 use crate::requirement::{LatencyMetric, Limit, Metric, Requirement};
 use crate::verdict::Verdict;
 
-/// As many names are listed in a message.
 const NAMES_MAX: usize = 12;
 
 /// How a requirement names a part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PartName {
-    /// By naming nothing.
     #[default]
     Whole,
-    /// By any of these names.
     OneOf(Vec<String>),
     /// By any of these words, joined with hyphens: `random-read-8K`.
     Words(Vec<String>),
@@ -48,7 +45,6 @@ impl Part {
         }
     }
 
-    /// The figure that `metric` asks for.
     pub fn figure(&self, metric: Metric) -> Option<f64> {
         let latency = self.latency_ns.as_ref();
         match metric {
@@ -130,7 +126,6 @@ fn named<'a>(parts: &'a [Part], subject: Option<&str>) -> Vec<&'a Part> {
     }
 }
 
-/// What a requirement could have named.
 fn names(parts: &[Part]) -> String {
     let mut all: Vec<&str> = Vec::new();
     for part in parts {

@@ -8,12 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::profile::{Access, BlockMix};
 
-/// One setting and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Indices in the run's targets.
     pub targets: Vec<u32>,
-    /// Request size, or a mix.
     pub block_size: BlockMix,
     pub access: Access,
     pub write_pct: Percent,
@@ -23,19 +21,16 @@ pub struct Point {
     /// Open loop: requested Poisson arrivals per second. Absent: closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_iops: Option<f64>,
-    /// The intervals, in the order they were measured.
     pub repeats: Vec<Repeat>,
     /// Latency of the reads and writes of all intervals, nanoseconds: response in an open loop, otherwise
     /// service.
     pub latency_ns: Histogram,
 }
 
-/// One interval of a point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
     /// Start of its measured part, nanoseconds from the start of the run.
     pub start_ns: u64,
-    /// Length of its measured part, nanoseconds.
     pub measured_ns: u64,
     /// Reads and writes completed in it.
     pub count: u64,
@@ -90,7 +85,6 @@ impl Point {
         bytes.map(|bytes| bytes / 1_048_576.0)
     }
 
-    /// Requests that failed.
     pub fn failed(&self) -> u64 {
         self.repeats.iter().map(|repeat| repeat.failed).sum()
     }
@@ -101,7 +95,6 @@ impl Point {
     }
 }
 
-/// A setting in words: `depth 8 × 2 workers`.
 pub fn setting(queue_depth: u32, workers: u32) -> String {
     let plural = if workers == 1 { "" } else { "s" };
     format!("depth {queue_depth} × {workers} worker{plural}")

@@ -34,11 +34,8 @@ pub struct PowerfailRun {
     /// Its number, which every sector carries: 16 hexadecimal digits.
     pub run: String,
     pub primitive: Primitive,
-    /// Bytes of a write.
     pub block_bytes: u32,
-    /// Where the first block is, bytes.
     pub first_byte: u64,
-    /// Blocks that are written.
     pub blocks: u64,
     /// The target as its user named it.
     pub target: String,
@@ -48,49 +45,42 @@ pub struct PowerfailRun {
     pub is_direct: bool,
 }
 
-/// A write that the witness was told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledged {
     /// From 1, in the order of the writes.
     pub sequence: u64,
-    /// First byte.
     pub offset: u64,
     /// CRC-32C of the sums of its sectors.
     pub checksum: u32,
 }
 
-/// What is where a lost write was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Found {
     /// Nothing of this run.
     Missing,
     /// An older write of this run, whole.
-    Stale { sequence: u64 },
+    Stale {
+        sequence: u64,
+    },
     /// Parts of several writes, or of one.
     Torn,
-    /// It cannot be read.
     Unreadable,
 }
 
-/// A write that was acknowledged, and is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostWrite {
     pub sequence: u64,
-    /// First byte.
     pub offset: u64,
     /// The flush that acknowledged it, from 1.
     pub flush: u64,
     pub found: Found,
 }
 
-/// Something that a cut showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
-    /// Acknowledged writes are lost.
     Lost,
-    /// An older version came back.
     Stale,
     /// Of the last acknowledged flush nothing is there.
     FlushIgnored,
@@ -109,7 +99,6 @@ impl Finding {
     }
 }
 
-/// One loss of power.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
     pub run: PowerfailRun,
@@ -139,7 +128,6 @@ impl Cut {
         !self.is_ended && self.acknowledged_writes > 0
     }
 
-    /// What it shows.
     pub fn findings(&self) -> Vec<Finding> {
         let (kept, lost) = self.last_flush;
         let of = [
@@ -153,13 +141,11 @@ impl Cut {
         of.into_iter().filter_map(|(finding, is_so)| is_so.then_some(finding)).collect()
     }
 
-    /// Whether acknowledged writes are lost.
     pub fn is_loss(&self) -> bool {
         self.lost_writes > 0
     }
 }
 
-/// All cuts with one primitive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrimitiveVerdict {
     pub primitive: Primitive,
@@ -176,7 +162,6 @@ pub struct PrimitiveVerdict {
     pub is_not_passed: bool,
 }
 
-/// A cut, and what all cuts say so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PowerfailReport {
     pub cut: Cut,

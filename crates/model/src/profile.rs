@@ -24,12 +24,10 @@ pub use crate::write_data::WriteData;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Profile {
-    /// Short name, such as `oltp`.
     pub name: String,
     /// One sentence on what it represents.
     #[serde(default)]
     pub description: String,
-    /// Seed of every random sequence of the run.
     #[serde(default)]
     pub seed: u64,
     /// The spans, in order; never empty in a checked profile.
@@ -40,13 +38,10 @@ pub struct Profile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SpanProfile {
-    /// Load without measurement.
     #[serde(default = "SpanProfile::default_warmup")]
     pub warmup: Nanos,
-    /// The measured part.
     #[serde(default = "SpanProfile::default_duration")]
     pub duration: Nanos,
-    /// Load without measurement.
     #[serde(default)]
     pub cooldown: Nanos,
     /// Length of the intervals of the series.
@@ -66,17 +61,14 @@ impl SpanProfile {
         self.warmup.0.saturating_add(self.duration.0).saturating_add(self.cooldown.0)
     }
 
-    /// Five seconds.
     pub fn default_warmup() -> Nanos {
         Nanos(5_000_000_000)
     }
 
-    /// One second.
     pub fn default_interval() -> Nanos {
         Nanos(1_000_000_000)
     }
 
-    /// Thirty seconds.
     pub fn default_duration() -> Nanos {
         Nanos(30_000_000_000)
     }

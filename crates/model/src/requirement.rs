@@ -19,19 +19,15 @@ use thiserror::Error;
 
 use crate::verdict::FigureUnit;
 
-/// A latency statistic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LatencyMetric {
-    /// The fastest request.
     Min,
     Mean,
-    /// The slowest request.
     Max,
     /// This percentage of requests was no slower.
     Percentile(Percentile),
 }
 
-/// What a requirement is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metric {
     /// Completed requests a second.
@@ -48,7 +44,6 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// The unit of its figures.
     pub fn unit(self) -> FigureUnit {
         match self {
             Self::Iops => FigureUnit::PerSecond,
@@ -59,7 +54,6 @@ impl Metric {
     }
 }
 
-/// What a command has to judge by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// A run's own requests.
@@ -112,13 +106,11 @@ impl Bound {
         [("<=", Self::AtMost), (">=", Self::AtLeast), ("<", Self::Below), (">", Self::Above)];
 }
 
-/// A limit on one number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
     /// `None` means the whole.
     pub subject: Option<String>,
     pub metric: Metric,
-    /// Which side is good.
     pub bound: Bound,
     /// In the metric's unit: requests a second, bytes a second, nanoseconds, or none.
     pub value: f64,
@@ -143,18 +135,14 @@ impl Limit {
     }
 }
 
-/// One requirement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Requirement {
     /// A comparison finds nothing significantly worse.
     NoRegression,
-    /// A drive reached its steady state.
     Steady,
-    /// A number stays within a limit.
     Limit(Limit),
 }
 
-/// A text that is not a requirement.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{text:?} is not a requirement: {why}")]
 pub struct RequirementError {
@@ -167,7 +155,6 @@ impl RequirementError {
         Self { text: text.to_owned(), why: why.into() }
     }
 
-    /// What to write instead.
     pub fn hint(&self) -> &'static str {
         "write such as 'log.p99<1ms,data.iops>3000,throughput>=400MiB'; metrics are iops, throughput, min, mean, max, \
          p50 to p99.999, failed, stall, headroom; no-regression and steady stand alone"

@@ -28,7 +28,6 @@ named! {
 }
 
 impl ResetReason {
-    /// One sentence for people.
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Restart => "the server restarted and its counters began at zero",

@@ -19,7 +19,6 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// Its length, seconds.
     pub fn seconds(self) -> i64 {
         match self {
             Self::Hour => 3_600,
@@ -56,13 +55,9 @@ impl Tier {
 /// A rate whose maximum is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Peak {
-    /// Reads per second.
     Reads,
-    /// Writes per second.
     Writes,
-    /// Bytes read per second.
     ReadBytes,
-    /// Bytes written per second.
     WriteBytes,
     /// Stall per read, nanoseconds.
     ReadStall,
@@ -84,7 +79,6 @@ impl Peak {
         Self::QueueDepth,
     ];
 
-    /// Its value over one interval.
     pub fn of(self, totals: &Totals) -> Option<f64> {
         match self {
             Self::Reads => totals.per_second(Counter::Reads),
@@ -114,7 +108,6 @@ impl StallHistogram {
         }
     }
 
-    /// Adds the operations of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (bucket, ops) in &other.buckets {
             let mine = self.buckets.entry(*bucket).or_default();
@@ -122,7 +115,6 @@ impl StallHistogram {
         }
     }
 
-    /// Number of operations.
     pub fn ops(&self) -> u64 {
         self.buckets.values().fold(0, |sum, ops| sum.saturating_add(*ops))
     }
@@ -132,7 +124,6 @@ impl StallHistogram {
         self.buckets.iter().map(|(bucket, ops)| (*bucket, *ops))
     }
 
-    /// Rebuilds it from its stored buckets.
     pub fn from_buckets(buckets: impl IntoIterator<Item = (u8, u64)>) -> Self {
         Self { buckets: buckets.into_iter().collect() }
     }
@@ -163,7 +154,6 @@ fn bucket_of(stall_ns: u64) -> u8 {
     u8::try_from(u64::from(octave) * 4 + quarter).unwrap_or(u8::MAX)
 }
 
-/// The largest stall in `bucket`.
 fn bucket_end(bucket: u8) -> u64 {
     // Below four, a bucket holds one value, and some are empty.
     let (octave, quarter) = (u32::from(bucket) / 4, u128::from(bucket) % 4);
@@ -174,7 +164,6 @@ fn bucket_end(bucket: u8) -> u64 {
 /// A period in the history of one subject.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rollup {
-    /// Sums and covered time.
     pub totals: Totals,
     /// Number of intervals, or parts of intervals.
     pub intervals: u64,
@@ -203,7 +192,6 @@ impl Rollup {
         }
     }
 
-    /// Adds another period of the same subject.
     pub fn merge(&mut self, other: &Self) {
         self.totals.then(&other.totals);
         self.intervals += other.intervals;
@@ -214,7 +202,6 @@ impl Rollup {
         self.writes_by_stall.merge(&other.writes_by_stall);
     }
 
-    /// The largest value of `peak` in any one interval.
     pub fn peak(&self, peak: Peak) -> Option<f64> {
         self.peaks[peak as usize]
     }

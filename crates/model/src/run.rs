@@ -15,7 +15,6 @@ pub const SCHEMA: &str = "iostall-run";
 /// Version of the stored form; incremented when an old reader would misread the new form.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     pub schema: String,
@@ -23,9 +22,7 @@ pub struct Run {
     pub id: RunId,
     /// The name given by the user; the profile's name by default.
     pub name: String,
-    /// Version of iostall that measured it.
     pub tool_version: String,
-    /// The command line, word by word.
     pub command_line: Vec<String>,
     /// Time of the first request, UTC.
     pub started_utc: Timestamp,

@@ -13,7 +13,6 @@ use uuid::Uuid;
 pub struct RunId(pub Uuid);
 
 impl RunId {
-    /// A new id, with the time `at`.
     pub fn new(at: Timestamp) -> Self {
         let seconds = u64::try_from(at.as_second()).unwrap_or(0);
         let nanos = u32::try_from(at.subsec_nanosecond()).unwrap_or(0);

@@ -8,7 +8,6 @@ use crate::kind::Kind;
 use crate::scope::Scope;
 use crate::warning::Warning;
 
-/// When a sample was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleTime {
     /// For people and calendars. Never subtracted.
@@ -59,7 +58,6 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Identifies the same subject over time.
     pub(crate) fn series_key(&self) -> (Kind, &Scope, &str) {
         (self.kind, &self.scope, &self.identity)
     }
@@ -70,7 +68,6 @@ impl Subject {
     }
 }
 
-/// One row of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub subject: Subject,

@@ -3,15 +3,12 @@
 
 use iostall_measure::named;
 
-/// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// The source as a whole: the server's log, its backends, the host's pressure.
     Source,
     Database(String),
-    /// A device of the host with this role.
     Device(DeviceRole),
-    /// The host's control group with this path.
     Cgroup(String),
 }
 
@@ -35,7 +32,6 @@ impl Scope {
         if name.is_empty() { Self::Source } else { Self::Database(name) }
     }
 
-    /// The database, if it is one.
     pub fn database(&self) -> Option<&str> {
         match self {
             Self::Database(name) => Some(name),

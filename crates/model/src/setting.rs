@@ -10,7 +10,6 @@ use crate::note::{Note, NoteKind};
 const VALUE_CHARS_MAX: usize = 500;
 
 named! {
-    /// What is known of a value.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum SettingClass {
@@ -25,7 +24,6 @@ named! {
     }
 }
 
-/// One value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Setting {
     /// What it is of, within its source: `disk sda`, `database sales`; empty for the source itself.
@@ -36,12 +34,10 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// What somebody set.
     pub fn set(subject: impl Into<String>, name: impl Into<String>, value: impl Into<String>) -> Self {
         Self::of(SettingClass::Setting, subject.into(), name.into(), &value.into())
     }
 
-    /// What changes by itself.
     pub fn measured(subject: impl Into<String>, name: impl Into<String>, value: impl Into<String>) -> Self {
         Self::of(SettingClass::Measured, subject.into(), name.into(), &value.into())
     }
@@ -73,7 +69,6 @@ impl Setting {
     }
 }
 
-/// A value and the time in which it held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingVersion {
     #[serde(flatten)]
@@ -87,13 +82,11 @@ pub struct SettingVersion {
 }
 
 impl SettingVersion {
-    /// Whether it held at `at`.
     pub fn held_at(&self, at: Timestamp) -> bool {
         self.from <= at && self.to.is_none_or(|to| at < to)
     }
 }
 
-/// A value that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SettingChange {
     /// When that was seen; for the difference of two times, `None`.

@@ -2,7 +2,6 @@
 
 use thiserror::Error;
 
-/// Why a text is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{text:?} is not {wanted}")]
 pub struct SpellingError {

@@ -21,7 +21,6 @@ pub struct BlockLayout {
     pub erase_bytes: Option<u64>,
 }
 
-/// A device under the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackLayer {
     pub device: String,
@@ -33,18 +32,15 @@ pub struct StackLayer {
     pub layout: BlockLayout,
 }
 
-/// The answer of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StackAnswer {
     Good,
-    /// It cannot be seen from here.
     Unknown,
     Caution,
     Bad,
 }
 
-/// A check of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackCheck {
     pub name: String,
@@ -55,7 +51,6 @@ pub struct StackCheck {
     pub advice: String,
 }
 
-/// All checks of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackReport {
     pub target: String,
@@ -67,7 +62,6 @@ pub struct StackReport {
 }
 
 impl StackReport {
-    /// Whether a check found something bad.
     pub fn is_bad(&self) -> bool {
         self.checks.iter().any(|check| check.answer == StackAnswer::Bad)
     }

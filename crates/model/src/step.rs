@@ -21,28 +21,23 @@ pub struct Step {
 }
 
 impl Step {
-    /// A sample without a previous one.
     pub fn first(sample: Arc<Sample>) -> Self {
         Self { since: None, sample, changes: Vec::new(), gaps: Vec::new() }
     }
 
-    /// From the sample `before` to this one.
     pub fn between(before: &Sample, sample: Arc<Sample>) -> Self {
         let changes = delta::compare(before, &sample);
         Self { since: Some(before.taken.clone()), sample, changes, gaps: Vec::new() }
     }
 
-    /// When the sample was taken.
     pub fn at(&self) -> Timestamp {
         self.sample.taken.utc
     }
 
-    /// Every row with its change.
     pub fn rows(&self) -> impl Iterator<Item = (&Row, &Change)> {
         self.sample.rows.iter().zip(&self.changes)
     }
 
-    /// The same, owned.
     pub fn to_rows(&self) -> Vec<(Row, Change)> {
         self.rows().map(|(row, change)| (row.clone(), change.clone())).collect()
     }

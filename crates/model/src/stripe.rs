@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::transfer::is_zero;
 
-/// How a backup was moved and stored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BackupShape {
     /// Alignment of everything in a stripe.
@@ -31,7 +30,6 @@ pub struct BackupShape {
     pub caching_reasons: Vec<String>,
 }
 
-/// What one stripe of a backup took or gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StripeUse {
     /// Invalid UTF-8 is replaced; `null:` is a stripe that is not written.
@@ -72,6 +70,5 @@ pub struct BackupDamage {
     /// It is not there, and nothing says that it is damaged: a stripe in another place, and what is in no other stripe.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_missing: bool,
-    /// What is wrong, in words.
     pub message: String,
 }

@@ -42,7 +42,6 @@ impl Summary {
         }
     }
 
-    /// For everything that all spans did.
     pub fn of_spans(profile: &Profile, spans: &[SpanOutcome]) -> Self {
         let mut block_sizes: Vec<String> = Vec::new();
         for role in profile.spans.iter().flat_map(|span| &span.roles) {

@@ -41,13 +41,11 @@ impl SyncMethod {
     }
 }
 
-/// Where the committers write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogLayout {
     /// All to one log: one flush makes the records of all waiting committers durable (group commit).
     Shared,
-    /// Each to a log of its own.
     Separate,
 }
 
@@ -57,13 +55,11 @@ pub struct SyncStep {
     pub method: SyncMethod,
     pub committers: u32,
     pub log: LogLayout,
-    /// Length of the measured part, nanoseconds.
     pub measured_ns: u64,
     /// From a committer's request to commit until its record is durable, nanoseconds.
     pub commit_ns: Histogram,
     /// Duration of each flush: the write and the call that makes it durable, nanoseconds.
     pub flush_ns: Histogram,
-    /// Length of a slice, nanoseconds.
     pub slice_ns: u64,
     /// Commits of each whole slice of the measured part.
     pub slices: Vec<u64>,
@@ -76,7 +72,6 @@ pub struct SyncStep {
 }
 
 impl SyncStep {
-    /// A step without measurements.
     pub fn new(method: SyncMethod, committers: u32, log: LogLayout) -> Self {
         Self {
             method,
@@ -123,7 +118,6 @@ pub struct ServerSync {
     pub settings: Vec<ServerSetting>,
 }
 
-/// One setting of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerSetting {
     pub name: String,
@@ -133,7 +127,6 @@ pub struct ServerSetting {
 }
 
 impl ServerSync {
-    /// The setting `name`.
     pub fn setting(&self, name: &str) -> Option<&ServerSetting> {
         self.settings.iter().find(|setting| setting.name == name)
     }

@@ -27,7 +27,6 @@ impl Totals {
         self.amounts.add(&other.amounts);
     }
 
-    /// The covered time in seconds.
     pub fn covered_s(&self) -> f64 {
         self.covered_ns as f64 / 1e9
     }
@@ -52,7 +51,6 @@ impl Totals {
         (self.covered_ns > 0).then(|| ops as f64 / self.covered_s())
     }
 
-    /// Bytes read and written per second.
     pub fn bytes_per_second(&self) -> Option<f64> {
         let bytes = self.sum(Counter::ReadBytes, Counter::WriteBytes)?;
         (self.covered_ns > 0).then(|| bytes as f64 / self.covered_s())
@@ -118,17 +116,14 @@ impl Totals {
         quotient(queued_ns, Some(self.timed_ops()))
     }
 
-    /// Mean size of a read, bytes.
     pub fn read_size_bytes_mean(&self) -> Option<f64> {
         quotient(self.amounts.get(Counter::ReadBytes), self.amounts.get(Counter::Reads))
     }
 
-    /// Mean size of a write, bytes.
     pub fn write_size_bytes_mean(&self) -> Option<f64> {
         quotient(self.amounts.get(Counter::WriteBytes), self.amounts.get(Counter::Writes))
     }
 
-    /// Mean size of a read or write, bytes.
     pub fn io_size_bytes_mean(&self) -> Option<f64> {
         quotient(self.sum(Counter::ReadBytes, Counter::WriteBytes), self.sum(Counter::Reads, Counter::Writes))
     }

@@ -9,7 +9,6 @@ use thiserror::Error;
 use crate::outcome::EngineUse;
 
 named! {
-    /// A checksum.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum HashKind {
@@ -27,7 +26,6 @@ named! {
     }
 }
 
-/// A text that is no checksum algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is not a checksum: write xxh3, blake3, sha256, md5 or crc32c")]
 pub struct HashKindError(String);
@@ -44,7 +42,6 @@ impl HashKind {
         }
     }
 
-    /// Length of a digest in bytes.
     pub fn digest_bytes(self) -> usize {
         match self {
             Self::Xxh3 | Self::Md5 => 16,
@@ -69,7 +66,6 @@ impl FromStr for HashKind {
     }
 }
 
-/// How a copy is verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerifyMode {
@@ -95,7 +91,6 @@ pub enum Reflink {
 }
 
 named! {
-    /// The bottleneck of a transfer.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum LimitSide {
@@ -127,7 +122,6 @@ pub struct BufferTime {
 }
 
 impl BufferTime {
-    /// Adds another transfer's times.
     pub fn add(&mut self, other: &Self) {
         self.reading_ns += other.reading_ns;
         self.hashing_ns += other.hashing_ns;
@@ -165,30 +159,23 @@ pub struct TransferPoint {
     pub written_bytes: u64,
 }
 
-/// How the data was moved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TransferShape {
     pub transfer_bytes: u32,
-    /// Buffers in the pool.
     pub buffer_count: u32,
     pub reads_max: u32,
     pub writes_max: u32,
-    /// Source and destination share a device.
     pub same_device: bool,
     /// Why these sizes, in a few words.
     pub chosen_because: String,
-    /// How the source was read.
     pub source_caching: Caching,
-    /// How the destination was written.
     pub target_caching: Caching,
     /// Why direct I/O was not used although requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caching_reasons: Vec<String>,
-    /// The engine used.
     pub engine: EngineUse,
 }
 
-/// The settings of a copy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CopySettings {
     pub verify: VerifyMode,
@@ -196,16 +183,13 @@ pub struct CopySettings {
     pub reflink: Reflink,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_bytes_per_second: Option<u64>,
-    /// Existing files may be replaced.
     pub overwrite: bool,
-    /// An interrupted copy is resumed.
     pub resume: bool,
     /// Files that are equal at the destination are left alone, whoever made them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skips_equal: bool,
 }
 
-/// Numbers of entries by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyCounts {
     /// Regular files copied.
@@ -245,7 +229,6 @@ pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What a copy would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DryRun {
     /// By action, in the order of [`PlannedAction`]; without those that occur nowhere.
@@ -254,7 +237,6 @@ pub struct DryRun {
     pub entries: Vec<PlannedEntry>,
 }
 
-/// How often an action would be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedTotal {
     pub action: PlannedAction,
@@ -262,18 +244,15 @@ pub struct PlannedTotal {
     pub bytes: u64,
 }
 
-/// One step of a copy that was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedEntry {
     pub action: PlannedAction,
     /// The destination, or the source to be removed. Invalid UTF-8 is replaced.
     pub path: String,
-    /// Size of a file.
     pub bytes: u64,
 }
 
 named! {
-    /// What would be done.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum PlannedAction {
@@ -290,7 +269,6 @@ named! {
 }
 
 impl DryRun {
-    /// With the totals of these entries.
     pub fn new(entries: Vec<PlannedEntry>) -> Self {
         let total = |action| {
             let of = || entries.iter().filter(move |entry| entry.action == action);
@@ -301,19 +279,16 @@ impl DryRun {
     }
 }
 
-/// A file that could not be copied while others were.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotCopied {
     /// Its path in the source. Invalid UTF-8 is replaced.
     pub path: String,
-    /// The reason, in words.
     pub message: String,
 }
 
 /// A block device onto which a file was written from its first byte on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceImage {
-    /// Its path as named.
     pub device: String,
     pub device_bytes: u64,
     /// Bytes of the file. The rest of the device, after the padding, is unchanged.
@@ -325,7 +300,6 @@ pub struct DeviceImage {
     pub replaced: Vec<String>,
 }
 
-/// A file that differs from what it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
     /// Invalid UTF-8 is replaced.

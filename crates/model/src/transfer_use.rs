@@ -9,9 +9,7 @@ use crate::transfer::{BufferTime, TransferPoint};
 pub struct TransferUse {
     /// Where buffers spent their time. In a backup its hashing is everything that workers do: checksums, compression and encryption.
     pub buffer_time: BufferTime,
-    /// Throughput over time.
     pub series: Vec<TransferPoint>,
-    /// User CPU time of this process, nanoseconds.
     pub cpu_user_ns: u64,
     pub cpu_system_ns: u64,
 }

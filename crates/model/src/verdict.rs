@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FigureUnit {
     #[serde(rename = "ns")]
@@ -11,12 +10,10 @@ pub enum FigureUnit {
     BytesPerSecond,
     #[serde(rename = "per_s")]
     PerSecond,
-    /// A plain number.
     #[serde(rename = "count")]
     Count,
 }
 
-/// One requirement, and whether it was met.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// As typed.

@@ -34,22 +34,17 @@ pub struct VolumeLog {
     /// Reads by latency, bins without any left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_latencies: Vec<LatencyBin>,
-    /// Writes by latency.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_latencies: Vec<LatencyBin>,
 }
 
-/// Requests of similar latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyBin {
-    /// Microseconds.
     pub from_us: u64,
-    /// Microseconds.
     pub to_us: u64,
     pub count: u64,
 }
 
-/// Why it is no such log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum VolumeLogError {
     #[error("it has {found} bytes and a log of an EBS volume has {}", VolumeLog::BYTES)]
@@ -61,16 +56,13 @@ pub enum VolumeLogError {
 }
 
 impl VolumeLog {
-    /// Number of the log page.
     pub const PAGE: u8 = 0xd0;
-    /// Its length.
     pub const BYTES: usize = 4096;
     const MAGIC: u32 = 0x3c23_b510;
     const BINS: usize = 64;
     const READS_AT: usize = 512;
     const WRITES_AT: usize = 2056;
 
-    /// The log in the bytes of its page.
     pub fn decode(bytes: &[u8]) -> Result<Self, VolumeLogError> {
         if bytes.len() < Self::BYTES {
             return Err(VolumeLogError::Length { found: bytes.len() });

@@ -5,13 +5,11 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What is in an archive, and how far it brings backups.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WalListing {
     pub directory: String,
     /// Of the cluster; a text, because many readers of JSON round such numbers.
     pub system_identifier: String,
-    /// Size of a segment, bytes.
     pub segment_bytes: u64,
     /// Archived files, and their size, bytes.
     pub files: u64,
@@ -48,7 +46,6 @@ pub struct WalRange {
     pub to_utc: Option<Timestamp>,
 }
 
-/// Segments that are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WalGap {
     /// Names of the first and of the last.
@@ -57,14 +54,12 @@ pub struct WalGap {
     pub segments: u64,
 }
 
-/// A file of an archive that is of no use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WalDamage {
     pub file: String,
     pub wrong: String,
 }
 
-/// A backup, and the points in time that the archive brings it to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WalSet {
     /// Id of the stripe set, in hexadecimal digits.
@@ -84,7 +79,6 @@ pub struct WalSet {
     pub wrong: Option<String>,
 }
 
-/// How far a backup is brought along a timeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WalReach {
     pub timeline: u32,
@@ -113,7 +107,6 @@ pub struct RecoveryRecord {
     pub then_pauses: bool,
 }
 
-/// What of an archive no backup needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WalPruned {
     pub directory: String,

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// A reason to doubt a run's numbers, stored and shown with them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// The kind of warning; stable, for programs.
     pub code: WarningCode,
     /// The role, target or database concerned; `None` for the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,20 +21,17 @@ impl Warning {
         Self { code, subject: None, message: message.into(), hint: None }
     }
 
-    /// Makes it about one role or target.
     pub fn about(mut self, subject: impl Into<String>) -> Self {
         self.subject = Some(subject.into());
         self
     }
 
-    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 }
 
-/// The kinds of warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -55,21 +51,17 @@ pub enum WarningCode {
     TargetCut,
     /// The target grew during the run.
     TargetGrew,
-    /// The target is on an in-memory file system.
     MemoryFileSystem,
     /// Written data can be compressed.
     CompressibleData,
-    /// Fewer requests were in flight than requested.
     DepthNotReached,
     /// Completions were waited for in batches, and latencies include that wait.
     LatencyBatched,
     /// The generator, not the device, was the bottleneck.
     GeneratorBound,
-    /// The requested rate was not reached.
     RateNotHeld,
     /// Too few samples for a percentile that is shown.
     FewSamples,
-    /// The measured part was short.
     ShortRun,
     /// The rate changed for good during the measured part, such as when burst credits run out.
     RateChanged,
@@ -79,7 +71,6 @@ pub enum WarningCode {
     EngineFallback,
     /// Requests failed or were short.
     IoErrors,
-    /// Requests were still in flight at the end of the measured part.
     UnfinishedRequests,
     /// A sync call was faster than stable media can be.
     SyncTooFast,
@@ -146,7 +137,6 @@ pub enum Rank {
 }
 
 impl WarningCode {
-    /// Its rank.
     pub fn rank(self) -> Rank {
         match self {
             Self::PageCache

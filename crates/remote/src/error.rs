@@ -277,7 +277,8 @@ mod tests {
 
     #[test]
     fn a_wrong_clock_is_to_be_set() {
-        let answer = "status code: 403 Forbidden: <Code>RequestTimeTooSkewed</Code><Message>Too far</Message>";
+        let answer =
+            "status code: 403 Forbidden: <Code>RequestTimeTooSkewed</Code><Message>Too far</Message>";
         let error = object_store::Error::PermissionDenied { path: "a".to_owned(), source: answer.into() };
         assert_eq!(hint(&of_store(&error, &S3)), Some(OF_CLOCK));
     }

@@ -21,7 +21,6 @@ pub struct Match {
 }
 
 impl Match {
-    /// Whether a row about `subject` of `source` matches.
     pub fn fits(&self, source: &RuleSource, subject: &Subject) -> bool {
         let has = |part: &Option<String>, text: &str| part.as_ref().is_none_or(|part| text.contains(part));
         let in_database = self.database.is_none()
@@ -31,7 +30,6 @@ impl Match {
         self.fits_source(source) && in_database && has(&self.file, &subject.name) && on_volume
     }
 
-    /// Whether any row of `source` can match.
     pub fn fits_source(&self, source: &RuleSource) -> bool {
         self.source.as_ref().is_none_or(|part| source.name.contains(part))
             && self.tag.as_ref().is_none_or(|tag| source.tags.contains(tag))

@@ -5,14 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::Condition;
 
-/// A drill that found a backup to be good.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoodDrill {
     /// What it is a backup of: the host and the sources.
     pub source: String,
-    /// Id of the set.
     pub set: String,
-    /// When it ended.
     pub at: Timestamp,
 }
 
@@ -23,7 +20,6 @@ impl GoodDrill {
     }
 }
 
-/// What a notice says about drills.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastDrill {
     /// The backups that the rule is about; `None`: any.

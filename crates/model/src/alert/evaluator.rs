@@ -50,7 +50,6 @@ impl Interval {
 /// In the place of a source's name in notices about drills.
 const BACKUPS: &str = "backups";
 
-/// See the module.
 #[derive(Debug)]
 pub struct RuleEvaluator {
     book: RuleBook,
@@ -62,7 +61,6 @@ pub struct RuleEvaluator {
 }
 
 impl RuleEvaluator {
-    /// An evaluator for `book`, without sources.
     pub fn new(book: RuleBook) -> Self {
         let backups = Source {
             known: RuleSource { name: BACKUPS.to_owned(), ..RuleSource::default() },
@@ -138,7 +136,6 @@ impl RuleEvaluator {
         source.is_some_and(|source| source.take_up(place, rule, saved, now))
     }
 
-    /// What rules know of source number `number` has changed.
     pub fn update_source(&mut self, number: usize, source: RuleSource) {
         if let Some(one) = self.sources.get_mut(number).filter(|one| !one.is_retired) {
             one.known = source;
@@ -211,7 +208,6 @@ impl RuleEvaluator {
         notices
     }
 
-    /// Whether a rule is about drills.
     pub fn needs_drills(&self) -> bool {
         self.book.rules.iter().any(|rule| rule.condition.is_about_drills())
     }
@@ -241,7 +237,6 @@ impl RuleEvaluator {
     }
 }
 
-/// The intervals of the groups that `rule` applies to.
 fn intervals<'a>(
     book: &RuleBook,
     rule: &Rule,

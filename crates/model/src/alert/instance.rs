@@ -7,7 +7,6 @@ use super::now::Now;
 use super::rule::Rule;
 use super::saved::SavedTimes;
 
-/// What an interval shows about the condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Evidence {
     /// The condition holds, with this value.
@@ -23,16 +22,13 @@ struct Alert {
     since: Timestamp,
     /// The same by the clock that only moves forward. Below zero: before this process began.
     since_ns: i64,
-    /// When it began to fire.
     begun_ns: i64,
     value_max: f64,
-    /// When somebody was notified last.
     notified_ns: Option<i64>,
     /// When the condition had not held for the clearing time.
     ended_ns: Option<i64>,
 }
 
-/// See the module.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct AlertInstance {
     /// How long the condition has held without a break, nanoseconds.
@@ -47,15 +43,12 @@ pub(super) struct AlertInstance {
     alert: Option<Alert>,
 }
 
-/// A notification that could go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
     pub(super) occasion: Occasion,
-    /// For how long.
     pub(super) waited_ns: u64,
 }
 
-/// A notification that goes out.
 pub(super) struct Due {
     pub(super) since: Timestamp,
     pub(super) lasted_ns: u64,
@@ -63,12 +56,10 @@ pub(super) struct Due {
 }
 
 impl AlertInstance {
-    /// One whose rows lie on `volume`.
     pub(super) fn on(volume: Option<String>) -> Self {
         Self { volume, ..Self::default() }
     }
 
-    /// Applies the result of an interval of `covered_ns`.
     pub(super) fn update(&mut self, evidence: Evidence, covered_ns: u64, rule: &Rule, now: Now) {
         match evidence {
             Evidence::Holds(value) => {
@@ -157,7 +148,6 @@ impl AlertInstance {
         (!rule.is_muted(now.utc)).then_some(Waiting { occasion, waited_ns })
     }
 
-    /// Takes note that it goes out.
     pub(super) fn notify(&mut self, occasion: Occasion, now: Now) -> Option<Due> {
         let now_ns = signed(now.clock_ns);
         let alert = self.alert.as_mut()?;
@@ -194,7 +184,6 @@ impl AlertInstance {
         })
     }
 
-    /// Goes on where another process ended.
     pub(super) fn restore(&mut self, saved: &SavedTimes, now: Now) {
         let clock = |at: Timestamp| {
             let ago_ns = i64::try_from(now.utc.duration_since(at).as_nanos()).unwrap_or(i64::MAX);
@@ -210,7 +199,6 @@ impl AlertInstance {
         });
     }
 
-    /// Whether there is nothing to remember.
     pub(super) fn is_idle(&self) -> bool {
         self.holds_ns == 0 && self.alert.is_none()
     }

@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use jiff::civil::{Time, Weekday};
 use jiff::tz::TimeZone;
 
-/// A part of the day in a given time zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MuteHours {
     pub from: Time,
@@ -16,7 +15,6 @@ pub struct MuteHours {
 }
 
 impl MuteHours {
-    /// Whether `at` falls within them.
     pub fn cover(&self, at: Timestamp) -> bool {
         let local = at.to_zoned(self.zone.clone());
         let (time, today) = (local.time(), local.weekday());

@@ -8,7 +8,6 @@ use super::rule::{Condition, Measured, Rule};
 use crate::kind::Kind;
 use crate::level::Level;
 
-/// Why a notice is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Occasion {
@@ -17,11 +16,9 @@ pub enum Occasion {
     /// The condition still holds: a repeat.
     StillFiring,
     Resolved,
-    /// A test of the channels.
     Test,
 }
 
-/// A notice to send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Notice {
     pub occasion: Occasion,
@@ -36,7 +33,6 @@ pub struct Notice {
     pub drill: Option<LastDrill>,
     /// The next worst, a few of them.
     pub others: Vec<About>,
-    /// How many things it is about.
     pub count: u64,
     /// How many things of its group are firing after it, these included.
     pub firing_count: u64,
@@ -49,18 +45,13 @@ pub struct Notice {
     pub lasted_ns: u64,
 }
 
-/// The group that is over its threshold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct About {
-    /// The level at which its rows were summed.
     pub level: Level,
     pub kind: Kind,
     pub name: String,
-    /// Its storage class.
     pub class: Option<String>,
-    /// The volume it lies on.
     pub volume: Option<String>,
-    /// The metric that is too high.
     pub measured: Measured,
     /// In the unit of the metric.
     pub threshold: f64,

@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 
-/// The current time on two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
     /// For people and for mute hours.

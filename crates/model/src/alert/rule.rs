@@ -15,7 +15,6 @@ use crate::newest_backup::BackupSort;
 use crate::sample::Subject;
 use crate::totals::Totals;
 
-/// A metric with an upper limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measured {
@@ -27,9 +26,7 @@ pub enum Measured {
     StallPerIo,
     /// Stall per sync or flush, nanoseconds.
     StallPerSync,
-    /// Syncs or flushes per second.
     Syncs,
-    /// Bytes read and written per second.
     Throughput,
     /// Reads and writes per second.
     Iops,
@@ -46,7 +43,6 @@ pub enum Measured {
 }
 
 impl Measured {
-    /// What a limit gives.
     pub fn of_limit(limit: VolumeLimit) -> Self {
         match limit {
             VolumeLimit::HeldIops => Self::HeldIops,
@@ -85,7 +81,6 @@ impl Measured {
     }
 }
 
-/// What must be so.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
     /// A metric is above a threshold.
@@ -94,7 +89,6 @@ pub enum Condition {
         /// Threshold for classes without their own, in the metric's unit; `None`: only the classes listed are
         /// checked.
         threshold: Option<f64>,
-        /// Thresholds by storage class.
         by_class: BTreeMap<String, f64>,
     },
     /// A source returns no samples.
@@ -104,11 +98,9 @@ pub enum Condition {
         /// A part of what it is a backup of, or the beginning of a set's id; `None`: any backup.
         backup: Option<String>,
     },
-    /// A volume is at a limit, or soon will be.
     Limit(VolumeLimit),
     /// The last backup of a database is too long ago, or there never was one.
     NotBackedUp {
-        /// Sorts that count.
         counts: Vec<BackupSort>,
     },
 }
@@ -119,7 +111,6 @@ impl Condition {
         matches!(self, Self::Silent)
     }
 
-    /// Whether it is about drills of backups, and so about no source.
     pub fn is_about_drills(&self) -> bool {
         matches!(self, Self::Undrilled { .. })
     }
@@ -141,7 +132,6 @@ impl Condition {
     }
 }
 
-/// One rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     pub name: String,
@@ -160,9 +150,7 @@ pub struct Rule {
     pub repeat_ns: Option<u64>,
     /// When nobody is notified.
     pub mute: Vec<MuteHours>,
-    /// Names of the channels to notify.
     pub channels: Vec<String>,
-    /// What is notified together.
     pub grouping: Grouping,
     /// How long the first of a group waits for others, nanoseconds.
     pub group_wait_ns: u64,
@@ -182,13 +170,11 @@ pub enum Grouping {
 }
 
 impl Rule {
-    /// Whether `at` is in mute hours.
     pub fn is_muted(&self, at: Timestamp) -> bool {
         self.mute.iter().any(|hours| hours.cover(at))
     }
 }
 
-/// All rules and storage classes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuleBook {
     /// Storage classes; the first match applies.
@@ -197,7 +183,6 @@ pub struct RuleBook {
 }
 
 impl RuleBook {
-    /// The storage class of a row about `subject`.
     pub fn class_of(&self, source: &RuleSource, subject: &Subject) -> Option<&str> {
         let class = self.classes.iter().find(|class| class.matches.fits(source, subject))?;
         Some(&class.name)

@@ -8,9 +8,7 @@ use super::notice::Notice;
 /// An alert that fires, or has ended and nobody was notified of that yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedAlert {
-    /// What was, or would be, sent of it.
     pub notice: Notice,
-    /// Its times.
     pub times: SavedTimes,
 }
 
@@ -19,10 +17,7 @@ pub struct SavedAlert {
 pub struct SavedTimes {
     /// When the condition began to hold.
     pub since: Timestamp,
-    /// When somebody was notified last.
     pub notified: Timestamp,
-    /// When it ended.
     pub ended: Option<Timestamp>,
-    /// The highest value.
     pub value_max: f64,
 }

@@ -4,7 +4,6 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleSource {
     pub name: String,
-    /// The tags from the collector's file.
     pub tags: Vec<String>,
     /// Time between ticks, nanoseconds.
     pub interval_ns: u64,

@@ -13,13 +13,11 @@ const FLAT: f64 = 0.02;
 /// Requests that wait or are served, on average: fewer, and nobody asks for more than is given.
 const IN_FLIGHT: f64 = 4.0;
 
-/// What a rule looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VolumeLimit {
     /// The same requests a second in every interval while more are waiting.
     HeldIops,
-    /// The same bytes a second.
     HeldThroughput,
     /// A bucket of credits is soon empty at the present rate.
     Draining {
@@ -27,7 +25,6 @@ pub enum VolumeLimit {
         credits: f64,
         /// Requests a second that it earns.
         refill_iops: f64,
-        /// How soon, nanoseconds.
         within_ns: u64,
     },
 }
@@ -42,7 +39,6 @@ impl VolumeLimit {
     }
 }
 
-/// What is remembered of a volume.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct VolumeCourse {
     /// Requests and bytes a second, and requests in progress, of the newest intervals.

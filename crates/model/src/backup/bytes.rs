@@ -7,7 +7,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::spelling::{SpellingError, as_text, refuse};
 
-/// A digest of 32 bytes, such as BLAKE3 makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Digest32(pub [u8; 32]);
 
@@ -36,7 +35,6 @@ as_text!(Digest32);
 pub struct StoredName(pub Vec<u8>);
 
 impl StoredName {
-    /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

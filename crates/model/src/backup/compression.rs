@@ -12,11 +12,9 @@ const ZSTD_LEVELS: std::ops::RangeInclusive<i32> = -7..=22;
 /// The level of `zstd` without a number: the fastest one that halves a database.
 const ZSTD_USUAL: i32 = 1;
 
-/// What a backup is asked to do with each frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compression {
     None,
-    /// With its level.
     Zstd(i32),
     Lz4,
 }
@@ -27,7 +25,6 @@ impl Default for Compression {
     }
 }
 
-/// A text that names no compression.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is no compression: write none, lz4, zstd, or zstd:LEVEL with a level from -7 to 22")]
 pub struct CompressionError(String);

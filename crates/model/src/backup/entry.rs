@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::bytes::StoredName;
 
-/// What an entry is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum FileKind {
@@ -25,7 +24,6 @@ pub enum FileKind {
     Stream,
 }
 
-/// What the file system keeps about a file beside its content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileMetadata {
     /// Permission bits, including set-id and sticky.
@@ -44,7 +42,6 @@ pub struct FileAttribute {
     pub value: StoredName,
 }
 
-/// One file, directory or link of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
     /// Its number in the set, from 1; frames refer to it.

@@ -16,7 +16,6 @@ use super::source::{PostgresRecord, SourceKind, SourceRecord};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     pub set: SetId,
-    /// Version of iostall that made it.
     pub tool_version: String,
     /// Name of the machine that made it; two machines may back up the same path to one place.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -42,7 +41,6 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The clusters of PostgreSQL in it.
     pub fn postgres(&self) -> impl Iterator<Item = &PostgresRecord> {
         self.sources.iter().filter_map(|source| match &source.kind {
             SourceKind::Postgresql(record) => Some(record),
@@ -56,7 +54,6 @@ impl Manifest {
     }
 }
 
-/// One stripe of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StripeRecord {
     /// From 0.
@@ -66,7 +63,6 @@ pub struct StripeRecord {
     /// Where it was written: two stripes may have one name in two directories. A reader looks beside the manifest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<StoredName>,
-    /// Length of the file.
     pub bytes: u64,
     /// Frames in it before the end frame, those of the index included.
     pub frames: u64,
@@ -74,7 +70,6 @@ pub struct StripeRecord {
     pub end_digest: Digest32,
 }
 
-/// Sums over all files and stripes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     pub files: u64,
@@ -82,14 +77,12 @@ pub struct Totals {
     pub bytes: u64,
     /// Of these, in holes, which are not stored.
     pub hole_bytes: u64,
-    /// Bytes read from the sources.
     pub source_bytes: u64,
     /// Of these, in frames of the sets that it is based on.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub base_bytes: u64,
     /// What these became before they were padded to blocks: compressed and encrypted bytes.
     pub compressed_bytes: u64,
-    /// Bytes of all stripes together.
     pub stored_bytes: u64,
 }
 

@@ -30,7 +30,6 @@ impl LockMode {
     }
 }
 
-/// A text that is no mode of a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is no mode of a lock: write governance or compliance")]
 pub struct LockModeError(String);
@@ -46,7 +45,6 @@ impl FromStr for LockMode {
     }
 }
 
-/// Until when an object cannot be deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ObjectLock {
     // First, so that the latest of several is their maximum.
@@ -54,7 +52,6 @@ pub struct ObjectLock {
     pub mode: LockMode,
 }
 
-/// What protects an object, as its store says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Protection {
     /// Also one that is over.
@@ -69,7 +66,6 @@ impl Protection {
         Self { lock: self.lock.max(other.lock), legal_hold: self.legal_hold || other.legal_hold }
     }
 
-    /// Whether it cannot be deleted at `now`.
     pub fn holds_at(&self, now: Timestamp) -> bool {
         self.legal_hold || self.lock.is_some_and(|lock| lock.until_utc > now)
     }

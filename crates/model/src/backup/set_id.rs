@@ -12,7 +12,6 @@ use crate::spelling::as_text;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SetId(pub [u8; 16]);
 
-/// A text that is no id of a stripe set.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is not the id of a stripe set: it has 32 hexadecimal digits")]
 pub struct SetIdError(String);

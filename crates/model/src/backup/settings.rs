@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::compression::Compression;
 
-/// The settings of a backup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupSettings {
     /// Number of stripes; 0 for the target `null:`.
@@ -19,7 +18,6 @@ pub struct BackupSettings {
     /// Threads that compress.
     pub workers: u32,
     pub compression: Compression,
-    /// Frames and manifest are encrypted.
     pub encrypted: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_bytes_per_second: Option<u64>,

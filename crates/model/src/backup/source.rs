@@ -9,7 +9,6 @@ use thiserror::Error;
 
 use super::bytes::StoredName;
 
-/// One source of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceRecord {
     /// As it was named on the command line, without a password. Invalid UTF-8 is replaced.
@@ -18,11 +17,9 @@ pub struct SourceRecord {
     pub prefix: StoredName,
     #[serde(flatten)]
     pub kind: SourceKind,
-    /// When the last of it was read.
     pub read_until_utc: Timestamp,
 }
 
-/// What kind of source it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "source", rename_all = "kebab-case")]
 pub enum SourceKind {
@@ -38,7 +35,6 @@ pub enum SourceKind {
     },
 }
 
-/// A PostgreSQL cluster that was backed up while it was running.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostgresRecord {
     /// As `server_version` says.
@@ -49,7 +45,6 @@ pub struct PostgresRecord {
     pub start_lsn: String,
     /// What recovery must reach for a consistent state.
     pub stop_lsn: String,
-    /// Whether a standby was the source.
     pub from_standby: bool,
     #[serde(default, skip_serializing_if = "Through::is_files")]
     pub through: Through,
@@ -82,7 +77,6 @@ impl Through {
     }
 }
 
-/// A text that is no way to the files of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is no way to a server's files: write files or replication")]
 pub struct ThroughError(String);
@@ -100,7 +94,6 @@ impl FromStr for Through {
 pub struct TablespaceRecord {
     /// The name of its link in `pg_tblspc`.
     pub oid: String,
-    /// Where it was on the server.
     pub location: StoredName,
 }
 
@@ -116,7 +109,6 @@ pub struct MariadbRecord {
     /// Where the server's binary log was then, as mariadb-backup says it, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binlog: Option<String>,
-    /// Page size of InnoDB, bytes.
     pub page_bytes: u32,
     /// Whether names of tables are kept in lower case: a server on the files needs the same setting.
     pub lower_case_table_names: u32,
@@ -125,10 +117,8 @@ pub struct MariadbRecord {
     pub other_pages: Vec<TablespacePages>,
 }
 
-/// The size of the pages of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TablespacePages {
-    /// Its name in the source.
     pub name: StoredName,
     pub page_bytes: u32,
 }

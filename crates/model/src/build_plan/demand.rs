@@ -9,7 +9,6 @@ use super::error::BuildError;
 use super::level::RaidLevel;
 
 named! {
-    /// What a volume is for.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Role {
@@ -45,7 +44,6 @@ impl FromStr for Role {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Demand {
     pub size: ByteCount,
-    /// Random requests a second.
     pub iops: f64,
     /// How many of them are writes.
     pub writes: Percent,
@@ -90,7 +88,6 @@ impl FromStr for Demand {
     }
 }
 
-/// The arm and the platter of a hard disk.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spindle {
     pub seek_ms: f64,
@@ -98,12 +95,10 @@ pub struct Spindle {
 }
 
 impl Spindle {
-    /// The time of half a turn, milliseconds.
     pub fn half_turn_ms(self) -> f64 {
         30_000.0 / self.turns_per_minute
     }
 
-    /// The time of a random request, milliseconds.
     pub fn request_ms(self) -> f64 {
         self.seek_ms + self.half_turn_ms()
     }
@@ -123,7 +118,6 @@ pub struct Drive {
     pub latency_ms: f64,
     /// Sequential bytes a second, also while it is rebuilt.
     pub bytes_per_s: f64,
-    /// Bytes a second while it is rebuilt.
     pub rebuild_bytes_per_s: f64,
     /// Sectors that cannot be read, for each bit that is read.
     pub errors_per_bit: f64,

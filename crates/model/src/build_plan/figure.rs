@@ -3,10 +3,8 @@
 use iostall_measure::number::number;
 use serde::Serialize;
 
-/// Bytes.
 pub(super) const GB: f64 = 1e9;
 
-/// A figure, and how it was reckoned.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
     pub name: &'static str,

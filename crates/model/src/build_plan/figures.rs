@@ -11,11 +11,9 @@ use super::risk::risks;
 use crate::drive::RaidShare;
 
 const DAY_S: f64 = 86_400.0;
-/// Bytes.
 const MB: f64 = 1e6;
 const TB: f64 = 1e12;
 
-/// Those of an array.
 pub(super) fn array_figures(
     request: &BuildRequest,
     demand: &Demand,
@@ -81,7 +79,6 @@ fn operations(demand: &Demand, level: RaidLevel) -> String {
     format!("({} + {} × {})", shown(1.0 - writes), shown(writes), level.write_penalty())
 }
 
-/// What the array can do.
 fn capacity(drive: &Drive, demand: &Demand, level: RaidLevel, drives: u64) -> Vec<Figure> {
     let (count, size_gb) = (drives as f64, drive.size.bytes() as f64 / GB);
     let with_data = drives.saturating_sub(level.redundant(drives)) as f64;
@@ -183,7 +180,6 @@ fn wear(request: &BuildRequest, demand: &Demand, level: RaidLevel, drives: u64) 
     ]
 }
 
-/// Those of the build.
 pub(super) fn build_figures(
     request: &BuildRequest,
     arrays: &[PlannedArray],

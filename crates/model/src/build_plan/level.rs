@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::error::BuildError;
 
-/// A level of arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "u8")]
 pub enum RaidLevel {
@@ -19,10 +18,8 @@ pub enum RaidLevel {
 }
 
 impl RaidLevel {
-    /// Every level.
     pub const ALL: [Self; 5] = [Self::R0, Self::R1, Self::R5, Self::R6, Self::R10];
 
-    /// Its number.
     pub fn number(self) -> u8 {
         match self {
             Self::R0 => 0,
@@ -43,7 +40,6 @@ impl RaidLevel {
         }
     }
 
-    /// The fewest drives.
     pub fn drives_min(self) -> u64 {
         match self {
             Self::R0 => 1,

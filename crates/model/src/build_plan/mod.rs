@@ -21,7 +21,6 @@ pub use plan::{BuildPlan, BuildRequest, PlannedArray, Volume};
 use counts::{drives_for_iops, drives_for_rate, drives_for_size};
 use figures::{array_figures, build_figures};
 
-/// No build has more drives.
 const DRIVES_MAX: f64 = 1_000_000.0;
 /// Drives of arrays for which one stands by, where no number is asked for: an enclosure.
 const DRIVES_PER_SPARE: u64 = 24;

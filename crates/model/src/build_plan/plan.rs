@@ -7,7 +7,6 @@ use super::demand::{Demand, Drive, Role};
 use super::figure::Figure;
 use super::level::RaidLevel;
 
-/// A volume to build.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Volume {
     pub role: Role,
@@ -16,18 +15,15 @@ pub struct Volume {
     pub level: Option<RaidLevel>,
 }
 
-/// What is to be built.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BuildRequest {
     pub volumes: Vec<Volume>,
     pub drive: Drive,
-    /// Bytes of a random request.
     pub request_bytes: ByteCount,
     /// Drives that stand by for any array; `None`: one for each enclosure that is begun.
     pub hot_spares: Option<u64>,
 }
 
-/// Drives of a volume.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlannedArray {
     pub role: Role,
@@ -38,7 +34,6 @@ pub struct PlannedArray {
     pub figures: Vec<Figure>,
 }
 
-/// A build.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BuildPlan {
     pub drive: Drive,

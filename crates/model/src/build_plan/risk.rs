@@ -4,11 +4,9 @@ use super::demand::Drive;
 use super::figure::{Figure, GB, shown};
 use super::level::RaidLevel;
 
-/// Hours in a year.
 const YEAR_H: f64 = 8_760.0;
 const BITS: f64 = 8.0;
 
-/// Failures, the rebuild, and what may happen in it.
 pub(super) fn risks(drive: &Drive, level: RaidLevel, drives: u64) -> Vec<Figure> {
     let n = shown;
     let (count, bytes) = (drives as f64, drive.size.bytes() as f64);

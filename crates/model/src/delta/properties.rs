@@ -5,7 +5,6 @@ use super::*;
 use crate::sample::SampleTime;
 use proptest::prelude::*;
 
-/// What happens between two samples.
 #[derive(Clone, Debug)]
 enum Event {
     /// The server works for a time: reads, and the milliseconds they waited.
@@ -14,7 +13,6 @@ enum Event {
         stall_ms: u64,
         ns: u64,
     },
-    /// Nothing is sampled while work continues.
     Gap {
         reads: u64,
         stall_ms: u64,
@@ -28,7 +26,6 @@ enum Event {
     SilentReset,
     /// The object is dropped and recreated under its name.
     Recreate,
-    /// The wall clock jumps.
     WallStep(i64),
     /// The collector's host reboots: a different monotonic clock.
     OtherClock(u64),
@@ -167,7 +164,6 @@ impl World {
     }
 }
 
-/// Runs the events and compares every result with the truth.
 fn check(kind: Kind, events: &[Event]) -> Result<(), TestCaseError> {
     let mut world = World::new(kind);
     let mut before = world.sample();

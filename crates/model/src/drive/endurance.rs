@@ -24,7 +24,6 @@ const WINDOW_DAYS_GOOD: f64 = 7.0;
 pub struct Planned {
     /// By the database, bytes a day.
     pub bytes_per_day: f64,
-    /// The array in between.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raid: Option<RaidShare>,
 }
@@ -36,18 +35,15 @@ impl Planned {
     }
 }
 
-/// What the drive says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DriveState {
     Healthy,
     /// It has used up what it was made for, or its spare blocks.
     Worn,
-    /// It reports a failure.
     Failing,
 }
 
-/// The life of one drive.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Endurance {
     pub drive: DriveIdentity,
@@ -58,7 +54,6 @@ pub struct Endurance {
     pub first_utc: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_utc: Option<Timestamp>,
-    /// The newest reading.
     pub wear: Wear,
     pub intervals: Vec<WearInterval>,
     pub rates: WriteRates,
@@ -89,7 +84,6 @@ pub struct Endurance {
     pub warnings: Vec<Warning>,
 }
 
-/// The life of the drive with these readings.
 pub fn endurance(history: &DriveHistory, rating: Option<DriveRating>, planned: Option<Planned>) -> Endurance {
     let (drive, wear, rates) = (history.drive(), history.latest().wear.clone(), history.rates());
     let window = history.window();

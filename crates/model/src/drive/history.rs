@@ -15,7 +15,6 @@ const OTHER_LOG_S: f64 = 600.0;
 /// The busiest day is sought among stretches from nearly a day to two.
 const PEAK_DAYS: (f64, f64) = (0.95, 2.0);
 
-/// What happened between two readings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WearInterval {
     pub from_utc: Timestamp,
@@ -24,7 +23,6 @@ pub struct WearInterval {
     pub host_bytes: Option<u64>,
     /// Programmed into the flash, bytes.
     pub nand_bytes: Option<u64>,
-    /// Of this interval alone.
     pub write_amplification: Option<f64>,
     /// Percentage used that was added.
     pub used_percent: Option<u64>,
@@ -34,7 +32,6 @@ pub struct WearInterval {
 }
 
 impl WearInterval {
-    /// Its length, days.
     pub fn days(&self) -> f64 {
         days(self.from_utc, self.to_utc)
     }
@@ -45,11 +42,9 @@ impl WearInterval {
 pub struct WriteRates {
     /// Over the newest days.
     pub recent: Option<f64>,
-    /// How many days those are.
     pub recent_days: Option<f64>,
     /// Over all hours that it was powered on.
     pub life: Option<f64>,
-    /// Its busiest day among the readings.
     pub peak_day: Option<f64>,
 }
 
@@ -86,12 +81,10 @@ impl DriveHistory {
         Some(Self { first, timed })
     }
 
-    /// The newest reading.
     pub fn latest(&self) -> &DriveReading {
         self.timed.last().map_or(&self.first, |(_, reading)| reading)
     }
 
-    /// The readings with their times, oldest first.
     pub fn timed(&self) -> &[(Timestamp, DriveReading)] {
         &self.timed
     }
@@ -111,7 +104,6 @@ impl DriveHistory {
         drive
     }
 
-    /// What happened between each two readings.
     pub fn intervals(&self) -> Vec<WearInterval> {
         self.timed.windows(2).map(|pair| interval((pair[0].0, &pair[0].1), (pair[1].0, &pair[1].1))).collect()
     }
@@ -131,7 +123,6 @@ impl DriveHistory {
         (days(from, to) >= WINDOW_DAYS_MIN).then(|| interval((from, first), (to, last)))
     }
 
-    /// How fast it is written.
     pub fn rates(&self) -> WriteRates {
         let window = self.window();
         let per_day = |window: &WearInterval| Some(window.host_bytes? as f64 / window.days());
@@ -189,7 +180,6 @@ fn interval(from: (Timestamp, &DriveReading), to: (Timestamp, &DriveReading)) ->
     }
 }
 
-/// Which counter makes two readings incomparable.
 fn broken(before: &Wear, after: &Wear) -> Option<String> {
     let falls = |before: Option<u64>, after: Option<u64>| before.zip(after).is_some_and(|(b, a)| a < b);
     let origin = |wear: &Wear| wear.host.as_ref().map(|counted| counted.origin.clone());

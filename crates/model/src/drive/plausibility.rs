@@ -14,7 +14,6 @@ const USED_FACTOR: f64 = 10.0;
 /// The drive's clock counts whole hours.
 const HOURS_SLACK: u64 = 1;
 
-/// What is wrong with them.
 pub(super) fn warnings(
     drive: &DriveIdentity,
     wear: &Wear,

@@ -8,7 +8,6 @@ use super::rating::DriveRating;
 use super::reading::Wear;
 
 named! {
-    /// How the days that are left were found.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum RouteName {
@@ -48,7 +47,6 @@ impl Route {
     }
 }
 
-/// What all routes start from.
 pub(super) struct Ground<'a> {
     pub(super) wear: &'a Wear,
     pub(super) rating: Option<&'a DriveRating>,
@@ -57,7 +55,6 @@ pub(super) struct Ground<'a> {
     pub(super) per_day: Option<f64>,
     /// Other rates that are as well founded, bytes a day.
     pub(super) other_rates: Vec<f64>,
-    /// Bytes a day over its life.
     pub(super) life_per_day: Option<f64>,
     /// Flash bytes for each byte of hosts.
     pub(super) write_amplification: Option<f64>,

@@ -6,7 +6,6 @@ use std::str::FromStr;
 use serde::Serialize;
 use thiserror::Error;
 
-/// The level of an array and its drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RaidShare {
     /// 0, 1, 5, 6 or 10.
@@ -16,7 +15,6 @@ pub struct RaidShare {
     pub full_stripes: bool,
 }
 
-/// Text that names no array.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RaidError {
     #[error(

@@ -3,35 +3,29 @@
 use serde::Serialize;
 use thiserror::Error;
 
-/// Days of a year on data sheets.
 pub(super) const YEAR_DAYS: f64 = 365.0;
 
 /// The promise of a data sheet. A number of bytes means nothing without its years, so they come together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DriveRating {
-    /// Bytes that hosts may write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub written_bytes: Option<f64>,
-    /// Over so many years.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub years: Option<f64>,
     /// For which writes, in the words of the sheet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// How often a block may be erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub erase_cycles: Option<u64>,
     /// Flash on the drive, its spare area included, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub physical_bytes: Option<u64>,
-    /// Bytes that may be programmed into the flash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nand_bytes: Option<f64>,
     /// Where it comes from: a file's line or the command line.
     pub origin: String,
 }
 
-/// The same promise in its spellings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Converted {
     pub written_bytes: f64,
@@ -41,7 +35,6 @@ pub struct Converted {
     pub drive_writes_per_day: Option<f64>,
 }
 
-/// Why a rating says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum RatingError {
     #[error("a rating needs the years it is meant for")]

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::warning::Warning;
 
-/// How a drive is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DriveLink {
@@ -25,7 +24,6 @@ impl DriveLink {
     }
 }
 
-/// Which drive it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveIdentity {
     pub model: String,
@@ -51,7 +49,6 @@ pub struct CountedBytes {
     pub origin: String,
 }
 
-/// A share of its life that is used up, and which of its counters says so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountedPercent {
     /// A whole number, as drives count it. It may be more than 100.
@@ -70,7 +67,6 @@ pub struct Wear {
     pub nand: Option<CountedBytes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<CountedPercent>,
-    /// Spare blocks that are left, percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare_percent: Option<u64>,
     /// Below this the drive warns, percent.
@@ -95,17 +91,14 @@ pub struct Wear {
 }
 
 impl Wear {
-    /// Bytes that hosts wrote.
     pub fn host_bytes(&self) -> Option<u64> {
         self.host.as_ref().map(|counted| counted.bytes)
     }
 
-    /// Bytes programmed into the flash.
     pub fn nand_bytes(&self) -> Option<u64> {
         self.nand.as_ref().map(|counted| counted.bytes)
     }
 
-    /// Percentage used.
     pub fn used_percent(&self) -> Option<u64> {
         self.used.as_ref().map(|counted| counted.percent)
     }
@@ -131,7 +124,6 @@ impl Wear {
     }
 }
 
-/// One reading of one drive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriveReading {
     pub drive: DriveIdentity,

@@ -15,7 +15,6 @@ use crate::summary::Summary;
 use crate::transfer::is_zero;
 use crate::transfer_use::TransferUse;
 
-/// A backup.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BackupOutcome {
     /// Id of the stripe set, in hexadecimal digits; `None` if nothing was written.
@@ -66,7 +65,6 @@ pub struct BackupOutcome {
     /// Pages whose checksum is wrong, one sentence each. They are in the backup as they were read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bad_pages: Vec<String>,
-    /// How it gave way to a database, if it was to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gave_way: Option<GiveWay>,
 }
@@ -78,7 +76,6 @@ impl BackupOutcome {
         (self.stored_bytes > 0 && stored > 0).then(|| stored as f64 / self.stored_bytes as f64)
     }
 
-    /// Pages of the database.
     pub fn pages(&self) -> Option<u64> {
         self.page_bytes.map(|size| self.bytes / u64::from(size.max(1)))
     }

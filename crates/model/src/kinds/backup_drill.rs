@@ -27,7 +27,6 @@ pub struct DrillOutcome {
     /// When the backup was begun; `None` if its manifest could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_utc: Option<Timestamp>,
-    /// The directory that it was restored in.
     pub scratch: String,
     /// Whether the restored files were left there.
     pub is_kept: bool,
@@ -35,7 +34,6 @@ pub struct DrillOutcome {
     pub engines: Vec<String>,
     /// Regular files.
     pub files: u64,
-    /// What was written.
     pub bytes: u64,
     /// What was read from all stripes together.
     pub stored_bytes: u64,
@@ -45,19 +43,14 @@ pub struct DrillOutcome {
     pub start_ns: u64,
     /// What the checks took after that, nanoseconds.
     pub checks_ns: u64,
-    /// Everything, nanoseconds.
     pub elapsed_ns: u64,
-    /// Throughput of the restore over time.
     pub series: Vec<TransferPoint>,
     /// Where a PostgreSQL was brought, if not to the end of the backup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryRecord>,
-    /// In the order in which they were made.
     pub checks: Vec<DrillCheck>,
-    /// What is damaged in the backup itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damage: Vec<BackupDamage>,
-    /// Whether every check was made.
     pub is_complete: bool,
 }
 
@@ -73,7 +66,6 @@ impl DrillOutcome {
             .then(|| self.restore_ns.saturating_add(self.start_ns))
     }
 
-    /// The checks that failed.
     pub fn failed(&self) -> impl Iterator<Item = &DrillCheck> {
         self.checks.iter().filter(|check| check.state == CheckState::Failed)
     }

@@ -12,7 +12,6 @@ use crate::sqlserver_backup::{BackupTrace, ServerVersion};
 use crate::summary::Summary;
 use crate::transfer::is_zero;
 
-/// A search for the settings with which backups of a source are fastest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BackupTuneOutcome {
     /// What was read, as named. Invalid UTF-8 is replaced.
@@ -30,7 +29,6 @@ pub struct BackupTuneOutcome {
     pub worker_count: u32,
     /// Settings among which it searched. In a short time not all of them are tried.
     pub settings: u64,
-    /// Settings beyond the limit of memory.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub over_memory: u64,
     /// Compressions that were not tried with each setting because they cannot be fastest, one sentence each.
@@ -46,7 +44,6 @@ pub struct BackupTuneOutcome {
     pub limit: Option<TuneLimit>,
     /// The command line of a backup with the best settings, word by word.
     pub command: Vec<String>,
-    /// User CPU time of this process, nanoseconds.
     pub cpu_user_ns: u64,
     pub cpu_system_ns: u64,
     /// The server that made the trials; `None` for our own backups.
@@ -58,7 +55,6 @@ pub struct BackupTuneOutcome {
     pub restore: Option<Box<TunedRestore>>,
 }
 
-/// A set whose restore was tuned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TunedRestore {
     /// Its id, in hexadecimal digits.
@@ -72,7 +68,6 @@ pub struct TunedServer {
     pub server: String,
     pub version: ServerVersion,
     pub edition: String,
-    /// How many whole backups were made.
     pub backups: u64,
     /// How long the newest full backup before them took; `None` if there is none, or it may not be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +85,6 @@ pub struct TunedServer {
     pub trace: Option<BackupTrace>,
 }
 
-/// A part of the way of a backup, measured without the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartAlone {
     pub part: TunePart,
@@ -104,7 +98,6 @@ pub struct PartAlone {
     pub stored_share: Option<f64>,
 }
 
-/// Which part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TunePart {
@@ -114,11 +107,9 @@ pub enum TunePart {
     Cpu,
     /// Written from memory.
     Target,
-    /// All targets at the same time.
     Targets,
 }
 
-/// A setting, and what it moved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TunedSetting {
     /// The targets that it wrote to, by their place in the list from 0; empty for `null:`.
@@ -144,7 +135,6 @@ pub struct TunedSetting {
     /// How often and how long it was measured.
     pub trials: u32,
     pub seconds: f64,
-    /// What a backup has without tuning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_default: bool,
     /// What the command line has.
@@ -163,12 +153,14 @@ pub enum TuneAnswer {
     /// Nothing was open, because every setting was given.
     NothingOpen,
     /// Nothing was better beyond chance: the best of the others.
-    NoDifference { ratio: [f64; 3] },
-    /// One is.
-    Better { ratio: [f64; 3] },
+    NoDifference {
+        ratio: [f64; 3],
+    },
+    Better {
+        ratio: [f64; 3],
+    },
 }
 
-/// What limits a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TuneLimit {
@@ -184,12 +176,10 @@ pub enum TuneLimit {
 }
 
 impl BackupTuneOutcome {
-    /// What the command line has.
     pub fn best(&self) -> Option<&TunedSetting> {
         self.tried.iter().find(|setting| setting.is_best)
     }
 
-    /// What a backup has without tuning.
     pub fn default_setting(&self) -> Option<&TunedSetting> {
         self.tried.iter().find(|setting| setting.is_default)
     }

@@ -12,7 +12,6 @@ use crate::stripe::{BackupDamage, StripeUse};
 use crate::summary::Summary;
 use crate::transfer_use::TransferUse;
 
-/// A check of a backup, without restoring it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BackupVerifyOutcome {
     /// Id of the stripe set, in hexadecimal digits.
@@ -46,7 +45,6 @@ pub struct BackupVerifyOutcome {
     pub damage: Vec<BackupDamage>,
 }
 
-/// A set that an increment is based on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaseUse {
     /// Its id, in hexadecimal digits.
@@ -59,7 +57,6 @@ pub struct BaseUse {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Newest {
-    /// Nothing says which is.
     #[default]
     Unknown,
     /// It is the one that was expected.
@@ -73,7 +70,6 @@ pub enum Newest {
 }
 
 impl Newest {
-    /// Whether nothing is known.
     pub fn is_unknown(&self) -> bool {
         *self == Self::Unknown
     }

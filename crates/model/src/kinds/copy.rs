@@ -15,7 +15,6 @@ use crate::transfer::{
 };
 use crate::transfer_use::TransferUse;
 
-/// A copy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CopyOutcome {
     pub settings: CopySettings,
@@ -38,7 +37,6 @@ pub struct CopyOutcome {
     pub verify_ns: u64,
     #[serde(flatten)]
     pub used: TransferUse,
-    /// Files that were equal when read back.
     pub verified_files: u64,
     /// Files that differed when read back; exit status 1.
     pub mismatches: Vec<Mismatch>,
@@ -54,13 +52,11 @@ pub struct CopyOutcome {
     /// What would have been done. Nothing was, if this is present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<DryRun>,
-    /// How it gave way to a database, if it was to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gave_way: Option<GiveWay>,
 }
 
 impl CopyOutcome {
-    /// Whether this copy brought anything to the destination.
     pub fn has_copied_something(&self) -> bool {
         let counts = &self.counts;
         let made = counts.files + counts.symlinks + counts.hard_links + counts.specials;

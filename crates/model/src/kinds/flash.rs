@@ -11,7 +11,6 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::summary::Summary;
 
-/// A simulated flash device under a pattern of writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlashOutcome {
     /// What was simulated: fewer pages than the device has, if that makes no difference.
@@ -20,7 +19,6 @@ pub struct FlashOutcome {
     pub device_bytes: u64,
     /// Memory of the simulation, bytes.
     pub memory_bytes: u64,
-    /// Time that the simulation took, nanoseconds.
     pub elapsed_ns: u64,
     /// After every page was written once in order: each a tenth of a fill of the device, in order.
     pub tenths: Vec<FlashTenth>,
@@ -29,9 +27,7 @@ pub struct FlashOutcome {
     /// Pages programmed for each page of the host. `None` if too little was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<Between>,
-    /// What formulas say of it.
     pub closed_forms: Vec<ClosedForm>,
-    /// Erases of the blocks.
     pub wear: FlashWear,
     /// What the device did beside collection; `None` if it was asked for nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,10 +37,8 @@ pub struct FlashOutcome {
     /// Random writes a second, over those of a device that moves nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iops_ratio: Option<f64>,
-    /// How much can be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub life: Option<FlashLife>,
-    /// The spare area for a wanted amplification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare_for: Option<SpareFor>,
 }
@@ -52,9 +46,7 @@ pub struct FlashOutcome {
 /// A tenth of a fill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashTenth {
-    /// Pages that the host wrote.
     pub host_pages: u64,
-    /// Pages that the device moved.
     pub moved_pages: u64,
     /// Pages of the host that a cache took and that never came to the blocks behind it.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -78,7 +70,6 @@ impl FlashTenth {
 /// What a device did beside collection, in the tenths that count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashUpkeep {
-    /// Pages that the host wrote.
     pub host_pages: u64,
     /// Pages moved to level wear, or because a block was old or much read.
     pub refreshed_pages: u64,
@@ -98,7 +89,6 @@ pub struct Between {
     pub high: f64,
 }
 
-/// The result of a formula.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClosedForm {
     /// What it assumes, in words.
@@ -108,7 +98,6 @@ pub struct ClosedForm {
     pub is_same: bool,
 }
 
-/// How evenly blocks are worn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlashWear {
     pub erases_mean: f64,
@@ -117,7 +106,6 @@ pub struct FlashWear {
 }
 
 impl FlashWear {
-    /// Of the erases of each block.
     pub fn of(erases: &[u32]) -> Self {
         let sum: u64 = erases.iter().copied().map(u64::from).sum();
         Self {
@@ -133,7 +121,6 @@ impl FlashWear {
     }
 }
 
-/// What flash chips take and bear.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Nand {
     /// To read a page, microseconds.
@@ -147,7 +134,6 @@ pub struct Nand {
     pub cycles: Option<u64>,
 }
 
-/// How much the host can write to the device that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlashLife {
     /// In all, bytes.
@@ -171,7 +157,6 @@ pub struct SpareFor {
     pub write_amplification: f64,
     /// Spare area over user area.
     pub spare: Between,
-    /// What the nearest formula says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare_by_form: Option<f64>,
 }

@@ -12,7 +12,6 @@ use crate::profile::{BlockMix, Profile, Thresholds};
 use crate::summary::Summary;
 use crate::sync::{ServerSync, SyncStep};
 
-/// Commits with each sync method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FsyncOutcome {
     /// Bytes of a commit's record, which is one write.

@@ -15,9 +15,7 @@ use crate::summary::Summary;
 /// A volume that was compared with what it was, or with what was paid for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuardOutcome {
-    /// What was asked.
     pub plan: GuardPlan,
-    /// The engine used.
     pub engine: EngineUse,
     /// The part of the target that was used, from its start, bytes.
     pub used_bytes: u64,
@@ -37,7 +35,6 @@ pub struct GuardOutcome {
 }
 
 impl GuardOutcome {
-    /// Read by all probes, bytes.
     pub fn moved_bytes(&self) -> u64 {
         self.points.iter().flat_map(|point| &point.repeats).map(|repeat| repeat.bytes).sum()
     }

@@ -12,34 +12,25 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::summary::Summary;
 
-/// A volume that was loaded until its limits showed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitsOutcome {
-    /// What was asked.
     pub plan: LimitsPlan,
-    /// The engine used.
     pub engine: EngineUse,
     /// How much of each target was used, from its start, bytes.
     pub used_bytes: Vec<u64>,
-    /// First reads against second ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_reads: Option<FirstReads>,
-    /// Every block, read once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_all: Option<ReadAll>,
-    /// The volume's own log, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume_logs: Option<VolumeLogs>,
-    /// In the order of measurement.
     pub probes: Vec<LimitsProbe>,
     /// The sizes at the rate that lasts: an interval each.
     pub points: Vec<Point>,
-    /// Why there are no more.
     pub ended: LimitsEnd,
 }
 
 impl LimitsOutcome {
-    /// Read or written in all, bytes.
     pub fn moved_bytes(&self) -> u64 {
         let first = self.first_reads.as_ref().map_or(0, FirstReads::bytes);
         let all = self.read_all.as_ref().map_or(0, ReadAll::bytes);

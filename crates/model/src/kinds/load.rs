@@ -11,7 +11,6 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::summary::Summary;
 
-/// A load run: its profile and the result of each span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadOutcome {
     /// With every default filled in.
@@ -31,11 +30,9 @@ pub struct AskedProfile {
     pub document: String,
 }
 
-/// Format of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AskedFormat {
-    /// DiskSpd's profile in XML.
     DiskspdXml,
 }
 

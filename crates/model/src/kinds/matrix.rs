@@ -13,43 +13,32 @@ use crate::profile::{Access, Profile};
 use crate::run_id::RunId;
 use crate::summary::Summary;
 
-/// What a matrix measures: every combination of these.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatrixPlan {
     pub sizes: Vec<BlockSize>,
-    /// Random, sequential, or both.
     pub accesses: Vec<Access>,
     /// Shares of writes: 0 for reads, 100 for writes.
     pub write_pcts: Vec<Percent>,
     /// Requests in flight per worker.
     pub depths: Vec<u32>,
     pub workers: u32,
-    /// Direct I/O or through the page cache.
     pub caching: Caching,
-    /// When a write counts as complete.
     pub durability: Durability,
     /// How much of each target is used, from its start; absent: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<ByteCount>,
-    /// Seed of the random sequences.
     pub seed: u64,
-    /// Unmeasured load before a cell.
     pub warmup: Nanos,
     pub interval: Nanos,
     /// Half width of the 95 % confidence interval of IOPS at which a cell is done, in percent of the mean.
     pub precision_pct: f64,
-    /// Most intervals of a cell.
     pub repeats_max: u32,
 }
 
-/// A matrix: every combination of size, pattern and depth, on one device or several side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatrixOutcome {
-    /// What was to be measured on each target.
     pub plan: MatrixPlan,
-    /// The engine used.
     pub engine: EngineUse,
-    /// The measured cells, each on one target.
     pub points: Vec<Point>,
     /// The stopped run that this one went on from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,10 +48,8 @@ pub struct MatrixOutcome {
     pub earlier: Vec<EarlierCells>,
 }
 
-/// Cells that an earlier, stopped run measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EarlierCells {
-    /// That run.
     pub run: RunId,
     /// When it began, UTC. The times of these cells are from then.
     pub started_utc: Timestamp,

@@ -18,7 +18,6 @@ pub struct MaxRateOutcome {
     /// How much of each target was used, from its start, bytes. Empty in older runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target_bytes: Vec<u64>,
-    /// The engine used.
     pub engine: EngineUse,
     /// The target: the 99th percentile of the response time, nanoseconds.
     pub latency_ns_p99_target: u64,

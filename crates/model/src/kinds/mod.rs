@@ -53,7 +53,6 @@ pub use self::verify::VerifyOutcome;
 pub use self::write::{PacedOutcome, SweetSpot};
 use crate::give_way::GiveWay;
 
-/// The outcome of a run by kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunBody {
@@ -98,7 +97,6 @@ pub enum RunBody {
 }
 
 impl RunBody {
-    /// The outcome as a trait object.
     pub fn outcome(&self) -> &dyn Outcome {
         match self {
             Self::Load(outcome) => outcome,
@@ -123,13 +121,11 @@ impl RunBody {
         }
     }
 
-    /// The outcome, if the run is of that kind.
     pub fn as_kind<T: Outcome>(&self) -> Option<&T> {
         let outcome: &dyn Any = self.outcome();
         outcome.downcast_ref()
     }
 
-    /// How the run gave way to a database, if it was to.
     pub fn gave_way(&self) -> Option<&GiveWay> {
         match self {
             Self::Copy(outcome) => outcome.gave_way.as_ref(),

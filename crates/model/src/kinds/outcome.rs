@@ -17,14 +17,11 @@ pub trait Outcome: Any {
     fn used_bytes(&self, index: usize, whole_bytes: u64) -> Option<u64>;
     /// The requested load; `None` if there is none, or more than one.
     fn profile(&self) -> Option<&Profile>;
-    /// The engines used.
     fn engines(&self) -> Vec<&EngineUse>;
     /// What was measured at each setting, in the order of measurement.
     fn points(&self) -> &[Point];
     /// Its measurements by name, for comparing with another run.
     fn measured(&self) -> Vec<Measured>;
-    /// The capacities of the devices under its `targets`, by shape.
     fn capacities(&self, targets: usize) -> Vec<Capacity>;
-    /// The figures shown in a listing.
     fn summary(&self) -> Summary;
 }

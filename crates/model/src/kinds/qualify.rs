@@ -19,16 +19,13 @@ use crate::summary::Summary;
 /// A drive that was loaded until its figures no longer changed, or until the planned rounds were over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QualifyOutcome {
-    /// What was asked.
     pub plan: QualifyPlan,
-    /// The engine used.
     pub engine: EngineUse,
     /// The part of the target that was used, from its start, bytes.
     pub active_bytes: u64,
     pub preconditioning: Preconditioning,
     /// In the order of measurement, those of earlier runs included.
     pub rounds: Vec<QualifyRound>,
-    /// Why there are no more.
     pub stopped: Stopped,
     /// The window whose figures are those of the steady state. Absent: there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,15 +35,12 @@ pub struct QualifyOutcome {
     /// What may have slowed the drive down. Absent where no device is known, and in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<DriveConditions>,
-    /// What was done otherwise than the specification says.
     pub deviations: Vec<Deviation>,
-    /// The stopped run that this one continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<RunId>,
 }
 
 impl QualifyOutcome {
-    /// Written by the rounds, bytes.
     pub fn rounds_bytes(&self) -> u64 {
         self.rounds.last().map_or(0, |round| round.written_bytes)
     }
@@ -70,7 +64,6 @@ impl QualifyOutcome {
         named
     }
 
-    /// Everything that was written, bytes.
     pub fn written_bytes(&self) -> u64 {
         let before = &self.preconditioning;
         before.made_bytes.saturating_add(before.written_bytes).saturating_add(self.rounds_bytes())

@@ -15,7 +15,6 @@ use crate::summary::Summary;
 use crate::transfer_use::TransferUse;
 use crate::wal_archive::RecoveryRecord;
 
-/// A restored backup.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RestoreOutcome {
     /// Id of the stripe set, in hexadecimal digits.
@@ -44,7 +43,6 @@ pub struct RestoreOutcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<String>,
     pub files: u64,
-    /// What was written.
     pub bytes: u64,
     /// What was read from all stripes together.
     pub stored_bytes: u64,
@@ -63,29 +61,23 @@ pub struct RestoreOutcome {
     pub prepare_ns: Option<u64>,
     #[serde(flatten)]
     pub used: TransferUse,
-    /// What is damaged in the backup.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damage: Vec<BackupDamage>,
-    /// Maximum read rate, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_bytes_per_second: Option<u64>,
-    /// How it gave way to a database, if it was to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gave_way: Option<GiveWay>,
 }
 
-/// A tablespace of PostgreSQL that was restored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestoredTablespace {
     pub oid: String,
     /// Its place on the server that was backed up. Invalid UTF-8 is replaced.
     pub was: String,
-    /// Its place now.
     pub is: String,
 }
 
 impl RestoreOutcome {
-    /// Pages of the database.
     pub fn pages(&self) -> Option<u64> {
         self.page_bytes.map(|size| self.bytes / u64::from(size.max(1)))
     }

@@ -11,10 +11,8 @@ use crate::profile::Profile;
 use crate::sqlserver_backup::{BackupKind, BackupTrace, ServerVersion};
 use crate::summary::Summary;
 
-/// A page of SQL Server.
 const PAGE_BYTES: u64 = 8192;
 
-/// A BACKUP that a server was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SqlServerBackupOutcome {
     /// The server's address, without its password.
@@ -36,7 +34,6 @@ pub struct SqlServerBackupOutcome {
     /// The entry in the server's history; `None` if there is none, or it may not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<HistoryEntry>,
-    /// What reading it back found, if it was read back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_back: Option<ReadBack>,
     /// What the server said of its work, if trace flags were on.
@@ -44,29 +41,32 @@ pub struct SqlServerBackupOutcome {
     pub trace: Option<BackupTrace>,
 }
 
-/// How it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackupEnd {
-    /// The server said that it is done.
     #[default]
     Complete,
     /// The connection broke, and the server completed it alone.
-    CompleteAlone { reason: String },
+    CompleteAlone {
+        reason: String,
+    },
     /// The server refused it or gave it up.
-    Failed { reason: String },
-    /// It was stopped.
-    Stopped { how: String },
+    Failed {
+        reason: String,
+    },
+    Stopped {
+        how: String,
+    },
     /// The connection broke, and nobody can say what became of it.
-    Unknown { reason: String },
+    Unknown {
+        reason: String,
+    },
 }
 
-/// How far a statement was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgressPoint {
     /// Since its start, nanoseconds.
     pub at_ns: u64,
-    /// Hundredths of a percent.
     pub percent_hundredths: u32,
 }
 
@@ -76,7 +76,6 @@ pub struct HistoryEntry {
     pub backup_set_id: u64,
     /// Where it is in its media set, from 1.
     pub position: u64,
-    /// What was backed up.
     pub bytes: u64,
     /// What was written; `None` if the server does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,7 +101,6 @@ pub struct ReadBack {
     pub failure: Option<String>,
     /// How many backups its media set holds.
     pub backups: u64,
-    /// The files of the database in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileInBackup>,
 }
@@ -126,7 +124,6 @@ impl SqlServerBackupOutcome {
         self.devices.iter().any(|device| device == "NUL")
     }
 
-    /// What was backed up.
     pub fn bytes(&self) -> u64 {
         self.history.as_ref().map_or(0, |entry| entry.bytes)
     }
@@ -142,7 +139,6 @@ impl SqlServerBackupOutcome {
         (self.bytes() > 0).then(|| self.bytes() as f64 / stored as f64)
     }
 
-    /// Pages of the database.
     pub fn pages(&self) -> u64 {
         self.bytes() / PAGE_BYTES
     }

@@ -21,7 +21,6 @@ pub struct SqlServerVerifyOutcome {
     pub edition: String,
     /// All stripes of the media set, seen from the server.
     pub devices: Vec<String>,
-    /// The backups that it holds, in their order.
     pub backups: Vec<BackupHeader>,
     /// Which of them was checked.
     pub position: u64,
@@ -33,25 +32,21 @@ pub struct SqlServerVerifyOutcome {
     /// What is wrong; `None` if nothing is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// The T-SQL that was run.
     pub statements: Vec<String>,
     /// Of VERIFYONLY, nanoseconds.
     pub elapsed_ns: u64,
 }
 
-/// A backup, as HEADERONLY lists it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupHeader {
     /// Where it is in its media set, from 1.
     pub position: u64,
     pub database: String,
-    /// The server that made it.
     pub server: String,
     /// `full`, `differential`, `log`, `files`, `files differential`, `partial` or `partial differential`.
     pub kind: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// What was backed up.
     pub bytes: u64,
     /// What was written; `None` if the server does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,7 +61,6 @@ pub struct BackupHeader {
 }
 
 impl SqlServerVerifyOutcome {
-    /// The backup that was checked.
     pub fn checked(&self) -> Option<&BackupHeader> {
         self.backups.iter().find(|backup| backup.position == self.position)
     }

@@ -18,7 +18,6 @@ pub struct SweepOutcome {
     /// How much of each target was used, from its start, bytes. Empty in older runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target_bytes: Vec<u64>,
-    /// The engine used.
     pub engine: EngineUse,
     /// The latency target for the 99th percentile, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,7 +26,6 @@ pub struct SweepOutcome {
     pub precision_pct: f64,
     /// Most intervals of a point.
     pub repeats_max: u32,
-    /// In the order they were measured.
     pub points: Vec<Point>,
     /// The recommended point measured again at the end, to see whether the storage still gives as much.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,6 @@ use crate::profile::Profile;
 use crate::summary::Summary;
 use crate::transfer::{Mismatch, TransferPoint};
 
-/// A verification of files against a manifest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VerifyOutcome {
     pub manifest: String,
@@ -25,7 +24,6 @@ pub struct VerifyOutcome {
     pub extra: Vec<String>,
     pub bytes: u64,
     pub elapsed_ns: u64,
-    /// Throughput over time.
     pub series: Vec<TransferPoint>,
 }
 

@@ -19,7 +19,6 @@ pub struct PacedOutcome {
     pub interval_bytes: u64,
     /// Bytes per method; `None` if a time was given instead.
     pub total_bytes: Option<u64>,
-    /// Memory limit set for this process, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit_bytes: Option<u64>,
     /// One per method and pace, in the order they ran.
@@ -27,7 +26,6 @@ pub struct PacedOutcome {
     /// The best pace of each method that was tried at several; empty without a choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweet_spots: Vec<SweetSpot>,
-    /// How it gave way to a database, if it was to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gave_way: Option<GiveWay>,
 }
@@ -41,7 +39,6 @@ pub struct SweetSpot {
 }
 
 impl PacedOutcome {
-    /// The step that `spot` refers to.
     pub fn step_of(&self, spot: &SweetSpot) -> Option<&MethodOutcome> {
         let packets = spot.packets_per_burst?;
         self.methods.iter().find(|step| step.method == spot.method && step.pace.packets_per_burst == packets)

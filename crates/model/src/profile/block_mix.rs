@@ -15,7 +15,6 @@ pub struct BlockMix(Vec<(BlockSize, u32)>);
 const MIX_WANTED: &str = "a block size or a mix of sizes by weight: write 8K, or 8K:80,64K:20";
 
 impl BlockMix {
-    /// One size.
     pub fn single(size: BlockSize) -> Self {
         Self(vec![(size, 1)])
     }
@@ -37,17 +36,14 @@ impl BlockMix {
         }
     }
 
-    /// The largest size.
     pub fn largest(&self) -> BlockSize {
         self.0.iter().map(|(size, _)| *size).max().expect("a mix is never empty")
     }
 
-    /// The smallest size.
     pub fn smallest(&self) -> BlockSize {
         self.0.iter().map(|(size, _)| *size).min().expect("a mix is never empty")
     }
 
-    /// Mean size, bytes.
     pub fn mean_bytes(&self) -> f64 {
         let weights: f64 = self.0.iter().map(|(_, weight)| f64::from(*weight)).sum();
         self.0.iter().map(|(size, weight)| f64::from(size.bytes()) * f64::from(*weight)).sum::<f64>()

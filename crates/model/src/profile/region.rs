@@ -7,7 +7,6 @@ use iostall_measure::{ByteCount, Percent};
 
 use crate::spelling::{SpellingError, as_text, refuse};
 
-/// One end of a region.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// Share of the target's size.
@@ -35,7 +34,6 @@ impl Bound {
 /// A part of a target, written `START..END` in bytes or percent: `0%..90%`, `1G..`, `..64M`, `all`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Region {
-    /// First byte.
     pub start: Bound,
     /// Exclusive; `None` is the target's end.
     pub end: Option<Bound>,

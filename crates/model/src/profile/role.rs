@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{BlockMix, Distribution, Region, WriteData};
 
-/// One role: a kind of I/O with its own targets, shape, depth and rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RoleProfile {
@@ -16,10 +15,8 @@ pub struct RoleProfile {
     /// until the command line puts it elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
-    /// The part of each target that is used.
     #[serde(default)]
     pub region: Region,
-    /// Block size, or a mix of sizes by weight.
     pub block_size: BlockMix,
     /// Share of writes among reads and writes.
     #[serde(default)]
@@ -57,13 +54,10 @@ pub struct RoleProfile {
     /// depth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// How arrivals are spaced in an open loop.
     #[serde(default)]
     pub arrivals: Arrivals,
-    /// Direct I/O or through the page cache.
     #[serde(default)]
     pub caching: Caching,
-    /// What a completed write guarantees.
     #[serde(default)]
     pub durability: Durability,
     /// A sync call after every so many writes.
@@ -108,7 +102,6 @@ pub struct Thresholds {
     /// On flash, the 99th percentile of latency is at most this: of commits if the role syncs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_flash: Option<Nanos>,
-    /// The same on hard disks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_disk: Option<Nanos>,
     /// One hard disk completes this many requests a second.
@@ -119,7 +112,6 @@ pub struct Thresholds {
 }
 
 impl RoleProfile {
-    /// How long to wait for a batch by default.
     pub const BATCH_WAIT: Nanos = Nanos(1_000_000);
 
     fn default_queue_depth() -> u32 {
@@ -130,14 +122,12 @@ impl RoleProfile {
         1
     }
 
-    /// Whether it ever writes.
     pub fn writes(&self) -> bool {
         self.write_pct > Percent::ZERO
     }
 }
 
 named! {
-    /// The order of a role's offsets.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Access {
@@ -149,7 +139,6 @@ named! {
     }
 }
 
-/// How open-loop arrivals are spaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
@@ -175,6 +164,5 @@ pub struct SyncRule {
 pub struct Burst {
     /// Requests per burst; at least 1.
     pub requests: u32,
-    /// Time without new requests.
     pub pause: Nanos,
 }

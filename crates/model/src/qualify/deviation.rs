@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::health::Disturbance;
 
-/// One of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Deviation {
@@ -15,7 +14,9 @@ pub enum Deviation {
     /// Holes were made in the file; the drive may not know of them.
     Punched,
     /// The active range was written in order fewer than two times.
-    FewerPasses { passes: u32 },
+    FewerPasses {
+        passes: u32,
+    },
     /// A measurement is shorter than specified.
     ShortCells {
         cell_ns: u64,
@@ -23,9 +24,14 @@ pub enum Deviation {
         specified_ns: u64,
     },
     /// Not all mixes and sizes of the specification.
-    FewerCells { cells: u32 },
+    FewerCells {
+        cells: u32,
+    },
     /// The target takes no requests of this size.
-    SizeLeftOut { bytes: u32, align: u32 },
+    SizeLeftOut {
+        bytes: u32,
+        align: u32,
+    },
     /// Windows of tenths of a fill, in place of a minute in every thirty.
     WindowsByFill,
     /// Another number of requests in flight than is recommended.
@@ -38,31 +44,52 @@ pub enum Deviation {
         workers_wanted: u32,
     },
     /// More requests in flight than the block layer's queue of the device takes: the others wait before it.
-    DeeperThanQueue { in_flight: u32, queue: u32 },
+    DeeperThanQueue {
+        in_flight: u32,
+        queue: u32,
+    },
     /// Fewer bursts of writes with each pause.
-    FewerBursts { bursts: u32, specified: u32 },
+    FewerBursts {
+        bursts: u32,
+        specified: u32,
+    },
     /// The specification has no such test.
     OwnTest,
     /// The write cache was neither switched off nor on: writes that must be durable stand for a drive without one.
     CacheByWriteThrough,
     /// Only a part of the device.
-    PartOfDevice { used_bytes: u64, device_bytes: u64 },
+    PartOfDevice {
+        used_bytes: u64,
+        device_bytes: u64,
+    },
     /// Nobody knows what device is under the target, or how large it is.
     DeviceUnknown,
     /// A file: the file system decides where blocks lie, and the device has other data too.
-    InFileSystem { name: String, options: String },
+    InFileSystem {
+        name: String,
+        options: String,
+    },
     /// Spare area is what is discarded, and nobody knows whether the rest of the device is.
-    RestUnknown { rest_bytes: u64 },
+    RestUnknown {
+        rest_bytes: u64,
+    },
     /// The device's write cache as the kernel knows it.
-    WriteCache { mode: String },
-    /// Nobody knows the device's write cache.
+    WriteCache {
+        mode: String,
+    },
     WriteCacheUnknown,
     /// The machine is virtual, and so may the device be.
-    Virtual { hypervisor: String },
+    Virtual {
+        hypervisor: String,
+    },
     /// The test was interrupted, and the drive idle, before this round.
-    Interrupted { before_round: u32, idle_ns: u64 },
-    /// The drive could not do what it can, or failed.
-    Disturbed { by: Disturbance },
+    Interrupted {
+        before_round: u32,
+        idle_ns: u64,
+    },
+    Disturbed {
+        by: Disturbance,
+    },
 }
 
 // The tests of old runs.

@@ -7,7 +7,6 @@ use crate::device::Link;
 /// A drive at one time. What is not known is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriveHealth {
-    /// Its link to the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
     /// The hottest of its sensors, degrees Celsius.
@@ -36,7 +35,6 @@ pub struct DriveHealth {
 impl DriveHealth {
     /// Number of the log page that all NVMe drives have, and its length.
     pub const SMART_PAGE: u8 = 0x02;
-    /// See [`DriveHealth::SMART_PAGE`].
     pub const SMART_BYTES: usize = 512;
 
     /// Adds what that page says (NVM Express base specification, SMART / Health Information; little-endian): media errors at 160,
@@ -57,7 +55,6 @@ impl DriveHealth {
     }
 }
 
-/// A drive over a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriveConditions {
     pub before: DriveHealth,
@@ -79,23 +76,33 @@ pub struct DriveConditions {
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Disturbance {
     /// Its link is slower or narrower than it can be.
-    LinkBelowBest { link: Link },
-    /// It became so in the test.
-    LinkFell { link: Link },
-    /// It slowed down because of heat, so many times.
-    Throttled { times: u64 },
-    /// It was too hot for so long, minutes.
-    TooHot { minutes: u64 },
+    LinkBelowBest {
+        link: Link,
+    },
+    LinkFell {
+        link: Link,
+    },
+    Throttled {
+        times: u64,
+    },
+    TooHot {
+        minutes: u64,
+    },
     /// It lost data.
-    MediaErrors { count: u64 },
+    MediaErrors {
+        count: u64,
+    },
     /// Requests failed or timed out.
-    RequestErrors { count: u64 },
+    RequestErrors {
+        count: u64,
+    },
     /// The kernel reset it, or waited for it in vain.
-    Reset { count: u64 },
+    Reset {
+        count: u64,
+    },
 }
 
 impl DriveConditions {
-    /// At the beginning of a test.
     pub fn new(before: DriveHealth) -> Self {
         Self {
             after: before.clone(),
@@ -113,7 +120,6 @@ impl DriveConditions {
         self.celsius_hottest = hottest.into_iter().flatten().reduce(f64::max);
     }
 
-    /// Adds what is seen after a round.
     pub fn then(&mut self, now: DriveHealth) {
         let hottest = [self.celsius_hottest, now.celsius].into_iter().flatten().reduce(f64::max);
         self.celsius_hottest = hottest;

@@ -4,7 +4,6 @@ use iostall_measure::{BlockSize, ByteCount, Nanos, Percent, named};
 use serde::{Deserialize, Serialize};
 
 named! {
-    /// What is tested.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum QualifyTest {
@@ -36,7 +35,6 @@ named! {
 }
 
 impl QualifyTest {
-    /// All of them, as they are typed.
     pub const NAMES: [&'static str; 12] = [
         "iops",
         "saturation",
@@ -73,7 +71,6 @@ impl QualifyTest {
 }
 
 named! {
-    /// How thorough it is.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum QualifyScale {
@@ -90,7 +87,6 @@ named! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purge {
-    /// Not at all.
     None,
     /// The active range is discarded: all of it, by TRIM or holes in a file.
     Discard,
@@ -101,11 +97,9 @@ pub enum Purge {
 }
 
 impl Purge {
-    /// As they are written on the command line.
     pub const NAMES: [&'static str; 4] = ["none", "discard", "format", "sanitize"];
 }
 
-/// What is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QualifyPlan {
     pub test: QualifyTest,
@@ -121,13 +115,11 @@ pub struct QualifyPlan {
     /// How much of the target is used, from its start; absent: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<ByteCount>,
-    /// Seed of the random sequences.
     pub seed: u64,
     /// How often the active range is written in order before the first round.
     pub passes: u32,
     /// Length of one measurement of a round.
     pub cell: Nanos,
-    /// Most rounds.
     pub rounds_max: u32,
     /// The rounds end when they have written this much.
     #[serde(default, skip_serializing_if = "Option::is_none")]

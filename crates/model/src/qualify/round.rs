@@ -6,11 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::point::Point;
 use crate::profile::BlockMix;
 
-/// How the target was purged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purged {
-    /// Not at all.
     #[default]
     None,
     /// The device was told to discard the active range.
@@ -33,7 +31,6 @@ pub struct Preconditioning {
     pub made_bytes: u64,
     /// Written in order over the active range, bytes.
     pub written_bytes: u64,
-    /// How long that took, nanoseconds.
     pub elapsed_ns: u64,
 }
 
@@ -53,13 +50,11 @@ pub struct QualifyRound {
 }
 
 impl QualifyRound {
-    /// The measurement with this share of writes and size.
     pub fn point(&self, write_pct: Percent, size: BlockSize) -> Option<&Point> {
         let mix = BlockMix::single(size);
         self.points.iter().find(|point| point.write_pct == write_pct && point.block_size == mix)
     }
 
-    /// What its measurements wrote, bytes.
     pub fn own_written_bytes(&self) -> u64 {
         let written = |point: &Point| {
             let bytes: u64 = point.repeats.iter().map(|repeat| repeat.bytes).sum();
@@ -87,7 +82,6 @@ pub struct RoundSpan {
     pub last: u32,
 }
 
-/// Why the rounds ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopped {
@@ -95,10 +89,8 @@ pub enum Stopped {
     Steady,
     /// As many rounds were done as were planned.
     Rounds,
-    /// As much was written as was allowed.
     WriteLimit,
     /// Everything else was steady, but the drive was disturbed, which more rounds do not mend.
     Disturbed,
-    /// The user interrupted it.
     Interrupted,
 }

@@ -4,7 +4,6 @@ use iostall_measure::{BlockSize, Durability, Nanos, Percent};
 
 use crate::profile::Access;
 
-/// One measurement of a round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     pub write_pct: Percent,
@@ -15,7 +14,6 @@ pub struct Cell {
     pub workers: u32,
     /// The part of the active range that is used, from its start.
     pub range_pct: Percent,
-    /// What a completed write guarantees.
     pub durability: Durability,
     pub length: Nanos,
     /// Time without load after it.
@@ -32,11 +30,9 @@ impl Cell {
 /// What must be steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
-    /// Requests a second.
     Iops,
     /// Millions of bytes a second.
     MbPerS,
-    /// Mean latency, milliseconds.
     LatencyMs,
 }
 
@@ -65,14 +61,12 @@ pub struct Stage {
 const ROUNDS_MIN: u32 = 10;
 
 impl Stage {
-    /// The part of the active range that it uses.
     pub fn range_pct(&self) -> Percent {
         let largest =
             |left: Percent, right: &Cell| if right.range_pct > left { right.range_pct } else { left };
         self.cells.iter().fold(Percent::ZERO, largest)
     }
 
-    /// What it uses of an active range of `active_bytes`, bytes.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -87,7 +81,6 @@ impl Stage {
         !self.tracked.is_empty()
     }
 
-    /// Fewest rounds.
     pub fn rounds_min(&self, is_quick: bool) -> u32 {
         if self.is_until_steady() && !is_quick { ROUNDS_MIN.min(self.rounds_max) } else { self.rounds_max }
     }

@@ -30,7 +30,6 @@ const HISTOGRAM: u32 = 20;
 const BEFORE_DEMAND: u32 = 5;
 
 impl QualifyPlan {
-    /// What is measured, in order.
     pub fn stages(&self) -> Vec<Stage> {
         match self.test {
             QualifyTest::Iops => vec![self.all_cells(String::new(), tracked_of_iops)],

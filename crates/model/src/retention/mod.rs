@@ -29,10 +29,8 @@ pub enum Proof {
     Drilled,
 }
 
-/// A backup that rules are applied to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Distinguishes it from all others.
     pub id: String,
     /// What it is a backup of. Rules count the backups of each source for themselves.
     pub source: String,
@@ -42,15 +40,11 @@ pub struct Kept {
     pub proof: Proof,
 }
 
-/// Why a backup is kept.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// One of the newest.
     Last,
-    /// The newest of a period.
     NewestOf(Period),
-    /// Recent enough.
     Within,
     /// The newest that is not known to be damaged.
     LastGood,
@@ -64,7 +58,6 @@ pub enum Reason {
     InTheFuture,
     /// A kept backup cannot be restored without it.
     BaseOf(String),
-    /// Its store keeps it until then.
     LockedUntil(Timestamp),
     /// Its store keeps it until somebody takes the hold away.
     LegalHold,
@@ -86,7 +79,6 @@ pub fn reasons(sets: &[Kept], rules: &Rules, now: Timestamp, zone: &TimeZone) ->
     reasons
 }
 
-/// The backups of one source, newest first.
 fn of_source(
     sets: &[Kept],
     indexes: &[usize],
@@ -152,7 +144,6 @@ fn is_good(sets: &[Kept], index: usize) -> bool {
     false
 }
 
-/// What kept backups are based on is kept, and what that is based on.
 fn keep_bases(sets: &[Kept], reasons: &mut [BTreeSet<Reason>]) {
     let index_of: BTreeMap<&str, usize> =
         sets.iter().enumerate().map(|(index, set)| (set.id.as_str(), index)).collect();

@@ -56,7 +56,6 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// Which period of its kind a time is in.
 fn number(period: Period, at: Timestamp, zone: &TimeZone) -> (i64, i64) {
     let offset = i64::from(zone.to_offset(at).seconds());
     let local = at.as_second() + offset;

@@ -13,7 +13,6 @@ use super::calendar::Period;
 /// How many backups are kept. Each rule keeps its own; what no rule keeps may be deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Rules {
-    /// The newest ones.
     pub last: u32,
     /// The newest of each of the last so many hours that have one, and so on.
     pub hourly: u32,
@@ -32,7 +31,6 @@ impl Rules {
         *self == Self::default()
     }
 
-    /// How many periods of this length have their newest backup kept.
     pub fn of(&self, period: Period) -> u32 {
         match period {
             Period::Hour => self.hourly,
@@ -90,7 +88,6 @@ impl Within {
     }
 }
 
-/// A text that is no length of time on the calendar.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is no length of time: write a number with a unit, such as 48h, 30d, 8w, 6mo or 2y")]
 pub struct WithinError(String);

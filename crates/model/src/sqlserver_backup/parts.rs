@@ -6,7 +6,6 @@ use super::statement::{BackupDevice, BackupKind, BackupStatement};
 /// Most mirrors: with the first one there are four.
 const MIRRORS_MAX: usize = 3;
 
-/// MIRROR TO.
 pub(super) fn mirrors(statement: &BackupStatement, found: &mut Vec<Refusal>) {
     let mirrors = &statement.mirrors;
     if mirrors.is_empty() {
@@ -42,7 +41,6 @@ pub(super) fn mirrors(statement: &BackupStatement, found: &mut Vec<Refusal>) {
     }
 }
 
-/// FILE, FILEGROUP and READ_WRITE_FILEGROUPS.
 pub(super) fn parts(statement: &BackupStatement, found: &mut Vec<Refusal>) {
     let parts = &statement.parts;
     if parts.is_all() {

@@ -7,40 +7,27 @@ use thiserror::Error;
 #[error("{message}")]
 pub struct Refusal {
     pub message: String,
-    /// What to do instead.
     pub hint: String,
     /// Where Microsoft documents the rule.
     pub page: &'static str,
 }
 
-/// BACKUP (Transact-SQL).
 pub(super) const BACKUP: &str = "https://learn.microsoft.com/sql/t-sql/statements/backup-transact-sql";
-/// SQL Server backup to URL for Azure Blob Storage.
 pub(super) const URL: &str =
     "https://learn.microsoft.com/sql/relational-databases/backup-restore/sql-server-backup-to-url";
-/// SQL Server backup to URL for S3-compatible object storage.
 pub(super) const S3: &str = "https://learn.microsoft.com/sql/relational-databases/backup-restore/sql-server-backup-to-url-s3-compatible-object-storage";
-/// Backup encryption.
 pub(super) const ENCRYPTION: &str =
     "https://learn.microsoft.com/sql/relational-databases/backup-restore/backup-encryption";
-/// Media sets, media families, and backup sets.
 pub(super) const MEDIA: &str = "https://learn.microsoft.com/sql/relational-databases/backup-restore/media-sets-media-families-and-backup-sets-sql-server";
-/// Mirrored backup media sets.
 pub(super) const MIRRORS: &str = "https://learn.microsoft.com/sql/relational-databases/backup-restore/mirrored-backup-media-sets-sql-server";
-/// Partial backups.
 pub(super) const PARTIAL: &str =
     "https://learn.microsoft.com/sql/relational-databases/backup-restore/partial-backups-sql-server";
-/// Backup compression.
 pub(super) const COMPRESSION: &str =
     "https://learn.microsoft.com/sql/relational-databases/backup-restore/backup-compression-sql-server";
-/// Offload supported backups to secondary replicas.
 pub(super) const SECONDARIES: &str = "https://learn.microsoft.com/sql/database-engine/availability-groups/windows/active-secondaries-backup-on-secondary-replicas-always-on-availability-groups";
-/// Back up and restore of system databases.
 pub(super) const SYSTEM: &str = "https://learn.microsoft.com/sql/relational-databases/backup-restore/back-up-and-restore-of-system-databases-sql-server";
-/// Differences between SQL Server and Azure SQL Managed Instance.
 pub(super) const MANAGED: &str =
     "https://learn.microsoft.com/azure/azure-sql/managed-instance/transact-sql-tsql-differences-sql-server";
-/// Database identifiers.
 pub(super) const IDENTIFIERS: &str =
     "https://learn.microsoft.com/sql/relational-databases/databases/database-identifiers";
 

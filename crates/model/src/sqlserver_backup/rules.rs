@@ -9,7 +9,6 @@ use super::statement::{
 use super::version::ServerVersion;
 use super::versions::needs;
 
-/// Most stripes of a backup.
 const DEVICES_MAX: usize = 64;
 /// Unit and most of MAXTRANSFERSIZE.
 const TRANSFER_UNIT: u64 = 65_536;

@@ -14,7 +14,6 @@ const EDITION_MANAGED_INSTANCE: u32 = 8;
 /// The build of 2019 CU5, from which on compression of encrypted databases needs no larger transfer.
 const BUILD_2019_CU5: u32 = 4053;
 
-/// What a server says about itself and the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerFacts {
     pub version: ServerVersion,
@@ -32,11 +31,9 @@ pub struct ServerFacts {
     pub is_encrypted: bool,
     /// A secondary replica of an availability group.
     pub is_secondary: bool,
-    /// A database snapshot.
     pub is_snapshot: bool,
 }
 
-/// What the log is kept for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryModel {
     Full,

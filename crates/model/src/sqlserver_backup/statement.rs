@@ -5,12 +5,10 @@ use std::fmt;
 use iostall_measure::named;
 use serde::{Deserialize, Serialize};
 
-/// A BACKUP statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackupStatement {
     pub database: String,
     pub kind: BackupKind,
-    /// COPY_ONLY.
     pub copy_only: bool,
     /// What of the database, if not all of it.
     pub parts: BackupParts,
@@ -33,7 +31,6 @@ pub struct BackupStatement {
 }
 
 named! {
-    /// What is backed up.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum BackupKind {
@@ -47,12 +44,10 @@ named! {
     }
 }
 
-/// Parts of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackupParts {
     /// FILE: logical names.
     pub files: Vec<String>,
-    /// FILEGROUP.
     pub filegroups: Vec<String>,
     /// READ_WRITE_FILEGROUPS: all that can be written; with `filegroups` these too, which are read-only ones then.
     pub read_write: bool,
@@ -62,7 +57,6 @@ pub struct BackupParts {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackupDevice {
-    /// A file.
     Disk(String),
     /// A blob of Azure, or an object of an S3-compatible store.
     Url(String),
@@ -70,7 +64,6 @@ pub enum BackupDevice {
     Nul,
 }
 
-/// Options of the backup set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackupSetOptions {
     pub name: Option<String>,
@@ -87,7 +80,6 @@ pub enum Expiry<'a> {
     Days(u32),
 }
 
-/// Options of the media set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MediaOptions {
     /// INIT or NOINIT.
@@ -113,13 +105,11 @@ pub enum Overwrite {
 pub struct TransferOptions {
     /// BLOCKSIZE.
     pub block_bytes: Option<u64>,
-    /// BUFFERCOUNT.
     pub buffer_count: Option<u32>,
     /// MAXTRANSFERSIZE.
     pub transfer_bytes: Option<u64>,
 }
 
-/// COMPRESSION.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementCompression {
     /// NO_COMPRESSION.
@@ -130,7 +120,6 @@ pub enum StatementCompression {
 }
 
 named! {
-    /// Algorithms that a statement can name.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum CompressionAlgorithm {
         MsXpress = "MS_XPRESS",
@@ -141,7 +130,6 @@ named! {
 }
 
 named! {
-    /// Levels of ZSTD.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum CompressionLevel {
         Low = "LOW",
@@ -150,7 +138,6 @@ named! {
     }
 }
 
-/// ENCRYPTION.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupEncryption {
     pub algorithm: EncryptionAlgorithm,
@@ -158,7 +145,6 @@ pub struct BackupEncryption {
 }
 
 named! {
-    /// Algorithms of encryption.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum EncryptionAlgorithm {
         Aes128 = "AES_128",
@@ -185,7 +171,6 @@ pub struct ErrorOptions {
     pub continue_after_error: Option<bool>,
 }
 
-/// Options of BACKUP LOG.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogOptions {
     pub tail: Option<Tail>,
@@ -236,7 +221,6 @@ impl BackupDevice {
         }
     }
 
-    /// Whether it is an object of an S3-compatible store.
     pub fn is_s3(&self) -> bool {
         matches!(self, Self::Url(url) if url.to_ascii_lowercase().starts_with("s3://"))
     }
@@ -255,7 +239,6 @@ impl BackupSetOptions {
     }
 }
 
-/// As it is typed.
 impl fmt::Display for StatementCompression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let typed = |name: &str| name.to_ascii_lowercase().replace('_', "-");
@@ -271,19 +254,16 @@ impl fmt::Display for StatementCompression {
 }
 
 impl StatementCompression {
-    /// Whether the backup will be compressed.
     pub fn is_on(self) -> bool {
         self != Self::Off
     }
 }
 
 impl BackupStatement {
-    /// Whether nothing of it is kept.
     pub fn is_to_nul(&self) -> bool {
         self.devices.contains(&BackupDevice::Nul)
     }
 
-    /// Whether it goes to Azure or to an S3-compatible store.
     pub fn is_to_url(&self) -> bool {
         self.devices.iter().any(BackupDevice::is_url)
     }

@@ -20,10 +20,8 @@ pub struct BackupTrace {
     /// Of all buffers together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_bytes: Option<u64>,
-    /// All settings as the server wrote them, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<TraceSetting>,
-    /// What it did, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<TraceStep>,
     /// Steps that are not in the list because there were too many.
@@ -31,14 +29,12 @@ pub struct BackupTrace {
     pub more_steps: u64,
 }
 
-/// A setting that the server chose or was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceSetting {
     pub name: String,
     pub value: String,
 }
 
-/// One line of what it did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceStep {
     /// Since the first line, milliseconds by the server's clock.

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 named! {
-    /// A version, as its product is called.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum ServerVersion {
         #[serde(rename = "2008 R2")]
@@ -30,7 +29,6 @@ named! {
     }
 }
 
-/// A text that names no version.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is no version of SQL Server: write 2008R2, 2012, 2014, 2016, 2017, 2019, 2022 or 2025")]
 pub struct ServerVersionError(String);

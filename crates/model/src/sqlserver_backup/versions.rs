@@ -7,7 +7,6 @@ use super::version::ServerVersion;
 /// An option that older versions do not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// The version that brought it.
     pub version: ServerVersion,
     pub option: &'static str,
     /// Where Microsoft documents it.
@@ -40,7 +39,6 @@ pub fn needs(statement: &BackupStatement) -> Vec<Need> {
     needs
 }
 
-/// The oldest version that knows all options of `statement`.
 pub fn oldest_version(statement: &BackupStatement) -> ServerVersion {
     needs(statement).iter().map(|need| need.version).max().unwrap_or(ServerVersion::V2008R2)
 }

@@ -10,7 +10,6 @@ use crate::kind::Kind;
 use crate::newest_backup::{BackupSort, NewestBackup};
 use crate::sample::Row;
 
-/// What is known of the backups of one database.
 #[derive(Default)]
 struct Backups {
     /// How long ago the newest one that counts was, nanoseconds.
@@ -20,7 +19,6 @@ struct Backups {
 }
 
 impl Source {
-    /// Updates the alert instances of rule number `place` from the rows of a sample.
     pub(super) fn look_at_backups(
         &mut self,
         place: usize,

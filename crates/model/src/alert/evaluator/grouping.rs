@@ -20,7 +20,6 @@ struct Group {
 }
 
 impl Source {
-    /// Collects the notices of rule number `place`.
     pub(super) fn notify(&mut self, place: usize, rule: &Rule, now: Now, notices: &mut Vec<Notice>) {
         if let Some(waiting) = self.silence[place].waiting(rule, now)
             && let Some(due) = self.silence[place].notify(waiting.occasion, now)
@@ -89,7 +88,6 @@ impl Source {
         Some(Notice { about: worst, others, count, firing_count, ..notice })
     }
 
-    /// A notice of one alert instance, without a value.
     pub(super) fn notice(
         &self,
         rule: &Rule,
@@ -115,7 +113,6 @@ impl Source {
         }
     }
 
-    /// What the group of a thing is called.
     pub(super) fn group_name(&self, rule: &Rule, name: Option<&Name>, volume: Option<&str>) -> String {
         let source = &self.known.name;
         let part = match rule.grouping {
@@ -130,7 +127,6 @@ impl Source {
     }
 }
 
-/// What a notice says of one thing.
 pub(super) fn about(rule: &Rule, name: &Name, instance: &AlertInstance, value_max: f64) -> About {
     let measured = match rule.condition {
         Condition::Over { measured, .. } => measured,

@@ -10,7 +10,6 @@ use crate::alert::rule::Rule;
 use crate::alert::volume_limit::VolumeLimit;
 
 impl Source {
-    /// Updates the alert instances of rule number `place` with the intervals of a sample.
     pub(super) fn look_at_limits(
         &mut self,
         place: usize,

@@ -15,7 +15,6 @@ pub(super) struct Name {
     pub(super) class: Option<String>,
 }
 
-/// A source, and what is remembered of it.
 #[derive(Debug, Default)]
 pub(super) struct Source {
     pub(super) known: RuleSource,
