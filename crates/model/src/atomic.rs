@@ -93,7 +93,6 @@ pub struct PageProtection {
     pub page_bytes: u64,
     pub is_promised: bool,
     pub advice: ProtectionAdvice,
-    /// The reason, or the condition.
     pub why: String,
 }
 

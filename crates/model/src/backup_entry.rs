@@ -37,7 +37,6 @@ pub struct BackupEntry {
     pub left: Option<LeftUploads>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
-    /// Size of its files, bytes.
     pub stored_bytes: u64,
     pub stripes: u16,
     /// Its manifest, or one of its stripes if it has none; `None` if only the store knows it.
@@ -102,11 +101,9 @@ named! {
     #[serde(rename_all = "kebab-case")]
     pub enum PruneAction {
         Keep = "keep",
-        /// No rule keeps it.
         Delete = "delete",
         /// Nothing can be said about it, so it stays.
         Leave = "leave",
-        /// It should have been deleted.
         Failed = "FAILED",
     }
 }

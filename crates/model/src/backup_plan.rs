@@ -64,7 +64,6 @@ pub struct Stage {
     pub after_days: u64,
     pub size_bytes: u64,
     pub backup_bytes: u64,
-    /// Backups that the rules keep.
     pub kept: u64,
     pub kept_bytes: u64,
     /// Room that is needed, bytes: an old backup goes only when the new one is whole.

@@ -16,7 +16,6 @@ use crate::warning::WarningCode;
 pub struct CapacityRecord {
     /// [`DeviceIdentity::key`]; `None` if the device has no persistent name.
     pub device_key: Option<String>,
-    /// Its name on that host at that time.
     pub device: String,
     pub model: Option<String>,
     pub host: String,

@@ -12,7 +12,6 @@ pub enum Claim {
     DerivedMethod,
     SteadyState,
     WholeDevice,
-    /// This was the specification's test.
     SpecifiedTest,
     VendorComparison,
     /// They say how many drive writes a day the drive bears.
@@ -21,10 +20,8 @@ pub enum Claim {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denial {
-    /// Quick runs show too little.
     Quick,
     NotSteady,
-    /// Only a part of a device was used.
     Part,
     /// The method deviates, and nobody else has seen it done.
     Method,

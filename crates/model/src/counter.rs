@@ -62,13 +62,11 @@ counters! {
     /// Syncs of a file or flushes of a device.
     Syncs = 6, "syncs", Count;
     SyncStall = 7, "sync_stall", Time;
-    /// Extensions of a relation.
     Extends = 8, "extends", Count;
     ExtendBytes = 9, "extend_bytes", Count;
     ExtendStall = 10, "extend_stall", Time;
     /// Blocks the kernel was asked to write back.
     Writebacks = 11, "writebacks", Count;
-    /// Time waited for these requests.
     WritebackStall = 12, "writeback_stall", Time;
     Discards = 13, "discards", Count;
     DiscardBytes = 14, "discard_bytes", Count;
@@ -111,9 +109,7 @@ counters! {
     /// Full-page images in the write-ahead log.
     WalFullPages = 35, "wal_full_pages", Count;
     WalBuffersFull = 36, "wal_buffers_full", Count;
-    /// Scheduled checkpoints.
     CheckpointsTimed = 37, "checkpoints_timed", Count;
-    /// Requested checkpoints.
     CheckpointsRequested = 38, "checkpoints_requested", Count;
     /// Elapsed time of the checkpoints' write phase, including its deliberate pauses: not a stall.
     CheckpointWriteTime = 39, "checkpoint_write_time", Time;
@@ -130,11 +126,8 @@ counters! {
     ReadClockNs = 45, "read_clock_ns", Mark;
     /// When the newest backup ended, seconds since 1970, UTC.
     BackupFinished = 46, "backup_finished_utc_s", Gauge;
-    /// How long it took, seconds.
     BackupElapsed = 47, "backup_elapsed_s", Gauge;
-    /// What it holds of the database, bytes.
     BackupBytes = 48, "backup_bytes", Gauge;
-    /// What was stored of that, bytes.
     BackupStoredBytes = 49, "backup_stored_bytes", Gauge;
     /// Bytes that a drive programmed into its flash.
     NandBytes = 50, "nand_bytes", Count;

@@ -12,7 +12,6 @@ pub enum CheckState {
     NotAvailable,
 }
 
-/// A check of what was restored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrillCheck {
     /// Such as `recovery` or `amcheck of shop`.

@@ -142,7 +142,6 @@ pub enum WritePattern {
     Zipf {
         theta: f64,
     },
-    /// A sequence of requests, repeated.
     Sequence {
         name: String,
         writes: u64,

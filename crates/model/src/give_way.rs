@@ -60,7 +60,6 @@ pub struct Decision {
     pub bytes_per_s: u64,
     /// The most requests in flight on each side from then on.
     pub in_flight_max: u32,
-    /// Why the source did not answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

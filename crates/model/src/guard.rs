@@ -58,7 +58,6 @@ pub struct PaidFor {
     pub bytes_per_s: Option<f64>,
 }
 
-/// An earlier guard of the same target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuardPast {
     pub run: RunId,
@@ -88,7 +87,6 @@ impl GuardFigure {
     }
 }
 
-/// The run that the target is compared with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuardBaseline {
     pub run: RunId,
@@ -102,7 +100,6 @@ pub struct GuardBaseline {
 #[serde(rename_all = "kebab-case")]
 pub enum GuardEnd {
     Decided,
-    /// All probes were made.
     Probes,
     Time,
     Bytes,

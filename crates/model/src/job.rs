@@ -14,7 +14,6 @@ named! {
         /// The collector has known the job since then; nothing has run yet. Later runs that did not happen were
         /// missed.
         Planned = "planned",
-        /// It is running.
         Running = "running",
         /// Exit status 0.
         Succeeded = "succeeded",

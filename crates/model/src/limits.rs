@@ -52,7 +52,7 @@ impl LimitsPlan {
 pub struct ReadPair {
     /// Of a block that was not read before in this run.
     pub first_ns: u64,
-    /// Of a block that was.
+    /// Of a block that was read before in this run.
     pub again_ns: u64,
 }
 
@@ -190,7 +190,6 @@ impl LimitsProbe {
         self.count().saturating_mul(u64::from(self.block_size.bytes()))
     }
 
-    /// Length of all intervals, seconds.
     pub fn seconds(&self) -> f64 {
         self.counts.len() as f64 * self.interval_s()
     }

@@ -37,7 +37,6 @@ pub struct NewestBackup {
     pub elapsed_s: Option<u64>,
     /// What it holds of the database.
     pub bytes: Option<u64>,
-    /// What was stored of that.
     pub stored_bytes: Option<u64>,
 }
 

@@ -19,11 +19,9 @@ named! {
         Backup = "backup",
         /// A job, iostall's own included.
         Job = "job",
-        /// Work on the server or its storage.
         Maintenance = "maintenance",
         /// A measurement or a copy by iostall itself.
         Run = "run",
-        /// A setting that is not what it was.
         Setting = "setting",
     }
 }

@@ -36,7 +36,6 @@ pub struct RoleOutcome {
     pub engine: EngineUse,
     /// Results per worker, target and operation, from which all other numbers are computed.
     pub cells: Vec<Cell>,
-    /// Second by second.
     pub series: Vec<IntervalPoint>,
     /// Commit times: from the write's start (intended start in an open loop) to the end of the sync call that
     /// covers it. Only if the role syncs.
@@ -242,7 +241,6 @@ pub struct ErrorOutcome {
     pub op: Op,
     /// `EIO`, `ENOSPC`, …, or `short` for a partial transfer.
     pub kind: String,
-    /// The system's error message.
     pub message: String,
     pub count: u64,
     /// Target of the first failure, as an index in the run's targets.

@@ -7,9 +7,7 @@ named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum WriteMethod {
-        /// Through the page cache.
         Buffered = "buffered",
-        /// Direct I/O.
         Direct = "direct",
         /// Direct I/O with each write on stable media before it completes (`O_DSYNC`).
         DirectDsync = "direct-dsync",
@@ -58,7 +56,6 @@ impl Pace {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MethodOutcome {
     pub method: WriteMethod,
-    /// Why the method was unavailable, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     pub pace: Pace,

@@ -8,7 +8,6 @@ use crate::verdict::Verdict;
 
 const NAMES_MAX: usize = 12;
 
-/// How a requirement names a part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PartName {
     #[default]

@@ -30,7 +30,6 @@ pub enum LatencyMetric {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metric {
-    /// Completed requests a second.
     Iops,
     /// Bytes a second.
     Throughput,

@@ -11,7 +11,6 @@ named! {
     pub enum ResetReason {
         /// The server restarted, and its counters with it.
         Restart = "restart" => 1,
-        /// The statistics were reset.
         StatisticsReset = "statistics-reset" => 2,
         /// The file or device was closed and reopened.
         Reattach = "reattach" => 3,

@@ -161,7 +161,6 @@ fn bucket_end(bucket: u8) -> u64 {
     u64::try_from(end - 1).unwrap_or(u64::MAX)
 }
 
-/// A period in the history of one subject.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rollup {
     pub totals: Totals,

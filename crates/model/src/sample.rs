@@ -47,7 +47,6 @@ pub struct Epoch {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject {
     pub kind: Kind,
-    /// What it is part of.
     pub scope: Scope,
     /// Display name: a path, a relation, a device, `backend/object/context`.
     pub name: String,
@@ -89,7 +88,6 @@ impl Row {
     }
 }
 
-/// One complete reading of one source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     pub taken: SampleTime,

@@ -10,7 +10,7 @@ pub struct BackupShape {
     pub block_bytes: u32,
     /// Unit of checksum, compression and encryption.
     pub frame_bytes: u32,
-    /// One request.
+    /// Size of one request.
     pub transfer_bytes: u32,
     pub buffer_count: u32,
     pub worker_count: u32,

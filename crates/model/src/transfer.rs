@@ -150,7 +150,6 @@ impl BufferTime {
     }
 }
 
-/// One interval of a transfer's throughput.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransferPoint {
     pub start_ns: u64,
@@ -192,9 +191,7 @@ pub struct CopySettings {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyCounts {
-    /// Regular files copied.
     pub files: u64,
-    /// Of these, copied as small files.
     pub small_files: u64,
     /// Of these, sharing their blocks with the source.
     pub reflinked_files: u64,

@@ -23,11 +23,11 @@ pub struct VolumeLog {
     pub write_us: u64,
     /// How long more requests were asked for than the volume allows, microseconds.
     pub over_volume_iops_us: u64,
-    /// How long more bytes were.
+    /// How long more bytes were asked for than the volume allows, microseconds.
     pub over_volume_throughput_us: u64,
     /// How long more requests were asked for than the machine allows for all its volumes, microseconds.
     pub over_machine_iops_us: u64,
-    /// How long more bytes were.
+    /// How long more bytes were asked for than the machine allows for all its volumes, microseconds.
     pub over_machine_throughput_us: u64,
     /// Requests that wait, when it was read.
     pub queue_length: u64,

@@ -22,7 +22,6 @@ pub struct WalListing {
     pub damaged: Vec<WalDamage>,
     /// Whether every byte was read, and not only the header of each file.
     pub is_checked: bool,
-    /// The backups that were named.
     pub sets: Vec<WalSet>,
 }
 

@@ -16,7 +16,6 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// A warning about the whole run.
     pub fn new(code: WarningCode, message: impl Into<String>) -> Self {
         Self { code, subject: None, message: message.into(), hint: None }
     }
@@ -49,10 +48,8 @@ pub enum WarningCode {
     TargetReplaced,
     /// The target was truncated or parts of it were freed during the run: requests found no data.
     TargetCut,
-    /// The target grew during the run.
     TargetGrew,
     MemoryFileSystem,
-    /// Written data can be compressed.
     CompressibleData,
     DepthNotReached,
     /// Completions were waited for in batches, and latencies include that wait.
@@ -65,11 +62,8 @@ pub enum WarningCode {
     ShortRun,
     /// The rate changed for good during the measured part, such as when burst credits run out.
     RateChanged,
-    /// The device was busy before the run.
     DeviceBusy,
-    /// The preferred engine is unavailable.
     EngineFallback,
-    /// Requests failed or were short.
     IoErrors,
     UnfinishedRequests,
     /// A sync call was faster than stable media can be.
@@ -80,7 +74,6 @@ pub enum WarningCode {
     SyncOff,
     /// A control group limits this process.
     CgroupLimit,
-    /// The device split the requests.
     RequestsSplit,
     Interrupted,
     /// Some metadata of a copied file could not be kept.
@@ -113,7 +106,6 @@ pub enum WarningCode {
     MissingGrant,
     /// A setting of the server disables some of the counters.
     SettingOff,
-    /// The server lost some of its own counters.
     CountersLost,
     /// This version of the server does not count something.
     NotCounted,
@@ -132,7 +124,6 @@ pub enum Rank {
     Invalidates,
     /// They hold, but something else may be in them.
     Caution,
-    /// Good to know when reading them.
     Note,
 }
 

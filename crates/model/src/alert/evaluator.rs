@@ -23,11 +23,10 @@ use crate::delta::Change;
 use crate::sample::Row;
 use crate::totals::Totals;
 
-/// A group in one interval.
 #[derive(Debug, Default)]
 struct Interval {
     totals: Totals,
-    /// At its end, of the rows that have one.
+    /// Size at the end of the interval, over the rows that report one.
     size_bytes: Option<u64>,
     is_whole: bool,
     is_broken: bool,

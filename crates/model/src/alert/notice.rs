@@ -23,12 +23,10 @@ pub enum Occasion {
 pub struct Notice {
     pub occasion: Occasion,
     pub rule: String,
-    /// The channels to send it through.
     pub channels: Vec<String>,
     pub source: String,
     /// What it is about, the worst of them; `None`: the whole source is silent, or drills are missing.
     pub about: Option<About>,
-    /// The drill that is too long ago.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drill: Option<LastDrill>,
     /// The next worst, a few of them.

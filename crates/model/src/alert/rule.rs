@@ -83,7 +83,6 @@ impl Measured {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
-    /// A metric is above a threshold.
     Over {
         measured: Measured,
         /// Threshold for classes without their own, in the metric's unit; `None`: only the classes listed are
@@ -91,7 +90,6 @@ pub enum Condition {
         threshold: Option<f64>,
         by_class: BTreeMap<String, f64>,
     },
-    /// A source returns no samples.
     Silent,
     /// The last good drill of a backup is too long ago, or there never was one.
     Undrilled {
@@ -138,7 +136,6 @@ pub struct Rule {
     pub condition: Condition,
     /// Which rows; for silence only the source's name matters.
     pub matches: Match,
-    /// The level at which rows are summed first.
     pub level: Level,
     /// How long the condition must hold without a break, nanoseconds.
     pub sustained_ns: u64,
@@ -163,7 +160,6 @@ pub enum Grouping {
     /// What lies on one volume of a source.
     #[default]
     Volume,
-    /// All of a source.
     Source,
     /// Nothing: each thing is a notice of its own.
     Each,

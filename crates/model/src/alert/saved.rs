@@ -15,7 +15,6 @@ pub struct SavedAlert {
 /// When what happened to an alert, by the calendar: clocks that only move forward begin anew with each process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedTimes {
-    /// When the condition began to hold.
     pub since: Timestamp,
     pub notified: Timestamp,
     pub ended: Option<Timestamp>,

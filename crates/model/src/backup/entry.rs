@@ -15,7 +15,6 @@ pub enum FileKind {
     },
     /// A further name of a file of the set.
     HardLink {
-        /// The name of that file in the set.
         to: StoredName,
     },
     /// The content of a block device; restored as a file or onto a device.

@@ -45,7 +45,6 @@ impl FromStr for Role {
 pub struct Demand {
     pub size: ByteCount,
     pub iops: f64,
-    /// How many of them are writes.
     pub writes: Percent,
     /// Sequential bytes a second, such as those of a log: all are taken for writes.
     pub sequential_bytes_per_s: f64,

@@ -28,7 +28,6 @@ pub(super) fn array_figures(
     figures
 }
 
-/// Why there are so many drives.
 fn counts(drive: &Drive, demand: &Demand, level: RaidLevel) -> Vec<Figure> {
     let without = match level {
         RaidLevel::R0 => "",

@@ -22,7 +22,6 @@ const WINDOW_DAYS_GOOD: f64 = 7.0;
 /// Writes that are expected in place of those observed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Planned {
-    /// By the database, bytes a day.
     pub bytes_per_day: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raid: Option<RaidShare>,

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-/// A number and what it rests on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Found {
     pub value: f64,

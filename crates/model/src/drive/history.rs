@@ -21,7 +21,6 @@ pub struct WearInterval {
     pub to_utc: Timestamp,
     /// Written by hosts, bytes; `None` if it is not counted, or across a break.
     pub host_bytes: Option<u64>,
-    /// Programmed into the flash, bytes.
     pub nand_bytes: Option<u64>,
     pub write_amplification: Option<f64>,
     /// Percentage used that was added.

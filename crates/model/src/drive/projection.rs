@@ -11,13 +11,10 @@ named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum RouteName {
-        /// From the drive's own percentage.
         PercentUsed = "percentage used",
         /// From the bytes that its data sheet promises.
         RatedBytes = "rated bytes",
-        /// From the erase cycles of its blocks.
         EraseCycles = "erase cycles",
-        /// From the bytes that its flash takes.
         NandBytes = "flash bytes",
     }
 }
@@ -31,7 +28,6 @@ pub struct DaysBand {
     pub latest: Option<f64>,
 }
 
-/// One route's answer, or why it has none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Route {
     pub name: RouteName,

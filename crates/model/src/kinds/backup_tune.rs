@@ -34,7 +34,6 @@ pub struct BackupTuneOutcome {
     /// Compressions that were not tried with each setting because they cannot be fastest, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// What each part can do by itself.
     pub alone: Vec<PartAlone>,
     /// The settings that were measured, the longest measured first.
     pub tried: Vec<TunedSetting>,
@@ -132,7 +131,6 @@ pub struct TunedSetting {
     /// What it stored of each byte of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored_share: Option<f64>,
-    /// How often and how long it was measured.
     pub trials: u32,
     pub seconds: f64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

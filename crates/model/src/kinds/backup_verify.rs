@@ -59,14 +59,18 @@ pub struct BaseUse {
 pub enum Newest {
     #[default]
     Unknown,
-    /// It is the one that was expected.
     Expected,
     /// The store knows the backups of its source, and none that is newer.
     Known,
-    /// Another one was expected.
-    Other { set: String, because: String },
+    Other {
+        set: String,
+        because: String,
+    },
     /// The store knows a newer one of the same source: `set`.
-    Older { set: String, because: String },
+    Older {
+        set: String,
+        because: String,
+    },
 }
 
 impl Newest {

@@ -17,7 +17,6 @@ pub struct FlashOutcome {
     pub settings: FlashSettings,
     /// Bytes that the host can address on the device that was asked for.
     pub device_bytes: u64,
-    /// Memory of the simulation, bytes.
     pub memory_bytes: u64,
     pub elapsed_ns: u64,
     /// After every page was written once in order: each a tenth of a fill of the device, in order.
@@ -32,7 +31,6 @@ pub struct FlashOutcome {
     /// What the device did beside collection; `None` if it was asked for nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upkeep: Option<FlashUpkeep>,
-    /// What the chips take and bear.
     pub nand: Nand,
     /// Random writes a second, over those of a device that moves nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +41,6 @@ pub struct FlashOutcome {
     pub spare_for: Option<SpareFor>,
 }
 
-/// A tenth of a fill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashTenth {
     pub host_pages: u64,
@@ -123,11 +120,8 @@ impl FlashWear {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Nand {
-    /// To read a page, microseconds.
     pub read_us: f64,
-    /// To program a page, microseconds.
     pub program_us: f64,
-    /// To erase a block, microseconds.
     pub erase_us: f64,
     /// Erases that a block bears.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,7 +132,6 @@ pub struct Nand {
 pub struct FlashLife {
     /// In all, bytes.
     pub written_bytes: f64,
-    /// What the host writes a day, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_bytes: Option<u64>,
 }

@@ -58,41 +58,27 @@ use crate::give_way::GiveWay;
 pub enum RunBody {
     /// `iostall load` and everything built on it.
     Load(LoadOutcome),
-    /// `iostall sweep`.
     Sweep(Box<SweepOutcome>),
-    /// `iostall matrix`.
     Matrix(Box<MatrixOutcome>),
     /// `iostall sweep --max-rate`.
     MaxRate(Box<MaxRateOutcome>),
-    /// `iostall copy`.
     Copy(Box<CopyOutcome>),
-    /// `iostall verify`.
     Verify(VerifyOutcome),
-    /// `iostall write`.
     Write(PacedOutcome),
-    /// `iostall fsync`.
     Fsync(FsyncOutcome),
     /// `iostall backup create`.
     Backup(Box<BackupOutcome>),
-    /// `iostall backup restore`.
     Restore(Box<RestoreOutcome>),
-    /// `iostall backup verify`.
     BackupVerify(Box<BackupVerifyOutcome>),
-    /// `iostall backup tune`.
     BackupTune(Box<BackupTuneOutcome>),
-    /// `iostall backup drill`.
     BackupDrill(Box<DrillOutcome>),
     /// `iostall backup run --sqlserver`.
     SqlServerBackup(Box<SqlServerBackupOutcome>),
     /// `iostall backup verify --sqlserver`.
     SqlServerVerify(Box<SqlServerVerifyOutcome>),
-    /// `iostall drive flash`.
     Flash(Box<FlashOutcome>),
-    /// `iostall drive qualify`.
     Qualify(Box<QualifyOutcome>),
-    /// `iostall drive limits`.
     Limits(Box<LimitsOutcome>),
-    /// `iostall drive guard`.
     Guard(Box<GuardOutcome>),
 }
 

@@ -15,7 +15,6 @@ use crate::summary::Summary;
 /// A paced write: one method after another, each with its own file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PacedOutcome {
-    /// Bytes per reporting interval.
     pub interval_bytes: u64,
     /// Bytes per method; `None` if a time was given instead.
     pub total_bytes: Option<u64>,

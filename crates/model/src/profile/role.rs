@@ -131,10 +131,8 @@ named! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Access {
-        /// Each request anywhere in the region.
         #[default]
         Random = "random",
-        /// Each request after the previous one.
         Sequential = "sequential",
     }
 }

@@ -57,7 +57,6 @@ pub enum Deviation {
     OwnTest,
     /// The write cache was neither switched off nor on: writes that must be durable stand for a drive without one.
     CacheByWriteThrough,
-    /// Only a part of the device.
     PartOfDevice {
         used_bytes: u64,
         device_bytes: u64,

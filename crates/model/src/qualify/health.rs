@@ -88,11 +88,9 @@ pub enum Disturbance {
     TooHot {
         minutes: u64,
     },
-    /// It lost data.
     MediaErrors {
         count: u64,
     },
-    /// Requests failed or timed out.
     RequestErrors {
         count: u64,
     },

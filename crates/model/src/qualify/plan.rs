@@ -25,7 +25,6 @@ named! {
         ActiveRange = "active-range",
         /// Requests of 4 KiB beside those of 8 KiB.
         Sizes = "sizes",
-        /// More and more requests in flight.
         Depth = "depth",
         /// Writes with and without a guarantee that they are durable when they return.
         WriteCache = "write-cache",

@@ -85,9 +85,7 @@ pub struct RoundSpan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopped {
-    /// A steady state was found and confirmed.
     Steady,
-    /// As many rounds were done as were planned.
     Rounds,
     WriteLimit,
     /// Everything else was steady, but the drive was disturbed, which more rounds do not mend.

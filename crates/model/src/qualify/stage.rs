@@ -27,7 +27,6 @@ impl Cell {
     }
 }
 
-/// What must be steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     Iops,
@@ -36,7 +35,6 @@ pub enum Figure {
     LatencyMs,
 }
 
-/// Rounds with the same measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
     /// In words, such as `128K`; empty if the test has only one.

@@ -52,7 +52,6 @@ pub enum Reason {
     LastVerified,
     /// The newest that a database was started from.
     LastDrilled,
-    /// Nothing better is there of its source.
     NothingBetter,
     /// Its time is in the future, so that nothing can be said about its age.
     InTheFuture,

@@ -34,7 +34,6 @@ named! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum BackupKind {
-        /// The database.
         #[default]
         Full = "full",
         /// What has changed since the last full backup.
@@ -100,7 +99,6 @@ pub enum Overwrite {
     Replace,
 }
 
-/// Options that set the speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransferOptions {
     /// BLOCKSIZE.
@@ -162,7 +160,6 @@ pub enum Encryptor {
     AsymmetricKey(String),
 }
 
-/// What happens when a page is damaged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ErrorOptions {
     /// CHECKSUM (`true`) or NO_CHECKSUM.
@@ -194,7 +191,6 @@ pub struct TapeOptions {
 }
 
 impl BackupParts {
-    /// Whether it is the whole database.
     pub fn is_all(&self) -> bool {
         self.files.is_empty() && self.filegroups.is_empty() && !self.read_write
     }
