@@ -229,7 +229,7 @@ pub struct OutcomeRequest {
     pub is_undo: bool,
     /// Why nothing was done; `None` if it was done.
     pub reason: Option<String>,
-    /// The server after it.
+    /// The state of the server afterwards.
     pub now: WantedRequest,
 }
 

@@ -41,7 +41,7 @@ pub struct FleetReport {
     pub to: Timestamp,
     /// All of them, by name.
     pub servers: Vec<ServerState>,
-    /// The most waited for first; so all below.
+    /// Sorted by time waited, longest first, like the lists below.
     pub files: Vec<FleetFile>,
     pub volumes: Vec<FleetLoad>,
     /// Devices with volumes of several sources.
@@ -137,7 +137,7 @@ pub struct DailyTrend {
     pub days: usize,
     pub newest: Option<f64>,
     pub per_day: Option<f64>,
-    /// Ends of its interval of 95 %.
+    /// Bounds of the 95 % confidence interval of `per_day`.
     pub per_day_min: Option<f64>,
     pub per_day_max: Option<f64>,
     pub refused: Option<String>,

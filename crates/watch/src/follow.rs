@@ -54,9 +54,8 @@ pub fn follow_history<C: Clock>(
 #[derive(Debug)]
 pub struct Follower {
     interval_ns: u64,
-    /// Tries that failed since one did not.
+    /// Failed tries since the last success.
     failures: u32,
-    /// The last failure that was reported.
     said: String,
     /// When it was last sent, and up to what.
     sent: Option<(u64, Newest)>,

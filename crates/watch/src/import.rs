@@ -36,11 +36,7 @@ pub enum ImportEvent<'a> {
     /// Nothing has been sampled there yet.
     Nothing { name: &'a str },
     /// All samples of a source are here.
-    Fetched {
-        source: &'a str,
-        /// How many came now.
-        samples: usize,
-    },
+    Fetched { source: &'a str, samples: usize },
 }
 
 pub struct Import {

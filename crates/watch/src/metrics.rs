@@ -79,7 +79,6 @@ impl<C: WatchClock> Metrics<C> {
         });
     }
 
-    /// It missed this many ticks.
     pub(crate) fn gap(&self, source: usize, missed: u64) {
         self.change(source, |seen| {
             seen.now.is_up = false;

@@ -13,7 +13,7 @@ const READ_AHEAD_KIB_MIN: u64 = 16;
 const ALIGNMENT_BYTES: u64 = 4_096;
 /// A file system with less free space than this part of it is short of it ...
 const FREE_SHARE: u64 = 10;
-/// ... unless that is still so much.
+/// With so much free space it is not short of it, however small the share is.
 const FREE_ENOUGH_BYTES: u64 = 100 << 30;
 /// Smaller file systems hold no databases.
 const SIZE_BYTES_MIN: u64 = 1 << 30;

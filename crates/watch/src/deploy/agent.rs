@@ -30,7 +30,7 @@ pub enum Recovered {
     Finished,
     /// It could not be finished, and everything was put back as far as nobody has changed it since.
     PutBack(ReleaseError),
-    /// Neither was possible now.
+    /// It could neither be finished nor put back now.
     Waits(ReleaseError),
 }
 

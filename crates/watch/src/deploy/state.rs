@@ -48,7 +48,6 @@ pub(super) struct Placed {
     pub(super) sha256: String,
 }
 
-/// What was there before a release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Undo {
     pub(super) release: String,

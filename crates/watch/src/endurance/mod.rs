@@ -36,7 +36,6 @@ pub struct EnduranceRequest {
 pub struct EnduranceReport {
     /// One for each serial number.
     pub drives: Vec<Endurance>,
-    /// What was left out, and why.
     pub left_out: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub converted: Option<Converted>,

@@ -20,7 +20,6 @@ const NICKNAMES: [(&str, &str); 6] = [
     ("@HOURLY", "0 * * * *"),
 ];
 
-/// The values that a field selects.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
     bits: u64,

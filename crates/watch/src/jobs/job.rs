@@ -32,7 +32,6 @@ pub struct JobEnd {
     pub is_success: bool,
     /// Its exit status or signal, or why it could not be started.
     pub detail: String,
-    /// The last lines of its output.
     pub output: String,
 }
 

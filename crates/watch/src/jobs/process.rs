@@ -141,7 +141,6 @@ fn wait(program: Program, request: &AtomicU8) -> io::Result<ExitStatus> {
     program.finish()
 }
 
-/// The last lines of a program's output.
 struct Tail {
     lines: Arc<Mutex<VecDeque<String>>>,
     end: Receiver<()>,

@@ -45,9 +45,7 @@ pub enum PulledState {
     Sent,
     /// Nothing of it has been sent: it was not asked so far, or the repository could not be used.
     Waiting,
-    /// It did not answer when it was last asked.
     Failing,
-    /// Somebody else samples it.
     Elsewhere,
 }
 

@@ -10,7 +10,6 @@ const SCALE_MAX: u32 = 6;
 const BUCKETS_MAX: i64 = 160;
 const NS_PER_S: f64 = 1e9;
 
-/// A distribution of seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Distribution {
     pub(super) count: u64,
@@ -20,7 +19,6 @@ pub(super) struct Distribution {
     pub(super) scale: u32,
     /// Values of zero, which are in no bucket.
     pub(super) zero_count: u64,
-    /// The number of the first bucket.
     pub(super) offset: i64,
     pub(super) counts: Vec<u64>,
 }

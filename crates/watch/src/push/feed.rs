@@ -106,7 +106,6 @@ pub(super) struct Feed<H> {
     /// What is older is not sent.
     backlog: Duration,
     is_changed: bool,
-    /// See [`Feed::passed_over`].
     passed_over: Option<Duration>,
     /// Positions that another collector left.
     known: BTreeMap<String, Position>,

@@ -18,7 +18,6 @@ const DELTA: i64 = 1;
 /// A point without a value: the series ends here.
 const NO_VALUE: i64 = 1;
 
-/// What the series of a request are about.
 pub(super) struct Resource<'a> {
     pub(super) source: &'a PushSource,
     /// Those of every series.

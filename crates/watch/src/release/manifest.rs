@@ -20,7 +20,6 @@ const OBJECT_BYTES_MAX: u64 = 4 << 20;
 #[serde(rename_all = "kebab-case")]
 pub enum ObjectKind {
     Settings,
-    /// What a collector collects, in TOML.
     Profile,
     Alerts,
 }
@@ -29,7 +28,6 @@ impl ObjectKind {
     /// All of them, in the order of a manifest.
     pub const ALL: [Self; 3] = [Self::Settings, Self::Profile, Self::Alerts];
 
-    /// Its name in files and directories.
     pub fn name(self) -> &'static str {
         match self {
             Self::Settings => "settings",

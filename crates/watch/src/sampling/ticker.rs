@@ -61,7 +61,7 @@ pub(crate) struct Ticker {
     before: Option<Arc<Sample>>,
     /// What its volumes are, as it said last.
     placements: Vec<Placement>,
-    /// Gaps since then.
+    /// Gaps since the sample `before`.
     gaps: Vec<Gap>,
 }
 

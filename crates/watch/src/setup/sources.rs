@@ -65,7 +65,6 @@ pub(super) struct Written {
     server: Option<String>,
 }
 
-/// Values for sources without their own.
 pub(super) struct Defaults {
     pub(super) interval: Duration,
     pub(super) timeout: Duration,

@@ -9,14 +9,12 @@ use iostall_model::{Counter, Kind, Totals};
 use super::group::{Group, GroupKey};
 use super::report::{WatchReport, share_of};
 
-/// Two windows at the same level.
 #[derive(Clone, Debug)]
 pub struct WatchComparison {
     pub before: WatchReport,
     pub after: WatchReport,
 }
 
-/// A group in one or both windows.
 #[derive(Clone, Copy)]
 pub struct Pair<'a> {
     pub key: &'a GroupKey,

@@ -16,7 +16,6 @@ pub struct Interval {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grain {
-    /// Two consecutive samples.
     Samples,
     /// Rows that could not be read between these two samples; rows that could are in separate intervals.
     Late,

@@ -42,7 +42,6 @@ pub struct Piece {
     pub totals: Totals,
 }
 
-/// A period in which lines are interrupted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
     pub source: String,

@@ -20,7 +20,6 @@ pub struct SourceHistory {
     pub notes: Vec<Note>,
     /// Databases that could not be read although their server answered.
     pub unread: Vec<Unread>,
-    /// What the source could not read.
     pub warnings: Vec<Warning>,
     /// The newest backups that the server knows of, where it tells.
     #[serde(skip_serializing_if = "Option::is_none")]
