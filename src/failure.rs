@@ -23,7 +23,6 @@ pub(crate) enum Status {
     Done,
     /// Done, but with a negative result: requests failed, a threshold was missed, or a check did not match.
     No,
-    /// It could not be done.
     CouldNot,
     /// Interrupted; what was measured so far is kept.
     Interrupted,
