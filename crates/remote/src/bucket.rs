@@ -60,7 +60,7 @@ struct S3 {
 pub(crate) struct Writers {
     /// Its requests give the object its lock.
     pub(crate) begins: Arc<dyn Store>,
-    /// All requests after it.
+    /// All requests after the one that begins the object.
     pub(crate) continues: Arc<dyn Store>,
 }
 

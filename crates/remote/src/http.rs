@@ -49,7 +49,6 @@ pub(crate) struct Service {
     encrypted: Agent,
     /// What is not encrypted stays on this network, and needs no proxy.
     plain: Agent,
-    /// What a store of another kind needs.
     amend: Option<Arc<dyn Amend>>,
 }
 

@@ -10,7 +10,6 @@ use crate::object::ObjectReader;
 
 const READS_MAX: usize = 32;
 
-/// A range that goes into a buffer.
 pub(crate) struct Read {
     pub(crate) object: Arc<ObjectReader>,
     pub(crate) token: u32,

@@ -24,9 +24,9 @@ const PARTS_AT_ONCE: usize = 3;
 pub struct Upload {
     store: Arc<dyn Store>,
     hints: &'static Hints,
-    /// Until it is complete.
+    /// Its name until it is complete.
     key: Key,
-    /// From then on.
+    /// Its name once it is complete.
     name: Key,
     bucket: Bucket,
     /// What it is recognised by.
