@@ -69,7 +69,6 @@ pub struct AtomicFileSystem {
     pub is_in_place: Option<bool>,
 }
 
-/// Something that must hold beside the limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtomicCondition {
     pub text: String,
@@ -85,7 +84,6 @@ pub enum ProtectionAdvice {
     OffIf,
 }
 
-/// A setting of a database that protects it from torn pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageProtection {
     pub engine: String,
@@ -96,7 +94,6 @@ pub struct PageProtection {
     pub why: String,
 }
 
-/// What cuts of power showed for one size of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageProof {
     pub page_bytes: u64,

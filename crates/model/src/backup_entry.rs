@@ -43,7 +43,6 @@ pub struct BackupEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     pub files: Vec<String>,
-    /// The run that made it, if the store has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunOf>,
 }

@@ -113,7 +113,6 @@ counters! {
     CheckpointsRequested = 38, "checkpoints_requested", Count;
     /// Elapsed time of the checkpoints' write phase, including its deliberate pauses: not a stall.
     CheckpointWriteTime = 39, "checkpoint_write_time", Time;
-    /// Elapsed time of the checkpoints' sync phase.
     CheckpointSyncTime = 40, "checkpoint_sync_time", Time;
     TempFiles = 41, "temp_files", Count;
     TempBytes = 42, "temp_bytes", Count;
@@ -129,16 +128,13 @@ counters! {
     BackupElapsed = 47, "backup_elapsed_s", Gauge;
     BackupBytes = 48, "backup_bytes", Gauge;
     BackupStoredBytes = 49, "backup_stored_bytes", Gauge;
-    /// Bytes that a drive programmed into its flash.
     NandBytes = 50, "nand_bytes", Count;
     /// How much of a drive's life is used by its own account, percent. It may be more than 100.
     UsedPercent = 51, "used_percent", Gauge;
-    /// Spare blocks of a drive that are left, percent.
     SparePercent = 52, "spare_percent", Gauge;
     /// Below this a drive warns about its spare blocks, percent.
     SpareThresholdPercent = 53, "spare_threshold_percent", Gauge;
     PowerOnHours = 54, "power_on_hours", Gauge;
-    /// How often a drive's blocks were erased in the mean.
     EraseCycles = 55, "erase_cycles", Gauge;
     /// 1 if a drive reports a failure, otherwise 0.
     DriveFailing = 56, "drive_failing", Gauge;

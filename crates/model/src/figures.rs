@@ -64,7 +64,6 @@ impl Row {
         }
     }
 
-    /// Completed requests a second; `None` if the time is zero.
     pub fn iops(&self, measured_ns: u64) -> Option<f64> {
         per_second(self.count as f64, measured_ns)
     }
@@ -147,12 +146,10 @@ impl CpuUse {
         self.user_ns.saturating_add(self.system_ns)
     }
 
-    /// CPU time per request, nanoseconds; `None` without requests.
     pub fn ns_per_request(self) -> Option<f64> {
         (self.requests > 0).then(|| self.total_ns() as f64 / self.requests as f64)
     }
 
-    /// Requests per second of CPU time; `None` if none was used.
     pub fn requests_per_cpu_second(self) -> Option<f64> {
         (self.total_ns() > 0).then(|| self.requests as f64 / (self.total_ns() as f64 / 1e9))
     }

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::alert::Occasion;
 
 named! {
-    /// How a run of a job ended, or why it did not run.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum JobOutcome {

@@ -154,12 +154,10 @@ impl OpOutcome {
         self.service_ns.count()
     }
 
-    /// Completed requests a second over `measured_ns`; `None` if that is zero.
     pub fn iops(&self, measured_ns: u64) -> Option<f64> {
         (measured_ns > 0).then(|| self.count() as f64 / (measured_ns as f64 / 1e9))
     }
 
-    /// MiB a second over `measured_ns`; `None` if that is zero.
     pub fn mebibytes_per_second(&self, measured_ns: u64) -> Option<f64> {
         (measured_ns > 0).then(|| self.bytes as f64 / 1_048_576.0 / (measured_ns as f64 / 1e9))
     }

@@ -46,7 +46,6 @@ pub struct Repeat {
 }
 
 impl Repeat {
-    /// Completed requests a second; `None` if the time is zero.
     pub fn iops(&self) -> Option<f64> {
         (self.measured_ns > 0).then(|| self.count as f64 / (self.measured_ns as f64 / 1e9))
     }
@@ -69,7 +68,6 @@ impl Point {
         points.iter().max_by(|left, right| rate(left).total_cmp(&rate(right)))
     }
 
-    /// Length of all measured parts, nanoseconds.
     pub fn measured_ns(&self) -> u64 {
         self.repeats.iter().map(|repeat| repeat.measured_ns).sum()
     }
@@ -79,7 +77,6 @@ impl Point {
         self.per_second(self.repeats.iter().map(|repeat| repeat.count).sum())
     }
 
-    /// MiB a second over all intervals; `None` if the time is zero.
     pub fn mib_per_s(&self) -> Option<f64> {
         let bytes = self.per_second(self.repeats.iter().map(|repeat| repeat.bytes).sum());
         bytes.map(|bytes| bytes / 1_048_576.0)

@@ -9,7 +9,6 @@ named! {
     #[serde(rename_all = "kebab-case")]
     #[repr(u8)]
     pub enum ResetReason {
-        /// The server restarted, and its counters with it.
         Restart = "restart" => 1,
         StatisticsReset = "statistics-reset" => 2,
         /// The file or device was closed and reopened.

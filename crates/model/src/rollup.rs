@@ -128,7 +128,6 @@ impl StallHistogram {
         Self { buckets: buckets.into_iter().collect() }
     }
 
-    /// The largest interval stall that counts in `bucket`, nanoseconds.
     pub fn stall_ns_max(bucket: u8) -> u64 {
         bucket_end(bucket)
     }

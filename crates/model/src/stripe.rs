@@ -41,7 +41,6 @@ pub struct StripeUse {
     pub busy_ns: u64,
 }
 
-/// Something in a backup that is not as it was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupDamage {
     /// Id of the set that it is in, if that is one that the set is based on.

@@ -195,7 +195,6 @@ pub struct CopyCounts {
     pub small_files: u64,
     /// Of these, sharing their blocks with the source.
     pub reflinked_files: u64,
-    /// Of these, resumed from an earlier attempt.
     pub resumed_files: u64,
     pub directories: u64,
     pub symlinks: u64,

@@ -37,7 +37,6 @@ impl Warning {
 pub enum WarningCode {
     /// Requests were, or may have been, served from the page cache.
     PageCache,
-    /// Direct I/O was requested and is unavailable.
     DirectRefused,
     /// The target fits into memory or another cache on the path.
     TargetSmall,
@@ -66,7 +65,6 @@ pub enum WarningCode {
     EngineFallback,
     IoErrors,
     UnfinishedRequests,
-    /// A sync call was faster than stable media can be.
     SyncTooFast,
     /// Whether the cache that answered so fast survives a power failure cannot be found out from here.
     CacheUnverified,
@@ -76,7 +74,6 @@ pub enum WarningCode {
     CgroupLimit,
     RequestsSplit,
     Interrupted,
-    /// Some metadata of a copied file could not be kept.
     MetadataLost,
     /// Another process had the source of a copy open for writing.
     SourceInUse,
@@ -90,30 +87,23 @@ pub enum WarningCode {
     OneRecipient,
     /// Pages of a database have a wrong checksum, and are in the backup as they were read.
     WrongPages,
-    /// A store replaces objects although it is told not to.
     StoreReplaces,
     /// Something in a tree has no content that could be backed up.
     LeftOut,
     /// A restored database needs another step before a server may be started on it.
     NotPrepared,
-    /// Visibility maps of a restored PostgreSQL are empty.
     VisibilityMapsEmpty,
     /// There is a newer backup of the same source than the one that was used.
     NewerBackup,
-    /// A stripe of a backup has another name than it was given.
     StripeRenamed,
-    /// A missing privilege hides part of what should be watched.
     MissingGrant,
-    /// A setting of the server disables some of the counters.
     SettingOff,
     CountersLost,
-    /// This version of the server does not count something.
     NotCounted,
     /// A part of the watched server, named in `subject`, was not read this time.
     NotRead,
     /// Numbers of a drive that cannot all be true.
     Implausible,
-    /// A drive got other firmware between two readings.
     FirmwareChanged,
 }
 

@@ -11,7 +11,6 @@ use crate::level::Level;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Occasion {
-    /// The condition has held for the sustained time.
     Firing,
     /// The condition still holds: a repeat.
     StillFiring,
@@ -55,7 +54,6 @@ pub struct About {
     pub threshold: f64,
     /// The value in the newest interval; `None` if it had none, or the group is gone.
     pub value: Option<f64>,
-    /// The highest value since the condition began to hold.
     pub value_max: f64,
 }
 

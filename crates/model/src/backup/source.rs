@@ -29,10 +29,7 @@ pub enum SourceKind {
     Stream,
     Postgresql(PostgresRecord),
     Mariadb(MariadbRecord),
-    Sqlite {
-        /// Version of the library that made the copy.
-        version: String,
-    },
+    Sqlite { version: String },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

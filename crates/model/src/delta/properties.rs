@@ -18,13 +18,11 @@ enum Event {
         stall_ms: u64,
         ns: u64,
     },
-    /// The server restarts with its counters at zero.
     Restart,
     /// The file is closed and reopened, which its handle shows.
     Reattach,
     /// The file is closed and reopened, which only smaller counters show.
     SilentReset,
-    /// The object is dropped and recreated under its name.
     Recreate,
     WallStep(i64),
     /// The collector's host reboots: a different monotonic clock.

@@ -12,7 +12,6 @@ named! {
     #[serde(rename_all = "kebab-case")]
     pub enum RouteName {
         PercentUsed = "percentage used",
-        /// From the bytes that its data sheet promises.
         RatedBytes = "rated bytes",
         EraseCycles = "erase cycles",
         NandBytes = "flash bytes",

@@ -77,7 +77,6 @@ pub struct Wear {
     /// Minutes in which it worked on commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_minutes: Option<u64>,
-    /// Mean number of times that a block was erased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erase_cycles: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

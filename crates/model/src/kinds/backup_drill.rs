@@ -28,7 +28,6 @@ pub struct DrillOutcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_utc: Option<Timestamp>,
     pub scratch: String,
-    /// Whether the restored files were left there.
     pub is_kept: bool,
     /// What was started on the restored files, such as `PostgreSQL 15.8`; none for files that are no database.
     pub engines: Vec<String>,

@@ -85,7 +85,6 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl BackupVerifyOutcome {
-    /// Frames that were neither good nor bad, because the check was stopped.
     pub fn unchecked(&self) -> u64 {
         let bad = self.damage.iter().filter(|damage| damage.frame.is_some()).count() as u64;
         self.frames.saturating_sub(self.good_frames).saturating_sub(bad)

@@ -64,7 +64,6 @@ impl FlashTenth {
     }
 }
 
-/// What a device did beside collection, in the tenths that count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashUpkeep {
     pub host_pages: u64,
@@ -72,7 +71,6 @@ pub struct FlashUpkeep {
     pub refreshed_pages: u64,
     /// Pages of the host that a cache took and that never came to the blocks behind it.
     pub absorbed_pages: u64,
-    /// Blocks that have gone bad since the beginning.
     pub bad_blocks: u32,
     /// Good blocks at the beginning.
     pub blocks: u32,
@@ -143,10 +141,8 @@ impl FlashLife {
     }
 }
 
-/// The spare area for a wanted amplification.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpareFor {
-    /// Wanted pages programmed for each page of the host.
     pub write_amplification: f64,
     /// Spare area over user area.
     pub spare: Between,

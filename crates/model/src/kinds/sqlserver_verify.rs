@@ -26,7 +26,6 @@ pub struct SqlServerVerifyOutcome {
     pub position: u64,
     /// The files of the database in that one.
     pub files: Vec<FileInBackup>,
-    /// Only headers and the list of files were read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headers_only: bool,
     /// What is wrong; `None` if nothing is.

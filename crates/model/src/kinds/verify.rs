@@ -28,7 +28,6 @@ pub struct VerifyOutcome {
 }
 
 impl VerifyOutcome {
-    /// Files that were not checked because it was stopped.
     pub fn unchecked(&self) -> u64 {
         self.files.saturating_sub(self.equal).saturating_sub(self.mismatches.len() as u64)
     }

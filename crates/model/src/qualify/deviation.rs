@@ -27,7 +27,6 @@ pub enum Deviation {
     FewerCells {
         cells: u32,
     },
-    /// The target takes no requests of this size.
     SizeLeftOut {
         bytes: u32,
         align: u32,
@@ -72,7 +71,6 @@ pub enum Deviation {
     RestUnknown {
         rest_bytes: u64,
     },
-    /// The device's write cache as the kernel knows it.
     WriteCache {
         mode: String,
     },

@@ -120,7 +120,6 @@ pub struct QualifyPlan {
     /// Length of one measurement of a round.
     pub cell: Nanos,
     pub rounds_max: u32,
-    /// The rounds end when they have written this much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_limit: Option<ByteCount>,
     /// How large a backup is that is to be loaded onto the drive.

@@ -11,11 +11,9 @@ use crate::profile::BlockMix;
 pub enum Purged {
     #[default]
     None,
-    /// The device was told to discard the active range.
     Discarded,
     /// Holes were made in the file. Its file system discards them on the device at once, later, or never.
     Punched,
-    /// User data of the namespace was erased by formatting it.
     Formatted,
     /// All blocks of the drive were erased by Sanitize.
     BlocksErased,

@@ -29,7 +29,6 @@ pub struct ServerFacts {
     pub state: String,
     /// Encrypted by TDE.
     pub is_encrypted: bool,
-    /// A secondary replica of an availability group.
     pub is_secondary: bool,
     pub is_snapshot: bool,
 }

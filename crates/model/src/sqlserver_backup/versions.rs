@@ -4,7 +4,6 @@ use super::refusal::{BACKUP, COMPRESSION, ENCRYPTION, S3, URL};
 use super::statement::{BackupDevice, BackupStatement, CompressionAlgorithm, StatementCompression};
 use super::version::ServerVersion;
 
-/// An option that older versions do not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
     pub version: ServerVersion,
