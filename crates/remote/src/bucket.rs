@@ -175,7 +175,6 @@ impl Bucket {
         }
     }
 
-    /// What writes an object, with this lock if there is one.
     pub(crate) fn writers(&self, lock: Option<&ObjectLock>) -> io::Result<Writers> {
         let plain = || Writers { begins: Arc::clone(&self.store), continues: Arc::clone(&self.store) };
         let s3 = match (&self.service, lock) {
@@ -202,7 +201,6 @@ impl Bucket {
         Ok(Writers { begins, continues })
     }
 
-    /// What puts these bytes at once, with this lock if there is one.
     pub(crate) fn putter(&self, bytes: &[u8], lock: Option<&ObjectLock>) -> io::Result<Arc<dyn Store>> {
         match (&self.service, lock) {
             (Service::S3(s3), Some(lock)) => {
@@ -232,7 +230,6 @@ impl Bucket {
         self.delete(key)
     }
 
-    /// Deletes the version that has this name now.
     pub(crate) fn delete_version(&self, key: &Key, version: &str) -> io::Result<()> {
         let delete = Ask::new(Method::DELETE, key);
         match self.service {

@@ -26,7 +26,6 @@ pub enum EngineFile<'f> {
 }
 
 impl<'f> EngineFile<'f> {
-    /// Its handle, if it is a file of this machine.
     pub fn local(&self) -> Option<FileHandle<'f>> {
         match self {
             Self::Local(handle) => Some(*handle),

@@ -68,7 +68,6 @@ fn of_azure(mode: LockMode) -> &'static str {
     }
 }
 
-/// The headers that make an object locked from its beginning.
 pub(crate) fn headers_of(lock: &ObjectLock) -> HeaderMap {
     headers_named(MODE, UNTIL, lock)
 }

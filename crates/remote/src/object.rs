@@ -23,7 +23,6 @@ const OTHERS: [&str; 2] = ["abfs://", "abfss://"];
 /// What the address of an object can begin with.
 const SCHEMES: [&str; 3] = [SCHEME, azure::SCHEME, gcs::SCHEME];
 
-/// Whether a path is the address of an object.
 pub fn is_object(path: &Path) -> bool {
     is_of_other_store(path)
         || path.to_str().is_some_and(|text| SCHEMES.iter().any(|scheme| text.starts_with(scheme)))

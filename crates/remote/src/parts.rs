@@ -14,7 +14,6 @@ pub(crate) const fn part_bytes(index: usize) -> usize {
     PART_BYTES * (1 + index / PARTS_OF_A_SIZE)
 }
 
-/// Where a part, counted from 0, begins in the object, bytes.
 const fn part_begin(index: usize) -> u64 {
     let (groups, rest) = ((index / PARTS_OF_A_SIZE) as u64, (index % PARTS_OF_A_SIZE) as u64);
     let of_groups = (PARTS_OF_A_SIZE as u64) * (groups * (groups + 1) / 2);

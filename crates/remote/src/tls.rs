@@ -49,7 +49,6 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// A server has another certificate than the one that was named.
 #[derive(Debug, Error)]
 #[error("the server has the certificate {found}, and the one that was named is {named}")]
 pub(crate) struct OtherCertificate {
