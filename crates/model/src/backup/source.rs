@@ -29,7 +29,10 @@ pub enum SourceKind {
     Stream,
     Postgresql(PostgresRecord),
     Mariadb(MariadbRecord),
-    Sqlite { version: String },
+    Sqlite {
+        /// Version of the library that made the copy.
+        version: String,
+    },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
