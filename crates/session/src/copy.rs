@@ -26,7 +26,6 @@ pub use manifest_place::{ManifestPlace, hash_of_copy};
 /// Enough for ten million names.
 const FILE_LIST: Input = Input { what: "list of files", limit: ByteCount(1 << 30) };
 
-/// How many metadata losses are listed; the rest are counted.
 const LOSSES_LISTED: usize = 5;
 
 pub struct CopyRequest {
@@ -65,7 +64,6 @@ impl Copied {
         !self.list.is_partial
     }
 
-    /// The manifest of the copied files, and the run.
     pub fn into_run(self) -> (Manifest, Run) {
         let body = RunBody::Copy(Box::new(self.outcome));
         (self.list, self.transfer.finish(self.name, self.targets, self.warnings, body))

@@ -19,7 +19,6 @@ const REFINEMENTS: u32 = 2;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Maximum number of requests in flight over all workers and targets.
     pub(crate) in_flight_max: u64,
     pub(crate) workers_max: u32,
     /// Target for the 99th percentile, nanoseconds.

@@ -51,7 +51,6 @@ impl StdError for UseCaseError {
 }
 
 hinted! {
-    /// Why a use case could not be carried out.
     #[derive(Debug, Error)]
     pub enum SessionError {
         #[error("interrupted before anything was measured; files created for the run were removed")]
@@ -158,7 +157,6 @@ hinted! {
         PacketAlignment {
             packet_bytes: u32,
             method: &'static str,
-            /// The required multiple.
             align: u32,
         }
             => format!("--packet {} is the next one, or --methods buffered", packet_bytes.next_multiple_of(*align)),
@@ -192,12 +190,10 @@ hinted! {
         NoPairs { paths: usize, profiles: usize } => "name one file, or as many as there are profiles",
         #[error("there is no interrupted matrix with these settings and targets to resume")]
         NothingToResume => "`iostall runs` lists the stored runs; leave out --resume to start a new one",
-        /// The newest matrix of these settings was not stopped.
         #[error(
             "the newest matrix with these settings and targets, run {number}, is complete: nothing is left to measure"
         )]
         ResumeComplete {
-            /// Its number.
             number: u32,
         } => "`iostall runs` lists the stored runs; leave out --resume to start a new one",
         /// A stopped matrix was measured on something else.
@@ -205,13 +201,9 @@ hinted! {
             "run {number} cannot be resumed: the {what} was {then} and is {now}, and one table must not mix the two"
         )]
         ResumeDiffers {
-            /// Its number.
             number: u32,
-            /// What differs.
             what: String,
-            /// What it was in that run.
             then: String,
-            /// What it is.
             now: String,
         } => "leave --resume out to measure all cells alike",
         #[error(transparent)]

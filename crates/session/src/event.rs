@@ -26,7 +26,6 @@ pub enum Event<'a> {
         path: &'a Path,
         size: ByteCount,
     },
-    /// Its progress; frequent.
     FileProgress {
         path: &'a Path,
         done: ByteCount,
@@ -66,7 +65,6 @@ pub enum Event<'a> {
     RateTried {
         /// Arrivals a second.
         rate_iops: f64,
-        /// Whether response times met the target.
         in_time: bool,
         point: &'a Point,
     },
@@ -79,7 +77,6 @@ pub enum Event<'a> {
     },
     /// Progress of a statement that a server runs; once a second.
     StatementProgress {
-        /// Hundredths of a percent, as the server estimates it.
         percent_hundredths: u32,
         whole: RunProgress,
     },
@@ -104,7 +101,6 @@ pub enum Event<'a> {
     },
     /// Progress of a computation, or of writing that is no transfer.
     SimulationProgress {
-        /// What is done: `simulating`, `writing in order`.
         doing: &'static str,
         /// The share that is done, 0 to 1.
         done: f64,
@@ -134,11 +130,9 @@ pub struct LimitsCost {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct QualifyCost {
-    /// The part of the target that is used, bytes.
     pub active_bytes: u64,
     /// Written to make the file, bytes; 0 if it was there.
     pub made_bytes: u64,
-    /// Written in order before the rounds, bytes.
     pub passes_bytes: u64,
     /// How long that takes at the speed of `bytes_per_s`, nanoseconds.
     pub passes_ns: Option<u64>,
@@ -184,7 +178,6 @@ pub struct TunePlan {
     pub place: TrialPlace,
 }
 
-/// Where trials leave what they move, for a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrialPlace {
     /// Beside the stripes.
@@ -209,7 +202,6 @@ pub struct SpanProgress<'a> {
     /// Which part of the run it is, if there are several.
     pub part: Part<'a>,
     pub phase: Phase,
-    /// Time until the phase ends, nanoseconds.
     pub left_ns: u64,
     /// Lengths of warm-up, measured part and cool-down.
     pub lengths: [Nanos; 3],

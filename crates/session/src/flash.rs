@@ -25,7 +25,6 @@ const BLOCKS_ENOUGH: u32 = 2000;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlashRequest {
-    /// Bytes that the host can address.
     pub device_bytes: u64,
     pub page_bytes: u32,
     /// A multiple of `page_bytes`.
@@ -45,17 +44,14 @@ pub struct FlashRequest {
     pub seed: u64,
     /// How often the device is written.
     pub fills: u32,
-    /// Simulates all pages, however many they are.
     pub is_whole: bool,
     /// Find the spare area for this amplification, and simulate that.
     pub wanted: Option<f64>,
     pub nand: Nand,
-    /// What the host writes a day.
     pub daily_bytes: Option<u64>,
     pub name: String,
 }
 
-/// Simulates. If interrupted, it returns what was simulated so far.
 pub fn flash(request: &FlashRequest, session: &Session<'_>) -> Result<Run, SessionError> {
     let recorder = session.recorder();
     let mut settings = settings_of(request)?;

@@ -57,7 +57,6 @@ impl From<GuardError> for SessionError {
     }
 }
 
-/// A profile with a role for each size.
 pub fn guard_profile(plan: &GuardPlan) -> Result<Profile, SessionError> {
     let mut profile = preset("random-read")?;
     "guard".clone_into(&mut profile.name);
@@ -95,7 +94,6 @@ fn role(base: &RoleProfile, plan: &GuardPlan, size: BlockSize) -> RoleProfile {
     }
 }
 
-/// Guards. If interrupted, it returns the probes so far. `earlier` has the baseline and the target's past.
 pub fn guard(
     request: GuardRequest,
     earlier: Option<&dyn Store>,

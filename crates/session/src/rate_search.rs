@@ -20,7 +20,6 @@ const PROBE_IN_FLIGHT: u64 = 32;
 const RATE_MIN: f64 = 20.0;
 /// Lowest rate relative to the closed loop's: with so little load nothing queues, and less would not help.
 const RATE_MIN_SHARE: f64 = 1.0 / 64.0;
-/// Highest rate relative to the closed loop's.
 const RATE_MAX_SHARE: f64 = 16.0;
 /// Fewest arrivals per interval, so that its 99th percentile has ten samples beyond it.
 const ARRIVALS_MIN: f64 = 1200.0;
@@ -40,7 +39,6 @@ pub(crate) struct Searched {
     /// The closed loop, to know where to start.
     pub(crate) probe: Option<Point>,
     pub(crate) points: Vec<Point>,
-    /// How many of the last points were confirmations.
     pub(crate) confirmations: u32,
 }
 

@@ -76,7 +76,6 @@ pub fn failures(run: &Run) -> Vec<String> {
     said.chain(kinds::failures(run)).collect()
 }
 
-/// Every figure that a requirement could ask for, by a name with its unit: `log.latency_ns_p99`.
 pub fn figures(run: &Run) -> Vec<(String, f64)> {
     const FIGURES: [(&str, Metric); 7] = [
         ("iops", Metric::Iops),

@@ -93,7 +93,6 @@ impl<'a> Session<'a> {
         self.measure_asked(profile, None, targets, name)
     }
 
-    /// Like `measure`, for a profile in another tool's format, which is stored with the run.
     pub fn measure_asked(
         &self,
         profile: Profile,

@@ -21,11 +21,8 @@ const WORKERS_MAX: u32 = 16;
 #[derive(Clone, Debug)]
 pub struct SweepRequest {
     pub targets: TargetRequest,
-    /// The load, with one request in flight.
     pub profile: Profile,
-    /// How long and how often a setting is measured.
     pub precision: Precision,
-    /// Maximum number of requests in flight over all workers and targets.
     pub in_flight_max: u64,
     /// Most workers; `None`: as many as there are CPUs, up to a limit.
     pub workers_max: Option<u32>,

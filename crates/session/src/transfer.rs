@@ -66,7 +66,6 @@ impl Transfer {
         (gave_way, warnings)
     }
 
-    /// Runs `work` on a separate thread and reports its progress meanwhile.
     pub(crate) fn work<T: Send>(
         &self,
         observer: &dyn Observer,

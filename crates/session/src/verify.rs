@@ -61,7 +61,6 @@ impl Expected {
         Ok(Self::Listed(Listed { list, shown, extra_below }))
     }
 
-    /// The files that are read, so that no output replaces one.
     pub fn paths(&self) -> Vec<&Path> {
         match self {
             Self::Listed(listed) => listed.list.files.iter().map(|file| file.path.as_path()).collect(),

@@ -3,7 +3,6 @@
 use iostall_model::limits::{FirstReads, ReadPair};
 use iostall_stats::sign_test::sign_test;
 
-/// Fewest pairs.
 pub const PAIRS_MIN: usize = 16;
 /// What must have been read in between, so that the cache of a disk forgets the blocks before, bytes.
 pub const BETWEEN_BYTES_MIN: u64 = 256 << 20;
@@ -18,7 +17,6 @@ const LEVEL: f64 = 0.001;
 pub enum Filling {
     /// There were too few blocks, or too little time.
     NotMeasured,
-    /// They are not.
     No,
     /// They are, and so are later ones of the same blocks: a cache answered the second ones.
     Cached(SlowReads),

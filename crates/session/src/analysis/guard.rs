@@ -8,11 +8,9 @@ use iostall_stats::trend::{TimedValue, trend};
 
 /// Probability of a false alarm of a whole guard.
 pub const LEVEL: f64 = 0.01;
-/// Looks at each figure: after so many parts of all probes.
 pub const LOOKS: u32 = 5;
 /// Figures that are looked at most: two sizes, against a baseline and a promise.
 const FIGURES: u32 = 4;
-/// Fewest probes of a side.
 pub const PROBES_MIN: usize = 4;
 
 /// Shortest history with a trend, days: what probes of one hour say of each other is no change in a month.
@@ -63,7 +61,6 @@ pub fn judged(outcome: &GuardOutcome) -> Vec<Judged> {
     found
 }
 
-/// Whether more probes would tell nothing more.
 pub fn is_decided(outcome: &GuardOutcome) -> bool {
     let judged = judged(outcome);
     !judged.is_empty() && judged.iter().all(|one| one.look.state != GuardState::Unclear)
@@ -89,7 +86,6 @@ fn speeds(point: &Point, is_canary: bool) -> Vec<f64> {
     point.repeats.iter().filter_map(of).collect()
 }
 
-/// The mean speed as it is shown.
 fn shown(speeds: &[f64], is_canary: bool) -> f64 {
     let mean = speeds.iter().sum::<f64>() / speeds.len().max(1) as f64;
     if is_canary { 1e9 / mean } else { mean }

@@ -101,12 +101,19 @@ pub enum Accounting {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sharing {
-    /// Together they do what both do alone.
-    Own { alone_per_s: f64, together_per_s: f64 },
+    Own {
+        alone_per_s: f64,
+        together_per_s: f64,
+    },
     /// Together they do less: the limit is that of the machine or the link. Rates a second.
-    Shared { alone_per_s: f64, together_per_s: f64 },
-    /// Neither is clear.
-    Unclear { alone_per_s: f64, together_per_s: f64 },
+    Shared {
+        alone_per_s: f64,
+        together_per_s: f64,
+    },
+    Unclear {
+        alone_per_s: f64,
+        together_per_s: f64,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -152,7 +159,6 @@ pub fn found(outcome: &LimitsOutcome) -> Found {
     }
 }
 
-/// The lasting fall of the rate in `probe`, if there is one.
 pub fn fall(probe: &LimitsProbe) -> Option<Burst> {
     fall_of(&probe.counts, probe.interval_s())
 }
@@ -177,7 +183,6 @@ fn alone(probe: &LimitsProbe, size: u32, targets: &[u32]) -> bool {
     probe.block_size.bytes() == size && probe.targets == targets && probe.step != ProbeStep::Unloaded
 }
 
-/// The newest probe of a size, and the rate that lasts in it, requests a second.
 fn lasting<'a>(probes: &'a [LimitsProbe], size: u32, targets: &[u32]) -> Option<(&'a LimitsProbe, f64)> {
     let probe = probes.iter().rfind(|probe| alone(probe, size, targets) && probe.count() > 0)?;
     let iops = match fall(probe) {

@@ -7,12 +7,10 @@ pub enum Found<'a> {
     /// A rate that was confirmed, and the lowest one above it that was not answered in time.
     Confirmed {
         point: &'a Point,
-        /// The rate above it.
         too_late: Option<f64>,
     },
     /// Rates were answered in time in one short interval, this one the highest, and none of them when looked at longer.
     NotConfirmed(&'a Point),
-    /// No rate that was tried was answered in time.
     None,
 }
 

@@ -19,7 +19,6 @@ pub fn in_flight_by_little(point: &Point) -> Option<f64> {
         .map(|point| point.in_flight_by_little())
 }
 
-/// Whether the best points of several block sizes show one limit.
 pub fn limit(best: &[&Point]) -> Option<Cap> {
     let rate = |point: &&Point| (point.block_size.mean_bytes(), point.iops().unwrap_or(0.0));
     cap(&best.iter().map(rate).collect::<Vec<_>>())

@@ -38,7 +38,6 @@ impl<'a> SweepAnalysis<'a> {
         self.knees.curve.iter().map(|index| (point(index).in_flight as f64, point(index).iops)).collect()
     }
 
-    /// The flat part of the curve, as with a rate limit.
     pub fn plateau(&self) -> Option<Plateau> {
         plateau(&self.pairs())
     }
@@ -79,7 +78,6 @@ fn merits(point: &Point, choice: Choice) -> Vec<f64> {
     point.repeats.iter().filter_map(merit).collect()
 }
 
-/// The recommended setting gave a different result when measured again at the end.
 #[derive(Clone, Copy, Debug)]
 pub struct LaterChange {
     pub later_ns: u64,

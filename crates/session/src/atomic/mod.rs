@@ -24,7 +24,6 @@ use conditions::conditions;
 use proof::proof;
 use protection::protections;
 
-/// How long a drive may take to answer.
 const NVME_WAIT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug)]
@@ -37,7 +36,6 @@ pub struct AtomicRequest {
     pub require: Option<ByteCount>,
 }
 
-/// Looks. Nothing is written.
 pub fn atomic(request: &AtomicRequest) -> Result<AtomicReport, SessionError> {
     let target = &request.target;
     let failed = |source| SessionError::Look { path: target.clone(), source };

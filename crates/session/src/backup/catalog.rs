@@ -16,7 +16,6 @@ pub struct CatalogEntry {
     pub(super) found: FoundSet,
 }
 
-/// The backups in `directories`, oldest first.
 pub fn catalog(
     directories: &[PathBuf],
     unlock: Option<&Unlock>,

@@ -73,7 +73,6 @@ impl BackupSource {
 pub struct Created {
     pub outcome: BackupOutcome,
     pub warnings: Vec<Warning>,
-    /// Why there is no backup, if there is none although one was wanted.
     pub ended: Option<CreateError>,
     name: String,
     targets: Vec<iostall_measure::platform::Target>,

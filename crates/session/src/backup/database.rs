@@ -26,7 +26,6 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Asks a person for the password of a server; `None` if nobody is there.
 pub type AskPassword<'a> = &'a dyn Fn(&str) -> io::Result<Option<String>>;
 
-/// A database, named and not yet touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DatabaseSource {
     Postgres(Box<Address>),
@@ -145,7 +144,6 @@ impl DatabaseSource {
 }
 
 impl ReadyDatabase {
-    /// As it was named, without a password.
     pub fn named(&self) -> String {
         match &self.0 {
             Ready::Sqlite { path, .. } => format!("{SQLITE}{}", path.display()),
@@ -178,7 +176,6 @@ impl ReadyDatabase {
     }
 }
 
-/// The SQL Server that `text` names, with its password if `logs_in`.
 pub fn server_of(
     text: &str,
     ask: AskPassword<'_>,
@@ -192,7 +189,6 @@ pub fn server_of(
     Ok((address, password))
 }
 
-/// The PostgreSQL that `text` names, with its password.
 pub fn postgres_of(text: &str, ask: AskPassword<'_>) -> Result<(Address, Secret), DatabaseSourceError> {
     let address: Address = text.parse()?;
     if address.engine != Engine::Postgres {

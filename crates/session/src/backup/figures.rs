@@ -31,12 +31,10 @@ pub struct KeptFigures {
     pub backups: usize,
     pub first_utc: Timestamp,
     pub last_utc: Timestamp,
-    /// Size of the newest one.
     pub size_bytes: u64,
     pub ratio: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup_bytes_per_s: Option<f64>,
-    /// Median rate of the newest restores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restore_bytes_per_s: Option<f64>,
     /// As a share of the size in a year; `None` if they span too little time to know.

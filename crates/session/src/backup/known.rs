@@ -151,7 +151,6 @@ impl KnownSets {
         Newest::Older { set: id.to_owned(), because }
     }
 
-    /// Every backup that a run made, oldest first.
     pub fn entries(&self) -> Vec<BackupEntry> {
         let made = self.sets.values().filter_map(|known| {
             let entry = known.made.as_ref()?.1.entry.clone();

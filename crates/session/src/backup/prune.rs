@@ -26,20 +26,17 @@ pub struct PruneRequest {
     pub zone: TimeZone,
     /// An upload to which nothing was added for so long was killed.
     pub abandoned_after: Nanos,
-    /// Nothing is deleted.
     pub dry_run: bool,
     /// An archive of the log of PostgreSQL, of which only what kept backups need is to stay.
     pub wal: Option<PathBuf>,
 }
 
 pub struct PruneEnd {
-    /// Each backup, oldest first.
     pub sets: Vec<Pruned>,
     pub wal: Option<WalPruned>,
 }
 
 impl PruneRequest {
-    /// What was uploaded last before this is not on its way any more.
     fn abandoned_utc(&self) -> Timestamp {
         let after = SignedDuration::from_nanos(i64::try_from(self.abandoned_after.0).unwrap_or(i64::MAX));
         self.now.checked_sub(after).unwrap_or(Timestamp::MIN)

@@ -27,14 +27,12 @@ use crate::error::SessionError;
 use crate::event::Observer;
 use crate::transfer::{Transfer, target};
 
-/// How many metadata losses are listed; the rest are counted.
 const LOSSES_LISTED: usize = 5;
 
 /// PostgreSQL's page size, unless the server was built otherwise, which nobody does.
 const POSTGRES_PAGE_BYTES: u32 = 8192;
 
 pub struct RestoreRequest {
-    /// The manifest, a stripe, or all stripes.
     pub from: Vec<PathBuf>,
     /// A new name, an empty directory, or what `consent` says may be replaced.
     pub to: PathBuf,
@@ -70,7 +68,6 @@ pub struct RestoreEnd {
 }
 
 impl RestoreEnd {
-    /// As a run, named by the set.
     pub fn into_run(self) -> Run {
         let name = damage::short(&self.outcome.set);
         self.transfer.finish(name, self.targets, self.warnings, RunBody::Restore(Box::new(self.outcome)))
@@ -214,7 +211,6 @@ fn outcome(request: &RestoreRequest, set: Option<&OpenSet>, transfer: &Transfer)
     }
 }
 
-/// Page size of the database in the set, whose size is counted in pages.
 fn page_bytes(set: &OpenSet) -> Option<u32> {
     let of_source = |source: &SourceRecord| match &source.kind {
         SourceKind::Postgresql(_) => Some(POSTGRES_PAGE_BYTES),
@@ -266,7 +262,6 @@ fn older(newest: &Newest) -> Option<Warning> {
     )
 }
 
-/// Metadata that was not restored, as warnings with the outcome.
 fn lost(losses: &[FileLoss]) -> Vec<Warning> {
     let listed = losses.iter().take(LOSSES_LISTED).map(|(path, loss)| {
         let message = format!("could not restore the {} of {}: {}", loss.what, path.display(), loss.cause);

@@ -10,7 +10,6 @@ use iostall_transfer::backup::restore::Restored;
 
 use super::known::{KnownSets, source_name};
 
-/// How many warnings of a manifest are repeated; the rest are counted.
 const REPEATED_MAX: usize = 20;
 
 /// A whole older set looks like the newest: only someone who knows the newest one can tell.

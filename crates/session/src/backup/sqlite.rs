@@ -44,7 +44,6 @@ pub struct SqliteRequest<'a> {
     pub path: &'a Path,
     /// Where the copy is made, which needs as much room as the database.
     pub scratch: &'a Path,
-    /// How long to wait for a lock.
     pub limit: Duration,
     pub is_cancelled: &'a dyn Fn() -> bool,
 }

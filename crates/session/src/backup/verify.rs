@@ -17,11 +17,8 @@ use crate::event::Observer;
 use crate::transfer::{Transfer, target};
 
 pub struct BackupVerifyRequest {
-    /// The manifest, a stripe, or all stripes.
     pub from: Vec<PathBuf>,
-    /// Reads headers, indexes and ends only.
     pub headers_only: bool,
-    /// The set that it should be.
     pub expect: Option<SetId>,
     /// Where the sets may be that an increment is based on, if not beside it.
     pub bases: Vec<PathBuf>,

@@ -8,7 +8,6 @@ const PAGE: u64 = 4096;
 /// Where partitions begin by default, bytes: a multiple of the erase blocks of most drives.
 const USUAL_START: u64 = 1 << 20;
 
-/// Every check, in the order in which they are shown.
 pub(super) fn checks(report: &StackReport, erase_block: Option<ByteCount>) -> Vec<StackCheck> {
     let erase_bytes = erase_block
         .map(ByteCount::bytes)

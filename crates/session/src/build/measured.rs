@@ -10,7 +10,6 @@ use crate::error::{SessionError, UseCaseError};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredDrive {
-    /// Random requests a second.
     pub iops: f64,
     /// Mean latency of a random request at that rate, milliseconds.
     pub latency_ms: f64,

@@ -13,7 +13,6 @@ const FILE_BYTES_MAX: u64 = 256 << 20;
 /// The most page writes: a quarter of a GiB of memory.
 const PAGES_MAX: usize = 1 << 26;
 
-/// Why a file is no sequence of writes for a device.
 #[derive(Debug, Error)]
 enum WritesError {
     #[error("line {line} of {path} is no write: {why}", path = path.display())]

@@ -9,7 +9,6 @@ use iostall_model::{FsyncOutcome, Warning, WarningCode};
 
 use super::postgres_config::is_off;
 
-/// All warnings, most severe first.
 pub(super) fn check(
     host: &Host,
     targets: &[Target],

@@ -31,7 +31,6 @@ const SEGMENT_BYTES: u64 = 16 << 20;
 /// The warm-up is a tenth of the duration, and at most this long, nanoseconds.
 const WARMUP_NS_MAX: u64 = 500_000_000;
 
-/// If interrupted, it returns what was measured so far.
 pub fn fsync(request: &FsyncRequest, session: &Session<'_>) -> Result<Run, SessionError> {
     let server = server_of(&request.directory, request.data_directory.as_deref())?;
     let place = Place::prepare(request, session)?;

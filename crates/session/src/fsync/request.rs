@@ -9,7 +9,6 @@ use iostall_model::sync::{LogLayout, SyncMethod};
 pub struct FsyncRequest {
     /// Where the log is, or would be.
     pub directory: PathBuf,
-    /// Measured one after the other.
     pub methods: Vec<SyncMethod>,
     /// Each method is measured with each number.
     pub committers: Vec<u32>,

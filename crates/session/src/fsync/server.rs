@@ -28,7 +28,6 @@ pub(super) struct Found {
     pub(super) unread: Vec<InputError>,
 }
 
-/// The server with the data directory `named`, or the one that `directory` is in; `None` if it is in none.
 pub(super) fn server_of(directory: &Path, named: Option<&Path>) -> Result<Option<Found>, SessionError> {
     let data_directory = match named {
         Some(path) if is_data_directory(path) => Some(path.to_owned()),

@@ -24,7 +24,6 @@ const FIGURES: &str = "add --require 'commit.p95<5ms': commit, read, write or sy
                        'sda.sync.p95<5ms', with mean, p95 (or any percentile) or max";
 
 impl GiveWayError {
-    /// What the user can do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::NothingRequired => FIGURES.to_owned(),

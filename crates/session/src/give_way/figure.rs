@@ -87,7 +87,6 @@ pub(crate) struct Figure {
     quantile: Option<f64>,
 }
 
-/// Time waited, and for how many operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stalled {
     pub(crate) ns: u64,

@@ -46,7 +46,6 @@ const LAG_OF_POSTGRES_NS: u64 = 1_000_000_000;
 const READING_PARTS: u64 = 20;
 /// How many times the floor a transfer begins with.
 const START_FLOORS: f64 = 4.0;
-/// The most requests in flight on each side.
 const IN_FLIGHT_MAX: u32 = 16;
 /// Longest pause after a failed reading that may be repeated at any time.
 const PAUSE_MAX: Duration = Duration::from_secs(2);
@@ -171,7 +170,6 @@ struct Control {
 }
 
 impl Control {
-    /// One reading, and what follows from it. Returns a decision that a user wants to know at once.
     fn tick(&mut self, clock: &RunClock, rate: &RateLimit) -> Option<Decision> {
         let begun_ns = clock.now_ns();
         // A panic in a source would end this thread, and the transfer would go on at the rate of that moment.

@@ -23,7 +23,6 @@ mod write;
 use iostall_model::part::Part;
 use iostall_model::{Run, RunBody};
 
-/// The parts that a requirement can name.
 pub(crate) fn parts(run: &Run) -> Vec<Part> {
     match &run.body {
         RunBody::Load(outcome) => load::parts(outcome),

@@ -43,7 +43,6 @@ const SIZE_SHARE: f64 = 0.04;
 const PAUSE_SHARE: f64 = 0.2;
 /// What a pause earns lasts this long under full load, seconds.
 const EARNED_S: f64 = 1.5;
-/// The shortest pause, seconds.
 const PAUSE_S_MIN: f64 = 2.0;
 
 #[derive(Clone, Debug)]
@@ -73,7 +72,6 @@ pub fn limits_profile(plan: &LimitsPlan, targets: usize) -> Result<Profile, Sess
     Ok(profile)
 }
 
-/// Searches. If interrupted, it returns what was measured so far.
 pub fn limits(
     request: LimitsRequest,
     stores: LimitsStores<'_>,

@@ -12,7 +12,6 @@ use crate::error::SessionError;
 use crate::point_runner::{Course, PointJob};
 
 const INTERVAL: Nanos = Nanos(100_000_000);
-/// Shortest probe, nanoseconds.
 const LENGTH_NS_MIN: u64 = 500_000_000;
 /// Longest probe of a size that shows no more than its rate, nanoseconds, unless it is slow.
 const SIZE_NS_MAX: u64 = 5_000_000_000;
@@ -30,7 +29,6 @@ pub(super) struct Probe<'a> {
     pub(super) step: ProbeStep,
     pub(super) targets: &'a [u32],
     pub(super) size: u32,
-    /// The share of the time that the probe may take.
     pub(super) share: f64,
     /// Instead of a part: seconds.
     pub(super) length_s: Option<f64>,

@@ -16,7 +16,6 @@ use crate::error::{SessionError, UseCaseError};
 use crate::event::{Event, Observer, RunProgress};
 use crate::qualify::Checkpoints;
 
-/// What is read at a time, bytes.
 const PIECE_BYTES: u32 = 1 << 20;
 /// Pieces in flight at most, so that buffers stay small.
 const DEPTH_MAX: u32 = 64;

@@ -14,7 +14,6 @@ use crate::targets::named_or_scratch;
 const LOOK_BACK: u32 = 100;
 
 pub(crate) struct Earlier {
-    /// Its number in the store.
     number: u32,
     run: Run,
     outcome: MatrixOutcome,

@@ -85,7 +85,6 @@ impl RefusalReason {
     }
 }
 
-/// Why a table that is to grow during a run cannot be begun.
 #[derive(Debug, Error)]
 pub enum TableError {
     #[error("cannot make {}", path.display())]

@@ -8,7 +8,6 @@ use iostall_model::paced::{Pace, WriteMethod};
 #[derive(Clone, Debug)]
 pub struct PacedRequest {
     pub file: PathBuf,
-    /// The methods, used one after the other.
     pub methods: Vec<WriteMethod>,
     pub paces: Vec<Pace>,
     /// Bytes per method and pace; `None`: as many as fit into `duration`.

@@ -26,7 +26,6 @@ pub struct CheckRequest {
     pub below: f64,
 }
 
-/// Reads the target, and says what was acknowledged and is lost.
 pub fn check(request: &CheckRequest) -> Result<PowerfailReport, SessionError> {
     let logged = read_log(&request.log, request.run.as_deref())?;
     let mut known = request.cuts.as_deref().map(read_cuts).transpose()?.unwrap_or_default();

@@ -22,7 +22,6 @@ pub(super) struct KnownCuts {
     whole_bytes: u64,
 }
 
-/// The cuts in the file at `path`, which must be there.
 pub(crate) fn cuts_of(path: &Path) -> Result<Vec<Cut>, SessionError> {
     if path.exists() {
         return Ok(read_cuts(path)?.cuts);

@@ -113,7 +113,6 @@ impl Log {
 pub(super) struct Logged {
     pub(super) run: PowerfailRun,
     pub(super) flushes: Vec<Vec<Acknowledged>>,
-    /// Whether the writer ended by itself.
     pub(super) is_ended: bool,
 }
 

@@ -21,5 +21,4 @@ pub use write::{WriteRequest, Written, write};
 
 /// Writes that a flush can make durable at once.
 pub const WRITES_PER_FLUSH: std::ops::RangeInclusive<u32> = 1..=protocol::GROUP_MAX;
-/// Sizes of a write, bytes.
 pub const BLOCK_BYTES: std::ops::RangeInclusive<u32> = protocol::BLOCK_BYTES;

@@ -26,7 +26,6 @@ const LOOKS_MAX: u32 = 300;
 const ACCEPT_EVERY_NS: u64 = 20_000_000;
 /// In how many of those the log is made durable once.
 const SYNC_EVERY: u32 = 10;
-/// Writers at the same time.
 const WRITERS_MAX: usize = 64;
 
 pub(super) struct Witness {
@@ -35,7 +34,6 @@ pub(super) struct Witness {
 }
 
 impl Witness {
-    /// Connects to `address`, a host and a port.
     pub(super) fn connect(address: &str) -> Result<Self, PowerfailError> {
         let failed = |source| PowerfailError::Reach { address: address.to_owned(), source };
         let patience = Duration::from_secs(SILENT_S);

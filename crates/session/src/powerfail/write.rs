@@ -24,22 +24,18 @@ use crate::targets::{TargetRequest, Targets};
 
 /// The blocks begin behind the mark that iostall made the file.
 const FIRST_BYTE: u32 = 4096;
-/// How often progress is shown, nanoseconds.
 const SHOW_EVERY_NS: u64 = 500_000_000;
 
 #[derive(Clone, Debug)]
 pub struct WriteRequest {
-    /// A file or a device.
     pub target: PathBuf,
     pub consent: WriteConsent,
     /// Size of a new file; of an existing target, how much of it is written.
     pub size: ByteCount,
-    /// Size of a write.
     pub block: BlockSize,
     pub primitive: Primitive,
     /// Writes before each flush; 1 where each write is durable by itself.
     pub writes_per_flush: u32,
-    /// Host and port.
     pub witness: String,
     /// `None`: until the power fails, or Ctrl-C.
     pub duration: Option<Nanos>,

@@ -12,7 +12,6 @@ pub(super) struct Circumstances<'a> {
     pub(super) target: Option<&'a Target>,
     pub(super) active_bytes: u64,
     pub(super) purged: Purged,
-    /// How often the active range was written in order.
     pub(super) passes: u32,
     /// Sizes that the target does not take, and the multiple that it takes, bytes.
     pub(super) left_out: &'a [(u32, u32)],

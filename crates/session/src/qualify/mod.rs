@@ -58,7 +58,6 @@ pub struct QualifyStores<'a> {
     pub checkpoints: Option<&'a mut dyn Store>,
 }
 
-/// Qualifies. If interrupted, it returns the rounds so far.
 pub fn qualify(
     request: QualifyRequest,
     stores: QualifyStores<'_>,

@@ -143,7 +143,6 @@ impl Targets {
         self.ready.len()
     }
 
-    /// How much of each is used, from its start.
     pub fn used_bytes(&self) -> Vec<u64> {
         self.ready.iter().map(|ready| ready.load.size_bytes).collect()
     }

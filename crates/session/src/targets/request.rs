@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use iostall_engine::guard::WriteConsent;
 use iostall_measure::ByteCount;
 
-/// Name of the file that is created if none is given.
 pub const SCRATCH_NAME: &str = "iostall-scratch.dat";
 
 /// The paths to load: `paths`, or else the scratch file.
@@ -24,7 +23,6 @@ pub struct TargetRequest {
     /// Files and devices without a name. Without these and bindings: a scratch file in the working directory.
     pub paths: Vec<PathBuf>,
     pub bindings: Vec<TargetBinding>,
-    /// Individual sizes of bound files, by name.
     pub sizes: Vec<(String, OwnSize)>,
     /// Size of a new file; of an existing target, how much of it is used.
     pub size: Option<ByteCount>,

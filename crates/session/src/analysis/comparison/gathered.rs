@@ -7,7 +7,6 @@ use iostall_model::{IntervalFigures, Measured, Run};
 
 use super::metric::{Metric, value_of};
 
-/// What one subject (a role's operation, or a setting) gave in all runs of a side.
 #[derive(Default)]
 pub(super) struct Gathered {
     count: u64,
@@ -49,7 +48,6 @@ fn interval_value(metric: Metric, interval: &IntervalFigures) -> Option<f64> {
     }
 }
 
-/// Subjects in order of first appearance.
 #[derive(Default)]
 pub(super) struct Subjects(pub(super) Vec<(String, Gathered)>);
 

@@ -13,7 +13,6 @@ pub use self::metric::Metric;
 use self::sides::{Distinct, distinct};
 use crate::comparison::MeasuredSide;
 
-/// What a comparison rests on, and so how far it reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Samples {
     /// One value a run: what is found holds for the next run of the same settings, too.
@@ -63,7 +62,6 @@ impl MetricRow {
         (self.second > self.first) == self.metric.is_rate()
     }
 
-    /// Whether the other is worse by more than chance explains.
     pub fn is_worse(&self) -> bool {
         match self.verdict {
             MetricVerdict::Significant | MetricVerdict::RunsDiffer => !self.is_better(),
@@ -78,7 +76,6 @@ pub struct ComparedSide {
     pub rows: Vec<MetricRow>,
     /// Why they may not be comparable, one sentence each.
     pub differences: Vec<String>,
-    /// Runs that were given more often than once, one sentence each.
     pub left_out: Vec<String>,
     pub samples: Samples,
     /// Runs of the first side and of this one that are compared.
@@ -153,7 +150,6 @@ fn judged(mut rows: Vec<MetricRow>, samples: Samples) -> Vec<MetricRow> {
     rows
 }
 
-/// Why runs may not be comparable, each reason once.
 fn reasons(first: &[&Run], second: &[&Run]) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for (ours, theirs) in first.iter().flat_map(|ours| second.iter().map(move |theirs| (ours, theirs))) {

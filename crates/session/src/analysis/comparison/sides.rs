@@ -2,11 +2,9 @@
 
 use iostall_model::Run;
 
-/// What remains of two sides.
 pub(super) struct Distinct<'a> {
     pub(super) first: Vec<&'a Run>,
     pub(super) second: Vec<&'a Run>,
-    /// What was left out, one sentence each.
     pub(super) left_out: Vec<String>,
 }
 

@@ -6,7 +6,6 @@ use iostall_stats::change::change;
 
 use super::stage_rounds::{STEPS_PER_FILL, StageRounds, stages};
 
-/// Steps in which a cliff is looked for.
 const CLIFF_STEPS_PER_FILL: u64 = 50;
 
 /// Requests a second over active ranges written, in steps of a tenth of one: a write saturation as it is shown. A sample that writes

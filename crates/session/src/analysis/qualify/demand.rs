@@ -13,7 +13,6 @@ const PLATEAU: f64 = 0.95;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// All of them, in the order of measurement.
     pub points: Vec<Point>,
     /// Indices: the most requests a second with a mean latency below 5 ms, one request in flight, and the point halfway between
     /// both. `None` where there is none.

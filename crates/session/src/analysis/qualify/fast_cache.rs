@@ -11,7 +11,6 @@ use super::stage_rounds::{StageRounds, stages};
 const SIDE_MIN: usize = 3;
 const FALL_MIN: f64 = 0.20;
 
-/// What writes in order found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FastCache {
     pub bytes: f64,
@@ -55,7 +54,6 @@ pub fn fast_cache(outcome: &QualifyOutcome) -> Option<(FastCache, Vec<AfterRest>
     Some((found, rests.iter().filter_map(after).collect()))
 }
 
-/// The first stage alone: where its writes in order fell for good.
 fn fast_part(rounds: &StageRounds<'_>) -> Option<FastCache> {
     let rates: Vec<f64> = samples(rounds).map(|(bytes, seconds)| bytes / seconds).collect();
     let found = change(&rates, SIDE_MIN, FALL_MIN).filter(|found| found.after < found.before)?;
@@ -78,7 +76,6 @@ fn unfinished_bytes(rounds: &StageRounds<'_>, samples: usize) -> f64 {
     rounds.stage.cells.first().map_or(0.0, of_cell) * samples as f64
 }
 
-/// How much of what `rounds` wrote at first was fast.
 fn fast_bytes(cache: &FastCache, rounds: &StageRounds<'_>) -> f64 {
     let halfway = f64::midpoint(cache.fast, cache.slow);
     let all: Vec<(f64, f64)> = samples(rounds).collect();

@@ -7,10 +7,8 @@ use iostall_model::qualify::QualifyTest;
 use super::stage_rounds::{Rates, StageRounds, stages};
 use super::window::steady_window_of;
 
-/// Bursts of writes with one length of pause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WaitState {
-    /// The pause after each burst.
     pub wait: Nanos,
     /// The part of the time that writes.
     pub duty: f64,
@@ -58,7 +56,6 @@ fn baseline_of(rounds: &StageRounds<'_>) -> Option<f64> {
     Rates::of(points).map(|rates| rates.iops).filter(|iops| *iops > 0.0)
 }
 
-/// How large writes in order fare after small ones at random.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CrossRecovery {
     /// Name, MB a second, mean and largest latency of each segment that was measured.

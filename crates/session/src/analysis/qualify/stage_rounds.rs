@@ -10,10 +10,8 @@ pub(crate) const STEPS_PER_FILL: u64 = 10;
 #[derive(Clone, Debug)]
 pub struct StageRounds<'a> {
     pub stage: Stage,
-    /// Those of the stage alone.
     pub rounds: &'a [QualifyRound],
     pub before: usize,
-    /// Written by these, bytes.
     pub before_bytes: u64,
     /// What the stage uses of the target, bytes.
     pub range_bytes: u64,
@@ -45,9 +43,7 @@ pub fn stages(outcome: &QualifyOutcome) -> Vec<StageRounds<'_>> {
 pub(super) struct Step {
     /// Indices of its rounds in the stage; the end is exclusive.
     pub(super) rounds: (usize, usize),
-    /// Written by the stage up to its end, bytes.
     pub(super) written_bytes: u64,
-    /// For each tracked mix and size.
     figures: Vec<StepFigures>,
 }
 
@@ -79,12 +75,10 @@ impl Step {
 }
 
 impl StageRounds<'_> {
-    /// `bytes` in multiples of what it uses.
     pub fn fills(&self, bytes: u64) -> f64 {
         bytes as f64 / self.range_bytes as f64
     }
 
-    /// What it has written up to the end of `round`, bytes.
     pub fn written_by(&self, round: &QualifyRound) -> u64 {
         round.written_bytes.saturating_sub(self.before_bytes)
     }

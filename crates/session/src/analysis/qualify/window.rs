@@ -8,7 +8,6 @@ use iostall_stats::steady::{WINDOW, confirms, is_even, truncation};
 
 use super::stage_rounds::{STEPS_PER_FILL, StageRounds, Step, stages};
 
-/// Something that a steady state requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
     /// Nothing kept the drive from what it can do: its link, heat, errors, resets.
@@ -27,7 +26,6 @@ pub enum Check {
     Confirmed,
 }
 
-/// A mix and size over a window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrackedWindow {
     pub write_pct: Percent,
@@ -45,7 +43,6 @@ pub struct SteadyWindow {
     /// Active ranges written before it and up to its end.
     pub fills: (f64, f64),
     pub tracked: Vec<TrackedWindow>,
-    /// What is required, in order, and whether it holds.
     pub checks: Vec<(Check, bool)>,
 }
 
@@ -76,7 +73,6 @@ pub fn shown_window(outcome: &QualifyOutcome) -> Option<SteadyWindow> {
     shown_stage(outcome).as_ref().and_then(shown_window_of)
 }
 
-/// The stage of that window.
 pub fn shown_stage(outcome: &QualifyOutcome) -> Option<StageRounds<'_>> {
     let is_tracked = |one: &StageRounds<'_>| one.stage.is_until_steady() && !one.rounds.is_empty();
     let tracked: Vec<StageRounds<'_>> = stages(outcome).into_iter().filter(is_tracked).collect();

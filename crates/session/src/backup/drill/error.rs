@@ -15,7 +15,6 @@ use crate::backup::mariadb::MariadbBackupError;
 use crate::backup::wal::PointError;
 
 hinted! {
-    /// Why a drill could not be held. What is wrong with the backup itself is in its outcome.
     #[derive(Debug, Error)]
     #[non_exhaustive]
     pub enum DrillError {

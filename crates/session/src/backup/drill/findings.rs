@@ -2,7 +2,6 @@
 
 use iostall_model::drill::{CheckState, DrillCheck};
 
-/// Problems of one check that are named; the rest are counted.
 const NAMED_MAX: usize = 5;
 
 #[derive(Default)]

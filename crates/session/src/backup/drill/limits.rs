@@ -6,19 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use iostall_measure::{Clock, MonotonicClock, Nanos};
 use iostall_transfer::Progress;
 
-/// How often something is looked at that ends by itself.
 const LOOK_EVERY_NS: u64 = 50_000_000;
 
 pub(super) struct Limits<'a> {
     progress: &'a Progress,
     clock: MonotonicClock,
-    /// When the engine and its checks must be done.
     deadline_ns: AtomicU64,
     limit: Nanos,
 }
 
 impl<'a> Limits<'a> {
-    /// Without a limit in time so far.
     pub(super) fn new(progress: &'a Progress, limit: Nanos) -> Self {
         Self { progress, clock: MonotonicClock::new(), deadline_ns: AtomicU64::new(u64::MAX), limit }
     }
@@ -43,7 +40,6 @@ impl<'a> Limits<'a> {
         self.progress.is_cancelled()
     }
 
-    /// Whether nobody waits any more.
     pub(super) fn is_over(&self) -> bool {
         self.is_cancelled() || self.now_ns() >= self.deadline_ns.load(Ordering::Relaxed)
     }

@@ -28,7 +28,6 @@ use crate::backup::mariadb::{
 const SOCKET: &str = "mariadb.sock";
 /// What the server calls what ends it.
 const ERROR: &str = "[ERROR]";
-/// Bytes of a file that are looked at together.
 const READ_BYTES: usize = 1 << 20;
 
 pub(super) struct MariadbPrograms {
@@ -48,7 +47,6 @@ pub(super) struct MariadbCopyFiles<'a> {
     pub(super) record: &'a MariadbRecord,
     pub(super) data: &'a Path,
     pub(super) programs: &'a MariadbPrograms,
-    /// Whom the server runs under, if not our own account.
     pub(super) account: Option<&'a Account>,
     pub(super) scratch: &'a Scratch,
     pub(super) limits: &'a Limits<'a>,

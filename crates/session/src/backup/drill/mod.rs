@@ -45,7 +45,6 @@ use super::{damage, set_warnings};
 use crate::event::Observer;
 use crate::transfer::{Transfer, target};
 
-/// The file of a data directory that every version has.
 const VERSION_FILE: &str = "PG_VERSION";
 
 /// Holds a drill. What is wrong with the backup is in the outcome of the run.
@@ -128,7 +127,6 @@ impl Programs {
     }
 }
 
-/// Everything that a drill needs, found before the first byte is restored.
 struct Stage<'a> {
     request: &'a DrillRequest,
     set: &'a OpenSet,

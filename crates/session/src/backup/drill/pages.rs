@@ -115,7 +115,6 @@ fn check_file(
     Ok(pages)
 }
 
-/// Reads until the buffer is full or the file ends.
 fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -31,7 +31,6 @@ pub(super) struct Cluster<'a> {
     pub(super) request: &'a DrillRequest,
     pub(super) data: &'a Path,
     pub(super) installation: &'a Installation,
-    /// Whom the server runs under, if not our own account.
     pub(super) account: Option<&'a Account>,
     pub(super) scratch: &'a Scratch,
     pub(super) limits: &'a Limits<'a>,

@@ -12,7 +12,6 @@ pub struct DrillRequest {
     pub from: Vec<PathBuf>,
     /// In directories: only sets of a source whose name contains this.
     pub source: Option<String>,
-    /// Where the directory is made that everything is restored to.
     pub scratch: PathBuf,
     pub keep: bool,
     /// Where the programs of PostgreSQL or MariaDB are, if not where distributions have them.
@@ -26,14 +25,12 @@ pub struct DrillRequest {
     /// Statements that must run without an error, and be true if they say whether something is true.
     pub statements: Vec<String>,
     pub settings: Vec<(String, String)>,
-    /// How long the engine and its checks may take.
     pub timeout: Nanos,
     /// Where the sets may be that an increment is based on, if not beside it.
     pub bases: Vec<PathBuf>,
     pub unlock: Option<Unlock>,
     /// Where a PostgreSQL is to be brought, if not to the end of the backup.
     pub point: Option<PointRequest>,
-    /// Threads that decode.
     pub workers: Option<u32>,
     /// Maximum read rate, bytes a second.
     pub limit: Option<u64>,

@@ -11,7 +11,6 @@ use super::error::DrillError;
 
 /// A server needs room beside the restored files: for its log, and for what recovery writes.
 const BESIDE_BYTES: u64 = 256 << 20;
-/// How much of a server's messages is looked at.
 const LOG_TAIL_BYTES: usize = 64 << 10;
 /// The longest path of a socket, with the zero behind it.
 const SOCKET_PATH_MAX: usize = 107;
@@ -26,7 +25,6 @@ pub(super) struct Scratch {
     /// Absolute.
     path: PathBuf,
     sockets: PathBuf,
-    /// Whether it was removed, or is to stay.
     is_done: bool,
     /// The server's messages. Opened before the directory belongs to another account, which could put a link there.
     log: Option<File>,

@@ -15,7 +15,6 @@ const QUIT_WAIT: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy)]
 pub(super) struct Manners {
-    /// Asks it to end as an administrator does, so that its files are in order.
     pub(super) ask_to_end: fn(&Program),
     pub(super) reason: fn(&str) -> String,
 }
@@ -27,7 +26,6 @@ pub(super) struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    /// Starts `command`, under `account` if that is not our own.
     pub(super) fn start(
         command: &mut Command,
         scratch: &'a Scratch,

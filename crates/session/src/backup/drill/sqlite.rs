@@ -8,7 +8,6 @@ use iostall_model::drill::CheckState;
 use super::findings::Findings;
 use super::limits::Limits;
 
-/// Checks the restored database at `path`, which is called `name` in the backup.
 pub(super) fn drill(name: &str, path: &Path, limits: &Limits<'_>, findings: &mut Findings) {
     limits.show("checking", name);
     let begun_ns = limits.now_ns();

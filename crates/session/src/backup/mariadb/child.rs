@@ -22,9 +22,7 @@ use super::tool::Tool;
 const GOOD_END: &str = "completed OK!";
 /// The section of an option file that all versions read.
 const SECTION: &str = "mariabackup";
-/// How much of its messages is looked at.
 const LOG_TAIL_BYTES: usize = 64 << 10;
-/// Lines of its messages that are shown.
 const LINES_SHOWN: usize = 6;
 /// A longer line is none that says why.
 const LINE_BYTES_MAX: usize = 400;
@@ -50,7 +48,6 @@ impl Messages {
     }
 }
 
-/// A program that was started, and is ended if it is dropped before its end.
 struct Running {
     program: Option<Program>,
     messages: Messages,
@@ -219,7 +216,6 @@ fn how(status: ExitStatus) -> String {
     }
 }
 
-/// The last lines, which say why.
 fn shown(said: &str) -> String {
     // A damaged page is dumped as well, in lines of thousands of digits.
     let is_short = |line: &&str| line.len() <= LINE_BYTES_MAX;

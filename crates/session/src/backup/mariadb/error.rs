@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use iostall_connect::SourceError;
 use thiserror::Error;
 
-/// Why a server could not be backed up, or its backup not be prepared.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MariadbBackupError {
@@ -43,12 +42,10 @@ impl MariadbBackupError {
         move |source| Self::System { verb, path: path.to_owned(), source }
     }
 
-    /// Whether the user ended it.
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Cancelled)
     }
 
-    /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::Server(error) => error.hint(),

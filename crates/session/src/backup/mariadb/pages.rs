@@ -11,14 +11,11 @@ use iostall_transfer::backup::pages::{InnodbPage, InnodbSpace, Unverifiable, is_
 const FIRST_BYTES: usize = 4096;
 /// Wrong pages that are listed. With more of them the disk is broken, and which ones they are helps nobody.
 const LISTED_MAX: usize = 10_000;
-/// How many of the wrong pages a drill names.
 const NAMED_MAX: usize = 20;
-/// Files that are named as not verifiable.
 const UNVERIFIABLE_NAMED_MAX: usize = 5;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::backup) struct PageCounts {
-    /// Pages with a checksum that was compared.
     pub(in crate::backup) checked: u64,
     pub(in crate::backup) wrong: u64,
     /// Pages that nobody without the server can check.
@@ -42,7 +39,6 @@ struct Tablespace {
     space: Option<InnodbSpace>,
     /// It is none, or its first page is damaged.
     is_unknown: bool,
-    /// Where `rest` begins in the file.
     at: u64,
     /// The beginning of a page whose end was not read yet.
     rest: Vec<u8>,
@@ -184,7 +180,6 @@ impl PageReader {
         &self.other_pages
     }
 
-    /// The first pages that are wrong, in words, and how many more there are.
     pub(in crate::backup) fn wrong(&self) -> Vec<String> {
         self.first_wrong(NAMED_MAX)
     }
@@ -202,7 +197,6 @@ impl PageReader {
         PagesSeen { checked: self.counts.checked, wrong: self.first_wrong(LISTED_MAX) }
     }
 
-    /// What to warn of in a backup beside wrong pages.
     pub(super) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if !self.unverifiable.is_empty() {

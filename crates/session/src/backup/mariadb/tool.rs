@@ -12,7 +12,6 @@ const SERVER: [&str; 2] = ["mariadbd", "mysqld"];
 /// Where distributions put programs, and other packages.
 const USUAL: [&str; 5] = ["/usr/bin", "/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/usr/local/bin"];
 
-/// A program of MariaDB, of a version that fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::backup) struct Tool {
     pub(in crate::backup) path: PathBuf,

@@ -26,9 +26,7 @@ const READ_BYTES: usize = 64 << 10;
 pub(super) struct Received {
     pub(super) label: Option<Vec<u8>>,
     pub(super) control: Option<Vec<u8>>,
-    /// Owner, group and mode of the files, as the control file has them.
     pub(super) owner: FileMetadata,
-    /// Where recovery must get to.
     pub(super) stop: Option<Lsn>,
     pub(super) has_wrong_pages: bool,
 }
@@ -78,7 +76,6 @@ impl BaseFiles {
         }
     }
 
-    /// The next entry that is stored; `None` at the end.
     fn next_entry(&mut self) -> Result<Option<StreamedEntry>, StageFailure> {
         loop {
             if let Some(BasePart::Archive(number)) = self.part {
@@ -172,7 +169,6 @@ impl BaseFiles {
         self.tablespaces.iter().flatten().find(is_it).map(|one| one.oid.clone())
     }
 
-    /// Looks at, or notes, what was received.
     fn kept<T>(&self, look: impl FnOnce(&mut Received) -> T) -> T {
         look(&mut self.received.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -7,7 +7,6 @@ use iostall_connect::SourceError;
 use iostall_connect::postgres::{BackupSessionError, ReplicationError};
 use thiserror::Error;
 
-/// Why a server could not be backed up.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PostgresBackupError {
@@ -42,7 +41,6 @@ pub enum PostgresBackupError {
 }
 
 impl PostgresBackupError {
-    /// Whether the user ended it.
     pub fn is_cancelled(&self) -> bool {
         matches!(
             self,
@@ -66,7 +64,6 @@ impl PostgresBackupError {
         move |source| Self::Read { path: path.to_owned(), source }
     }
 
-    /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::Session(error) => error.hint(),

@@ -36,7 +36,6 @@ pub(super) struct PageInspector {
     /// What names begin with if there are other sources.
     prefix: StoredName,
     layout: Layout,
-    /// Pages with a checksum that was compared.
     checked: AtomicU64,
     found: Mutex<Found>,
 }

@@ -32,7 +32,6 @@ pub(super) fn settings_are_in(path: &str) -> String {
     )
 }
 
-/// The warning that no page can be checked.
 pub(super) fn no_checksums() -> String {
     "the cluster has no page checksums, so damaged pages cannot be found (pg_checksums --enable)".to_owned()
 }

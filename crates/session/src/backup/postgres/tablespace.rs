@@ -6,7 +6,6 @@
 
 use iostall_model::backup::StoredName;
 
-/// The directory of links, in a data directory.
 pub(in crate::backup) const LINKS: &str = "pg_tblspc";
 /// The directory with their content, in a backup.
 pub(in crate::backup) const CONTENT: &str = "iostall_tablespaces";

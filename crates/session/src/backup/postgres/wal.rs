@@ -12,7 +12,6 @@ use iostall_transfer::backup::create::{Item, OnChange, What};
 use super::control::is_missing;
 use super::error::PostgresBackupError;
 
-/// The directory of the log, in the data directory.
 pub(super) const DIRECTORY: &str = "pg_wal";
 /// Where the server notes what it has archived, in the directory of the log.
 pub(super) const ARCHIVE_STATUS: &str = "archive_status";

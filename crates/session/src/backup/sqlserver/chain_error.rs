@@ -2,7 +2,6 @@
 
 use thiserror::Error;
 
-/// Why no chain of backups leads there.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChainError {
     #[error("the files hold {backups} backups, and none of them is number {position}")]
@@ -22,7 +21,6 @@ pub enum ChainError {
 }
 
 impl ChainError {
-    /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Gap { .. } | Self::NoBase { .. } => "name the files of all backups in between with --then",

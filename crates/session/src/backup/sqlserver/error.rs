@@ -7,7 +7,6 @@ use thiserror::Error;
 
 use super::chain_error::ChainError;
 
-/// Why there is no backup.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SqlServerBackupError {
@@ -107,7 +106,6 @@ const HINTS: [(&str, &str); 13] = [
 ];
 
 impl SqlServerBackupError {
-    /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::Server(error) => error.hint(),

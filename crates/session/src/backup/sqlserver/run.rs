@@ -31,7 +31,6 @@ pub struct SqlServerBackupRequest {
 pub struct SqlServerBackup {
     pub outcome: SqlServerBackupOutcome,
     pub warnings: Vec<Warning>,
-    /// Why there is no backup, if there is none.
     pub ended: Option<SqlServerBackupError>,
     transfer: Transfer,
 }

@@ -89,7 +89,6 @@ pub(super) fn found(
     ))
 }
 
-/// A line of the error log, in the server's local time.
 struct LogLine {
     at: DateTime,
     said: String,

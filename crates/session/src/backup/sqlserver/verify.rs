@@ -27,7 +27,6 @@ const KINDS: [(u64, &str); 7] = [
 pub struct SqlServerVerifyRequest {
     pub address: Address,
     pub password: Secret,
-    /// All stripes of the media set.
     pub devices: Vec<BackupDevice>,
     /// Which backup of the media set; `None` for the last.
     pub position: Option<u64>,

@@ -31,7 +31,6 @@ pub(super) struct Given {
     pub(super) buffers: Option<u32>,
 }
 
-/// The values of each setting, ascending.
 #[derive(Clone, Debug)]
 pub(super) struct Axes {
     stripes: Vec<usize>,

@@ -20,7 +20,6 @@ const HOPELESS: f64 = 0.5;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parts {
     pub(super) alone: Vec<PartAlone>,
-    /// The rate of each target, as named.
     targets: Vec<f64>,
 }
 

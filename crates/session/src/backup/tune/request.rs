@@ -18,7 +18,6 @@ pub struct TuneRequest {
     pub workers: Option<u32>,
     pub lock: Option<Lock>,
     pub budget: Nanos,
-    /// The most memory for buffers.
     pub memory_bytes: Option<u64>,
     /// Further words of the command line for a backup, such as its encryption.
     pub kept: Vec<String>,

@@ -111,7 +111,6 @@ impl<'r> Tuner<'r> {
         }
     }
 
-    /// The places of its targets, in the order in which they were named.
     fn targets(&self, setting: &Setting) -> Vec<usize> {
         targets_of(setting, &self.order)
     }
@@ -211,7 +210,6 @@ fn directory_of(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The most memory for buffers: what was asked for, or a part of what is free.
 pub(in crate::backup) fn memory_max(asked: Option<u64>) -> u64 {
     asked.unwrap_or_else(|| {
         memory_available_bytes().map_or(MEMORY_MAX, |free| (free / MEMORY_PART).min(MEMORY_MAX))

@@ -21,7 +21,6 @@ impl Setting {
         Self { depth, transfer_bytes, workers }
     }
 
-    /// The setting as options of a restore.
     pub(super) fn choice(&self) -> ReadChoice {
         ReadChoice {
             depth: Some(self.depth),
@@ -31,7 +30,6 @@ impl Setting {
     }
 }
 
-/// The values of each setting, ascending.
 #[derive(Clone, Debug)]
 pub(super) struct Axes {
     depths: Vec<u32>,

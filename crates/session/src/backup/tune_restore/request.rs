@@ -7,7 +7,6 @@ use iostall_transfer::backup::codec::Unlock;
 use iostall_transfer::backup::read::ReadChoice;
 
 pub struct RestoreTuneRequest {
-    /// The manifest, a stripe, or all stripes.
     pub from: Vec<PathBuf>,
     /// An existing directory. Trials write into a directory of their own below it.
     pub place: PathBuf,
@@ -15,7 +14,6 @@ pub struct RestoreTuneRequest {
     /// What is given is kept; the rest is open.
     pub choice: ReadChoice,
     pub budget: Nanos,
-    /// The most memory for buffers.
     pub memory_bytes: Option<u64>,
     /// Further words of the command line for a restore, such as its keys.
     pub kept: Vec<String>,

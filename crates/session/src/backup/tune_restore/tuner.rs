@@ -21,7 +21,6 @@ pub(super) struct Tuner<'r> {
     pub(super) request: &'r RestoreTuneRequest,
     pub(super) set: &'r OpenSet,
     pub(super) sample: RestoreSample<'r>,
-    /// The setting of a restore that nobody has tuned.
     pub(super) default: Setting,
     pub(super) trial_bytes: u64,
     pub(super) cancel: Arc<AtomicBool>,
@@ -110,7 +109,6 @@ impl<'r> Tuner<'r> {
     }
 }
 
-/// Adds what the user can do about it.
 pub(super) fn failed(error: RestoreError) -> SessionError {
     let hint = error.hint();
     SessionError::OfUseCase(UseCaseError::new(error, hint))

@@ -23,7 +23,6 @@ const OWNER: &[u8] = b"PG_VERSION";
 #[derive(Clone, Debug)]
 pub(in crate::backup) struct Reader {
     account: Account,
-    /// Groups that it is in besides its own.
     groups: Vec<u32>,
 }
 

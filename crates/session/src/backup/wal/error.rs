@@ -10,7 +10,6 @@ use thiserror::Error;
 use super::name::CLUSTER_FILE;
 use crate::error::{SessionError, UseCaseError};
 
-/// Why a file was not archived, or not fetched.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WalError {
@@ -62,13 +61,11 @@ impl WalError {
         }
     }
 
-    /// Whether there was no room left.
     pub(super) fn is_full_disk(&self) -> bool {
         matches!(self, Self::System { source, .. }
             if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
     }
 
-    /// What to do about it, if that is known.
     pub fn hint(&self) -> Option<String> {
         if let Self::System { source, .. } = self
             && let Some(hint) = iostall_remote::hint(source)

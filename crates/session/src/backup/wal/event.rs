@@ -6,7 +6,6 @@ use iostall_connect::postgres::Lsn;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReceiveEvent {
-    /// Receiving begins here.
     Begun {
         from: Lsn,
         timeline: u32,
@@ -36,7 +35,6 @@ pub struct Received {
     /// The log is durable up to here.
     pub flushed: Lsn,
     pub timeline: u32,
-    /// Segments that became full.
     pub segments: u64,
 }
 

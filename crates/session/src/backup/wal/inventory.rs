@@ -19,7 +19,6 @@ const HISTORY_BYTES_MAX: u64 = 4 << 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) facts: WalFacts,
-    /// Size of its file, bytes.
     pub(super) stored_bytes: u64,
     /// Whether it is still being received: no other segment of its timeline follows.
     pub(super) is_partial: bool,
@@ -36,7 +35,6 @@ pub(super) struct Inventory {
     pub(super) cluster: Cluster,
     /// By timeline and number.
     pub(super) segments: BTreeMap<(u32, u64), Segment>,
-    /// Ancestors by timeline.
     pub(super) histories: BTreeMap<u32, Vec<Ancestor>>,
     /// Damaged files, which count as missing.
     pub(super) faults: Vec<Fault>,
@@ -152,7 +150,6 @@ impl Inventory {
         SegmentName::of(timeline, number, self.cluster.segment_bytes)
     }
 
-    /// All timelines, oldest first.
     pub(super) fn timelines(&self) -> Vec<u32> {
         let mut all: Vec<u32> = self
             .segments

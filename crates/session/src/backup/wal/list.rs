@@ -19,11 +19,9 @@ use crate::error::{SessionError, UseCaseError};
 
 pub struct WalListRequest {
     pub directory: PathBuf,
-    /// Sets, or directories with sets.
     pub sets: Vec<PathBuf>,
     /// Reads the manifests of encrypted backups.
     pub unlock: Option<Unlock>,
-    /// Reads every byte of the archive.
     pub check: bool,
 }
 

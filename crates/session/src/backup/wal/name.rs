@@ -10,7 +10,6 @@ pub(super) const CLUSTER_FILE: &str = "iostall-wal-archive";
 const PART_DIGITS: usize = 8;
 const SEGMENT_DIGITS: usize = 3 * PART_DIGITS;
 
-/// A segment: a timeline, and the number of the segment in two halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct SegmentName {
     pub(super) timeline: u32,
@@ -58,7 +57,6 @@ impl SegmentName {
         (u64::from(self.low) < in_a_file).then(|| u64::from(self.high) * in_a_file + u64::from(self.low))
     }
 
-    /// Where it begins in the log.
     pub(super) fn start(self, segment_bytes: u64) -> Option<Lsn> {
         self.number(segment_bytes).map(|number| Lsn(number.saturating_mul(segment_bytes)))
     }

@@ -32,7 +32,6 @@ pub(super) struct PageHead {
     pub(super) continued_bytes: Option<u32>,
     /// Whether what an earlier page began is not to be read.
     pub(super) overwrites: bool,
-    /// Length of the header itself, bytes.
     pub(super) bytes: usize,
 }
 

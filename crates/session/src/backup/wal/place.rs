@@ -21,7 +21,6 @@ pub(super) struct Entry {
     pub(super) is_special: bool,
 }
 
-/// Everything in `directory` whose name is text.
 pub(super) fn entries(directory: &Path) -> io::Result<Vec<Entry>> {
     let entry = |path: PathBuf, is_special: bool| {
         let file_name = path.file_name()?.to_str()?.to_owned();
@@ -41,7 +40,6 @@ pub(super) fn entries(directory: &Path) -> io::Result<Vec<Entry>> {
     Ok(all)
 }
 
-/// Opens a file for reading; an object is brought here.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     if !is_object(path) {
         return File::open(path);

@@ -38,14 +38,12 @@ pub struct PointRequest {
     pub at_target: AtTarget,
     /// The timeline to follow; the newest that the backup leads to if `None`.
     pub timeline: Option<u32>,
-    /// This program, which the server calls for segments.
     pub program: PathBuf,
 }
 
 /// A recovery that can succeed, as far as an archive can tell.
 #[derive(Clone, Debug)]
 pub(in crate::backup) struct Recovery {
-    /// The data directory, relative to the place of the restore.
     pub(in crate::backup) prefix: PathBuf,
     pub(in crate::backup) record: RecoveryRecord,
     /// Lines for `postgresql.auto.conf`.

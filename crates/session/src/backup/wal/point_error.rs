@@ -66,7 +66,6 @@ fn at(last_utc: Option<Timestamp>) -> String {
 }
 
 impl PointError {
-    /// What to do about it, if that is known.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Archive(error) => return error.hint(),

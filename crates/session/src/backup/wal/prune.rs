@@ -13,7 +13,6 @@ use super::list::sources;
 use super::name::{SegmentName, WalName};
 use super::place;
 
-/// A backup that is kept, as far as the log is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::backup) enum KeptBase {
     /// Of a cluster: recovery begins there.

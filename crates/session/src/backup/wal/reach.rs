@@ -6,12 +6,10 @@ use super::history::Ancestor;
 use super::inventory::{Inventory, Segment};
 use super::name::SegmentName;
 
-/// A base backup, as far as the log is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Base {
     pub(super) timeline: u32,
     pub(super) start: Lsn,
-    /// Where the base is consistent.
     pub(super) stop: Lsn,
     /// Whether the last segment that it has may have been copied before it was full: a standby ends none.
     pub(super) from_standby: bool,
@@ -37,7 +35,6 @@ pub(super) struct Reach {
 /// The way of a recovery: which timeline a segment is read from.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
-    /// Timelines with the number of their first segment, oldest first.
     steps: Vec<(u32, u64)>,
     ancestors: Vec<Ancestor>,
 }

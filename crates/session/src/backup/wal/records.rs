@@ -46,12 +46,10 @@ pub(super) enum Event {
 
 pub(super) struct Records {
     head: SegmentHead,
-    /// Where the next page begins.
     next: u64,
     current: Option<Record>,
     /// What is left of a record that an earlier segment began.
     skip: u64,
-    /// Where the last record began, once one was read.
     previous: Option<u64>,
     facts: WalFacts,
     is_over: bool,

@@ -14,9 +14,7 @@ pub enum Until {
     Time(Timestamp),
     /// A position in the log, bytes from its beginning.
     Position(u64),
-    /// A transaction, by its number.
     Transaction(u64),
-    /// A restore point, by its name.
     Point(String),
 }
 

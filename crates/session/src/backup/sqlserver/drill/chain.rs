@@ -11,7 +11,6 @@ use crate::backup::sqlserver::chain_error::ChainError;
 use crate::backup::sqlserver::server::{made_utc, text};
 use crate::backup::sqlserver::verify::header;
 
-/// A backup that HEADERONLY lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Listed {
     /// Which media set it is in, from 0.
@@ -85,7 +84,6 @@ fn lsn(row: &Columns, name: &str) -> u128 {
     }
 }
 
-/// The backups to restore, in their order.
 pub(super) fn chain(all: &[Listed], target: &DrillTarget) -> Result<Vec<Link>, ChainError> {
     let link = |index| Link { index, may_be_beyond: false };
     let last_full = all.iter().rposition(|one| one.media == 0 && one.is("full"));

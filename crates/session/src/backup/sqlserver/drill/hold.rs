@@ -41,7 +41,6 @@ enum Step {
     Done(Box<BlockingConnection>, Vec<Columns>),
     /// The server refused it, with its reason.
     Failed(String),
-    /// A signal ended it.
     Stopped,
 }
 
@@ -50,7 +49,6 @@ pub(super) struct Hold<'a> {
     pub(super) plan: &'a Plan,
     pub(super) follower: Follower<'a>,
     pub(super) outcome: DrillOutcome,
-    /// The database, once it is there.
     pub(super) made: Option<Made>,
 }
 

@@ -30,9 +30,7 @@ use crate::event::Observer;
 use crate::transfer::Transfer;
 
 const ROOM: &str = include_str!("../sql/drill_room.sql");
-/// Databases that every server has.
 const SYSTEM: [&str; 5] = ["master", "model", "msdb", "tempdb", "mssqlsystemresource"];
-/// Most characters of a name.
 const NAME_MAX: usize = 128;
 
 /// What is wrong with the backup is in the outcome of the run. An error says what was left on the server.

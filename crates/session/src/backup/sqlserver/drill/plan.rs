@@ -56,12 +56,10 @@ pub(super) fn moved(
     (known.len() + 1..).zip(rows.iter().filter(is_new)).map(file).collect()
 }
 
-/// One backup to restore, and what is new in it.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) statement: BackupStatement,
     pub(super) backup: BackupHeader,
-    /// Files of the database that the backups before it do not have.
     pub(super) new_files: Vec<MovedFile>,
     pub(super) named: String,
     /// The point may be in the log backup before it, and then the server refuses this one.

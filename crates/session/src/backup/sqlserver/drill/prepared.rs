@@ -15,7 +15,6 @@ pub(super) struct Plan {
     /// Id of the last backup that it takes, and when that was made, if the server says so.
     pub(super) set: String,
     pub(super) made_utc: Option<Timestamp>,
-    /// The files of all parts.
     pub(super) files: Vec<MovedFile>,
     pub(super) engine: String,
     pub(super) warnings: Vec<Warning>,

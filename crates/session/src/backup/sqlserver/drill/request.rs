@@ -32,7 +32,6 @@ pub struct SqlServerDrillRequest {
 }
 
 impl DrillTarget {
-    /// Where the log is to end, if that is said as a time.
     pub(super) fn time(&self) -> Option<DateTime> {
         match self {
             Self::Time(time) => Some(*time),

@@ -32,7 +32,6 @@ pub(super) struct ServerSetting {
     pub(super) compression: StatementCompression,
 }
 
-/// The values of each option, ascending.
 #[derive(Clone, Debug)]
 pub(super) struct Axes {
     files: Vec<usize>,

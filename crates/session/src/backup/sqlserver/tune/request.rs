@@ -4,14 +4,12 @@ use iostall_connect::{Address, Secret};
 use iostall_measure::Nanos;
 use iostall_model::sqlserver_backup::BackupStatement;
 
-/// What to tune. Options that the statement has are kept.
 pub struct ServerTuneRequest {
     pub address: Address,
     pub password: Secret,
     /// The database; NUL, or the files that trials may write, and write over.
     pub statement: BackupStatement,
     pub budget: Nanos,
-    /// The most memory of the server for buffers.
     pub memory_bytes: Option<u64>,
     /// Have the server say what it does in the first trial, by trace flags of its session.
     pub trace_flags: bool,

@@ -60,12 +60,10 @@ pub(super) struct Trials<'a> {
     newest: Option<i64>,
     /// The media name of its files, by which it knows them again.
     token: String,
-    /// Whether its files are there.
     pub(super) has_files: bool,
     /// Time that trials took by the server's clock.
     pub(super) spent_s: f64,
     pub(super) backups: u64,
-    /// Whether the next backup is to be traced.
     traces: bool,
     /// What was said of the one that was, or why nobody knows.
     pub(super) traced: Option<Result<BackupTrace, Warning>>,
@@ -158,7 +156,6 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// One backup to where the user said.
     pub(super) fn backup(&mut self, setting: &ServerSetting) -> Result<Trial, SqlServerBackupError> {
         let mut statement = setting.statement(self.statement);
         if !statement.is_to_nul() {
