@@ -1,27 +1,26 @@
 //! Copies files: runs the copier, and returns a run and the list of files.
 
-mod manifest_place;
-
 use std::fs::File;
+use std::io::{self, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::{Input, files};
 use iostall_measure::ByteCount;
 use iostall_measure::platform::Target;
-use iostall_model::transfer::NotCopied;
+use iostall_model::transfer::{HashKind, NotCopied};
 use iostall_model::{CopyOutcome, Run, RunBody, TransferUse, Warning, WarningCode};
 use iostall_transfer::copy::FileList;
-use iostall_transfer::manifest::{Manifest, ManifestFile};
+use iostall_transfer::manifest::{
+    Manifest, ManifestFile, hash_for, is_json, open, partial_path, read, write_json, write_sums,
+};
 use iostall_transfer::{Copier, CopyError, CopyLog, CopyOptions};
 
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
-use crate::input::input_path;
-use crate::output::{LogFile, LogFileError};
+use crate::names::input_path;
+use crate::output::{Form, LogFile, LogFileError, OutputError, Outputs, Taken};
 use crate::transfer::{Transfer, target};
-
-pub use manifest_place::{ManifestPlace, hash_of_copy};
 
 /// Enough for ten million names.
 const FILE_LIST: Input = Input { what: "list of files", limit: ByteCount(1 << 30) };
@@ -214,4 +213,69 @@ fn sources_in_use(paths: &[PathBuf]) -> Option<Warning> {
     );
     let hint = "copy a snapshot, or use the backup command of the database";
     Some(Warning::new(WarningCode::SourceInUse, message).hint(hint))
+}
+
+#[derive(Clone, Debug)]
+pub struct ManifestPlace {
+    pub path: PathBuf,
+    /// Whether it may replace any file except a database or disk image.
+    pub may_replace: bool,
+}
+
+/// The checksum algorithm of a copy: the requested one, or the one implied by the manifest's name.
+pub fn hash_of_copy(manifest: Option<&Path>, asked: Option<HashKind>) -> Result<HashKind, SessionError> {
+    let Some(path) = manifest else { return Ok(asked.unwrap_or_default()) };
+    hash_for(path, asked).map_err(|source| SessionError::ManifestHash { path: path.to_owned(), source })
+}
+
+impl ManifestPlace {
+    pub fn form(&self) -> Form {
+        Form::Manifest { may_replace: self.may_replace }
+    }
+
+    /// Adds the name that the list of an unfinished copy gets to `outputs`, so that it is refused at the start like the other.
+    pub fn check_partial(&self, outputs: &mut Outputs, taken: &Taken) -> Result<(), OutputError> {
+        if outputs.is_stream(&self.path) {
+            return Ok(());
+        }
+        outputs.also("--manifest", self.form(), &partial_path(&self.path), taken)
+    }
+
+    /// Keeps one place for the list in `outputs`. The list of an incomplete copy goes next to the name,
+    /// because the name may belong to the last complete list; an empty list is not written.
+    pub fn choose(&self, outputs: &mut Outputs, is_whole: bool, has_nothing: bool) -> Option<Warning> {
+        let beside = partial_path(&self.path);
+        if is_whole || has_nothing {
+            outputs.leave_out(&beside);
+        }
+        if has_nothing {
+            outputs.leave_out(&self.path);
+        }
+        if is_whole || has_nothing || outputs.is_stream(&self.path) {
+            return None;
+        }
+        outputs.leave_out(&self.path);
+        let message = format!(
+            "the list of copied files is incomplete and was written to {}; {} is unchanged",
+            beside.display(),
+            self.path.display()
+        );
+        let hint = "the same command writes the complete list when it succeeds";
+        Some(Warning::new(WarningCode::PartialList, message).hint(hint))
+    }
+
+    pub fn write(&self, list: &Manifest, out: &mut dyn Write) -> io::Result<()> {
+        if is_json(&self.path) { write_json(list, out) } else { write_sums(list, out) }
+    }
+
+    /// Removes the partial list of an earlier attempt, which the complete list supersedes.
+    pub fn remove_partial(&self) {
+        let beside = partial_path(&self.path);
+        let is_ours =
+            open(&beside).is_ok_and(|text| read(text, &beside, None).is_ok_and(|list| list.is_partial));
+        if is_ours {
+            // If this fails, the file's name still says that it is partial.
+            let _ = std::fs::remove_file(beside);
+        }
+    }
 }

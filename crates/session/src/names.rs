@@ -1,9 +1,11 @@
-//! Resolves the paths that a user gives.
+//! Resolves the paths that a user gives, and reads such files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use iostall_engine::Input;
 use iostall_engine::guard::is_same_place;
+use iostall_measure::ByteCount;
 
 use crate::error::SessionError;
 
@@ -23,6 +25,15 @@ pub fn check_named_once<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<(),
 pub fn is_named(path: &Path, names: &[PathBuf]) -> bool {
     let real = fs::canonicalize(path).ok();
     real.is_some() && names.iter().any(|name| fs::canonicalize(name).ok() == real)
+}
+
+pub fn read_whole(what: &'static str, bytes_max: u64, path: &Path) -> Result<Vec<u8>, SessionError> {
+    Ok(Input { what, limit: ByteCount(bytes_max) }.read(path)?)
+}
+
+/// The path of an input that a user named: `-` is standard input.
+pub fn input_path(named: &Path) -> &Path {
+    if named == Path::new("-") { Path::new("/dev/stdin") } else { named }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use iostall_transfer::verify::{Verifier, unlisted_files};
 
 use crate::error::SessionError;
 use crate::event::Observer;
-use crate::input::input_path;
+use crate::names::input_path;
 use crate::transfer::{Transfer, target};
 
 pub struct VerifyRequest {

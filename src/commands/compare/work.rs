@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use iostall_report::csv::{CsvError, read_work};
-use iostall_session::input::read_whole;
+use iostall_session::names::read_whole;
 use iostall_stats::work::{Job, pair};
 
 use crate::failure::hinted;

@@ -7,7 +7,7 @@ use iostall_diskspd::command_line::Surroundings;
 use iostall_diskspd::xml::{PROFILE_BYTES_MAX, write_profile};
 use iostall_diskspd::{Parsed, Request, parse, usage};
 use iostall_measure::clock::utc_now;
-use iostall_session::input::read_whole;
+use iostall_session::names::read_whole;
 use iostall_session::output::Taken;
 
 use crate::cli::{DiskspdExtras, GlobalArgs};

@@ -2,7 +2,7 @@
 
 mod profile;
 
-use iostall_session::fio::{bind_files, read_job_file};
+use iostall_session::translate::{bind_files, read_job_file};
 use iostall_session::load::{LoadRequest, load};
 use iostall_session::requirements::check_roles;
 use iostall_session::targets::{TargetRequest, named_or_scratch};

@@ -7,8 +7,8 @@ use iostall_transfer::backup::catalog::{FoundSet, ScanError, SetState, scan};
 use iostall_transfer::backup::codec::Unlock;
 use jiff::Timestamp;
 
-use super::damage::short;
 use super::known::{KnownSets, source_name};
+use super::set::short;
 
 #[derive(Clone, Debug)]
 pub struct CatalogEntry {

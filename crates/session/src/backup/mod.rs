@@ -3,7 +3,6 @@
 pub mod base;
 pub mod catalog;
 pub mod create;
-mod damage;
 pub mod database;
 pub mod drill;
 mod entry;
@@ -15,7 +14,7 @@ pub mod postgres;
 pub mod prune;
 pub mod rebuild;
 pub mod restore;
-mod set_warnings;
+mod set;
 pub mod source;
 pub mod sqlite;
 pub mod sqlserver;

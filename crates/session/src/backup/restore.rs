@@ -19,10 +19,10 @@ use iostall_transfer::rate::RateLimit;
 
 use super::known::KnownSets;
 use super::mariadb::Preparation;
+use super::set;
 use super::tablespaces::{self, TablespaceMove};
 use super::wal::PointRequest;
 use super::wal::point::Recovery;
-use super::{damage, set_warnings};
 use crate::error::SessionError;
 use crate::event::Observer;
 use crate::transfer::{Transfer, target};
@@ -69,7 +69,7 @@ pub struct RestoreEnd {
 
 impl RestoreEnd {
     pub fn into_run(self) -> Run {
-        let name = damage::short(&self.outcome.set);
+        let name = set::short(&self.outcome.set);
         self.transfer.finish(name, self.targets, self.warnings, RunBody::Restore(Box::new(self.outcome)))
     }
 }
@@ -85,8 +85,7 @@ pub fn restore(
     let set = match open_with(&request.from, &request.bases, request.unlock.as_ref()) {
         Ok(set) => Some(set),
         Err(ReadError::Damaged(found)) => {
-            let outcome =
-                RestoreOutcome { damage: damage::stored(&found), ..outcome(request, None, &transfer) };
+            let outcome = RestoreOutcome { damage: set::stored(&found), ..outcome(request, None, &transfer) };
             return Ok(RestoreEnd {
                 outcome,
                 warnings: Vec::new(),
@@ -102,7 +101,7 @@ pub fn restore(
     let preparation = preparation(request, set.as_ref())?;
     let recovery = recovery(request, set.as_ref())?;
     let prepare_ns = AtomicU64::new(0);
-    let newest = set.as_ref().map(|set| set_warnings::newest(request.expect, set, known)).unwrap_or_default();
+    let newest = set.as_ref().map(|set| set::newest(request.expect, set, known)).unwrap_or_default();
     let done = set.as_ref().filter(|_| !matches!(newest, Newest::Other { .. })).map(|set| {
         transfer.work(observer, |progress| {
             let prepare = |directory: &Path| {
@@ -120,14 +119,14 @@ pub fn restore(
         })
     });
     let mut outcome = outcome(request, set.as_ref(), &transfer);
-    let mut warnings = set.as_ref().map(set_warnings::warnings).unwrap_or_default();
+    let mut warnings = set.as_ref().map(set::warnings).unwrap_or_default();
     warnings.extend(older(&newest));
     outcome.newest = newest;
     let mut ended = None;
     match done {
         Some(Ok(restored)) => {
             warnings.extend(lost(&restored.losses));
-            warnings.extend(set_warnings::empty_maps(&restored));
+            warnings.extend(set::empty_maps(&restored));
             take(&mut outcome, set.as_ref(), &restored);
             outcome.recovery = recovery.map(|recovery| recovery.record);
             outcome.prepare_ns = preparation.is_some().then(|| prepare_ns.load(Ordering::Relaxed));
@@ -138,7 +137,7 @@ pub fn restore(
         }
         Some(Err(NotRestored { error, left })) => {
             outcome.left = left.map(|path| path.display().to_string());
-            outcome.damage = damage::stored(error.damage());
+            outcome.damage = set::stored(error.damage());
             ended = Some(error).filter(|error| error.damage().is_empty());
         }
         None => {}
@@ -199,7 +198,7 @@ fn outcome(request: &RestoreRequest, set: Option<&OpenSet>, transfer: &Transfer)
         only: (!only.is_empty()).then(|| only.join(", ")),
         page_bytes: set.and_then(page_bytes),
         limit_bytes_per_second: request.limit,
-        stripes: set.map(|set| damage::stripes_read(set, &now.stripes, &[])).unwrap_or_default(),
+        stripes: set.map(|set| set::stripes_read(set, &now.stripes, &[])).unwrap_or_default(),
         elapsed_ns: transfer.elapsed_ns(),
         used: TransferUse {
             buffer_time: now.buffer_time,
@@ -241,7 +240,7 @@ fn unprepared(request: &RestoreRequest, set: &OpenSet, prepare_ns: Option<u64>) 
 
 fn take(outcome: &mut RestoreOutcome, set: Option<&OpenSet>, restored: &Restored) {
     let bytes: Vec<u64> = restored.stripes.iter().map(|stripe| stripe.bytes).collect();
-    outcome.stripes = set.map(|set| damage::stripes_read(set, &bytes, &restored.stripes)).unwrap_or_default();
+    outcome.stripes = set.map(|set| set::stripes_read(set, &bytes, &restored.stripes)).unwrap_or_default();
     outcome.to = restored.to.display().to_string();
     outcome.is_whole = true;
     outcome.files = restored.files;

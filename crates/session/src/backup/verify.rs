@@ -11,7 +11,7 @@ use iostall_transfer::backup::verify::{BaseVerified, Verified, VerifyOptions, ve
 use iostall_transfer::rate::RateLimit;
 
 use super::known::KnownSets;
-use super::{damage, set_warnings};
+use super::set;
 use crate::error::SessionError;
 use crate::event::Observer;
 use crate::transfer::{Transfer, target};
@@ -50,12 +50,12 @@ pub fn verify(
         Err(ReadError::Damaged(damage)) => (None, Verified { damage, ..Verified::default() }),
         Err(error) => return Err(error.into()),
     };
-    let newest = set.as_ref().map(|set| set_warnings::newest(request.expect, set, known)).unwrap_or_default();
+    let newest = set.as_ref().map(|set| set::newest(request.expect, set, known)).unwrap_or_default();
     let outcome = outcome(request, set.as_ref(), &found, newest, &transfer);
-    let warnings = set.as_ref().map(set_warnings::warnings).unwrap_or_default();
+    let warnings = set.as_ref().map(set::warnings).unwrap_or_default();
     let targets = set.iter().flat_map(|set| &set.stripes).take(1);
     let targets = targets.filter_map(|open| target(&open.stripe.path)).collect();
-    let name = damage::short(&outcome.set);
+    let name = set::short(&outcome.set);
     Ok(transfer.finish(name, targets, warnings, RunBody::BackupVerify(Box::new(outcome))))
 }
 
@@ -88,7 +88,7 @@ fn outcome(
             cpu_user_ns: cpu.user_ns,
             cpu_system_ns: cpu.system_ns,
         },
-        damage: damage::stored(&found.damage),
+        damage: set::stored(&found.damage),
     }
 }
 
@@ -97,7 +97,7 @@ fn base(base: &BaseVerified) -> BaseUse {
 }
 
 fn stripes(set: &OpenSet, found: &Verified) -> Vec<StripeUse> {
-    let mut stripes = damage::stripes(set);
+    let mut stripes = set::stripes(set);
     for (stripe, read) in stripes.iter_mut().zip(&found.stripes) {
         stripe.busy_ns = read.busy_ns;
     }

@@ -7,7 +7,7 @@ use iostall_model::flash::FlashSettings;
 use thiserror::Error;
 
 use crate::error::{SessionError, UseCaseError};
-use crate::input::{input_path, read_whole};
+use crate::names::{input_path, read_whole};
 
 const FILE_BYTES_MAX: u64 = 256 << 20;
 /// The most page writes: a quarter of a GiB of memory.

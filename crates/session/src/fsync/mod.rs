@@ -1,30 +1,30 @@
 //! Commits with each sync method, in log segments that iostall makes in a directory.
 
-mod checks;
 pub mod postgres_config;
-mod request;
 mod segment;
 mod server;
 
+use iostall_engine::InputError;
 use iostall_load::EngineKind;
+use iostall_load::checks::{memory_file_system, too_fast};
 use iostall_load::commits::{CommitError, CommitLog, Committing, Logs, Opened, commit_for};
 use iostall_load::preset::preset;
 use iostall_load::window::Window;
-use iostall_measure::platform::{Target, TargetKind};
-use iostall_measure::{Clock, Nanos};
+use iostall_measure::platform::{Host, Target, TargetKind};
+use iostall_measure::{Clock, Nanos, Percentile};
 use iostall_model::profile::Thresholds;
-use iostall_model::sync::{LogLayout, SyncMethod, SyncStep};
-use iostall_model::{FsyncOutcome, Run, RunBody};
+use iostall_model::sync::{LogLayout, ServerSetting, ServerSync, SyncMethod, SyncStep};
+use iostall_model::{FsyncOutcome, Run, RunBody, Warning, WarningCode};
 
 use crate::error::SessionError;
 use crate::event::{Event, Part, Phase, RunProgress, SpanProgress};
 use crate::recorder::{Ended, RunRecorder};
 use crate::session::Session;
+use postgres_config::is_off;
 use segment::Segments;
 use server::{Found, server_of};
 
-pub use request::FsyncRequest;
-pub use segment::segment_name;
+pub use segment::{FsyncRequest, segment_name};
 
 /// Bytes of a segment: PostgreSQL's default.
 const SEGMENT_BYTES: u64 = 16 << 20;
@@ -62,7 +62,7 @@ fn finish(measured: Measured<'_>, recorder: RunRecorder, interrupted: bool) -> R
         server,
         thresholds: log_thresholds(),
     };
-    let warnings = checks::check(recorder.host(), &targets, &outcome, &unread, interrupted);
+    let warnings = check(recorder.host(), &targets, &outcome, &unread, interrupted);
     let name = request.name.clone();
     recorder.finish(Ended { name, targets, warnings, interrupted, body: RunBody::Fsync(outcome) })
 }
@@ -227,4 +227,80 @@ impl Measuring<'_> {
         observer.on(&Event::ProgressEnded);
         measured
     }
+}
+
+fn check(
+    host: &Host,
+    targets: &[Target],
+    outcome: &FsyncOutcome,
+    unread: &[InputError],
+    interrupted: bool,
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if interrupted {
+        let message = "stopped early; the measurements up to then are valid";
+        warnings.push(Warning::new(WarningCode::Interrupted, message));
+    }
+    warnings.extend(outcome.server.iter().flat_map(waits_for_nothing));
+    warnings.extend(failures(&outcome.steps));
+    let in_memory: Vec<Warning> = targets.iter().filter_map(memory_file_system).collect();
+    if in_memory.is_empty() {
+        warnings.extend(targets.iter().flat_map(|target| flushes(host, target, &outcome.steps)));
+    }
+    warnings.extend(in_memory);
+    warnings.extend(unread.iter().map(not_read));
+    warnings
+}
+
+fn waits_for_nothing(server: &ServerSync) -> Vec<Warning> {
+    let off = |name| server.setting(name).filter(|setting| is_off(&setting.value));
+    let warning = |setting: &ServerSetting, loss: &str, hint: &str| {
+        let ServerSetting { name, value, source } = setting;
+        Warning::new(WarningCode::SyncOff, format!("{name} = {value} ({source}): {loss}"))
+            .about(&server.data_directory)
+            .hint(hint)
+    };
+    let fsync = off("fsync").map(|setting| {
+        warning(
+            setting,
+            "this server flushes nothing, and a power failure or a crash of the system can destroy the whole database; \
+             the numbers here are not what it does",
+            "set fsync = on, unless every byte of this database can be created again",
+        )
+    });
+    let commit = off("synchronous_commit").map(|setting| {
+        warning(
+            setting,
+            "commits return before they are durable, and a crash loses those of the last moments, up to three times \
+             wal_writer_delay; the numbers here are not what they wait for",
+            "set synchronous_commit = on where a reported commit must not be lost; it can be set by role, database and transaction",
+        )
+    });
+    fsync.into_iter().chain(commit).collect()
+}
+
+fn failures(steps: &[SyncStep]) -> Vec<Warning> {
+    let failed = steps.iter().filter_map(|step| Some((step, step.failed.as_ref()?)));
+    failed.map(|(step, why)| Warning::new(WarningCode::IoErrors, why.as_str()).about(step.label())).collect()
+}
+
+/// A warning about each method whose flushes were faster than the device's media, with the first number of committers that shows it.
+fn flushes(host: &Host, target: &Target, steps: &[SyncStep]) -> Vec<Warning> {
+    let mut found: Vec<(&str, Warning)> = Vec::new();
+    for step in steps.iter().filter(|step| step.method.is_durable()) {
+        let name = step.method.name();
+        let median = step.flush_ns.value_at(Percentile::P50);
+        let warning = median.and_then(|median_ns| too_fast(host, target.device.as_ref(), median_ns));
+        if let Some(warning) = warning
+            && !found.iter().any(|(known, _)| *known == name)
+        {
+            found.push((name, warning.about(step.label())));
+        }
+    }
+    found.into_iter().map(|(_, warning)| warning).collect()
+}
+
+fn not_read(error: &InputError) -> Warning {
+    let message = format!("{error}: the settings shown may not be the server's");
+    Warning::new(WarningCode::MissingGrant, message).hint("run it as the user of the server")
 }

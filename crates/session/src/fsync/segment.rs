@@ -11,8 +11,9 @@ use iostall_engine::guard::{
 };
 use iostall_engine::target_facts;
 use iostall_measure::platform::Target;
+use iostall_measure::{BlockSize, Nanos};
+use iostall_model::sync::{LogLayout, SyncMethod};
 
-use super::request::FsyncRequest;
 use crate::error::SessionError;
 
 const CHUNK_BYTES: usize = 1 << 20;
@@ -127,4 +128,22 @@ impl Drop for Segment {
         // If it cannot be removed, the next run uses it again.
         let _ = self.grant.remove();
     }
+}
+
+#[derive(Clone, Debug)]
+pub struct FsyncRequest {
+    /// Where the log is, or would be.
+    pub directory: PathBuf,
+    pub methods: Vec<SyncMethod>,
+    /// Each method is measured with each number.
+    pub committers: Vec<u32>,
+    pub log: LogLayout,
+    /// Time for each method with each number of committers.
+    pub duration: Nanos,
+    pub block: BlockSize,
+    /// The data directory of the server whose settings are shown; `None`: the one that the directory is in.
+    pub data_directory: Option<PathBuf>,
+    /// The directory or the segment in it, if that may be a new file in a database's directory.
+    pub overwrite: Vec<PathBuf>,
+    pub name: String,
 }

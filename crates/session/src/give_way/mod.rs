@@ -3,7 +3,6 @@
 //!
 //! What is decided is in [`Governor`], which has no clock; here are the readings, the times and the log.
 
-mod error;
 mod figure;
 mod log;
 
@@ -26,7 +25,7 @@ use self::figure::{BusyShare, Figure};
 use self::log::{Found, Log};
 use crate::event::{Event, Observer};
 
-pub use self::error::GiveWayError;
+pub use self::figure::GiveWayError;
 
 /// The longest time for a reading; a source that takes longer is silent.
 pub const READING_LIMIT: Duration = Duration::from_secs(2);

@@ -1,12 +1,10 @@
 //! Finds the limits of a volume: a bucket of credits, caps on requests and bytes, how large requests count, and what two volumes share.
 
-mod budget;
 mod error;
 mod first_reads;
 mod probe;
 mod read_all;
 mod search;
-mod stores;
 mod vendor_log;
 
 use std::io;
@@ -27,13 +25,12 @@ use crate::point_runner::PointRunner;
 use crate::recorder::Ended;
 use crate::session::Session;
 use crate::targets::{TargetBinding, TargetRequest};
-use budget::Budget;
 use error::LimitsError;
 use probe::Probe;
-use search::{NAMES, Search, role};
+use search::{Budget, NAMES, Search, role};
 use vendor_log::{log_under, saved};
 
-pub use stores::LimitsStores;
+pub use read_all::LimitsStores;
 
 /// Part of the time that the search for a bucket takes at most; large requests, whose bucket counts bytes, take less.
 const LOAD_SHARE: f64 = 0.45;

@@ -11,7 +11,6 @@ use iostall_store::{Filter, Selector, Store};
 
 use super::error::LimitsError;
 use super::search::Search;
-use super::stores::LimitsStores;
 use crate::error::{SessionError, UseCaseError};
 use crate::event::{Event, Observer, RunProgress};
 use crate::qualify::Checkpoints;
@@ -176,6 +175,14 @@ fn progress(observer: &dyn Observer, read: &ReadAll) {
     });
     let whole = RunProgress::new(read.elapsed_ns, left_ns);
     observer.on(&Event::SimulationProgress { doing: "reading every block once", done, whole });
+}
+
+#[derive(Default)]
+pub struct LimitsStores<'a> {
+    /// Has an interrupted one, to be continued.
+    pub earlier: Option<&'a dyn Store>,
+    /// Gets the run while it goes on.
+    pub checkpoints: Option<&'a mut dyn Store>,
 }
 
 #[cfg(test)]

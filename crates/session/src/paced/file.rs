@@ -11,7 +11,7 @@ use iostall_measure::{Caching, Durability};
 use iostall_model::paced::WriteMethod;
 use iostall_model::{Warning, WarningCode};
 
-use super::request::PacedRequest;
+use super::pace::PacedRequest;
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
 

@@ -13,7 +13,7 @@ use iostall_transfer::paced::{PacedJob, fill_packet, write_paced};
 use iostall_transfer::rate::RateLimit;
 
 use super::file::PacedFile;
-use super::request::PacedRequest;
+use super::pace::PacedRequest;
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
 

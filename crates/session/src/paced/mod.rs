@@ -3,7 +3,6 @@
 mod file;
 mod methods;
 mod pace;
-mod request;
 
 use iostall_host::MemoryGroup;
 use iostall_measure::ByteCount;
@@ -17,8 +16,7 @@ use crate::transfer::{Transfer, target};
 use file::PacedFile;
 use methods::Methods;
 
-pub use pace::{PaceError, PaceRequest, paces};
-pub use request::PacedRequest;
+pub use pace::{PaceError, PaceRequest, PacedRequest, paces};
 
 pub struct PacedWrite<'a> {
     request: &'a PacedRequest,

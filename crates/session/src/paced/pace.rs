@@ -1,4 +1,6 @@
-//! Paces from options: a burst and a pause, the rate of a line, or several bursts to try.
+//! What a paced write is to do, and its paces: a burst and a pause, the rate of a line, or several bursts to try.
+
+use std::path::PathBuf;
 
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::paced::{Pace, WriteMethod};
@@ -99,6 +101,22 @@ fn of_rate(rate: f64, packet_bytes: u32, period_ns: u64) -> Pace {
     )]
     let (packets_per_burst, period_ns) = (packets as u32, exact_ns.round() as u64);
     Pace { packet_bytes, packets_per_burst, period_ns, delay_ns: 0 }
+}
+
+#[derive(Clone, Debug)]
+pub struct PacedRequest {
+    pub file: PathBuf,
+    pub methods: Vec<WriteMethod>,
+    pub paces: Vec<Pace>,
+    /// Bytes per method and pace; `None`: as many as fit into `duration`.
+    pub total_bytes: Option<u64>,
+    /// Time limit per method and pace.
+    pub duration: Option<Nanos>,
+    pub interval: ByteCount,
+    /// Memory limit of the process, page cache included.
+    pub memory_limit: Option<ByteCount>,
+    pub overwrite: Vec<PathBuf>,
+    pub keep: bool,
 }
 
 #[cfg(test)]

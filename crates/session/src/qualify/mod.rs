@@ -4,19 +4,20 @@ mod deviations;
 mod health;
 mod plan;
 mod precondition;
-mod purge;
 mod resume;
 mod rounds;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use iostall_engine::files::is_block_device;
 use iostall_engine::guard::WriteConsent;
+use iostall_engine::nvme::EraseError;
 use iostall_measure::platform::Target;
 use iostall_measure::{BlockSize, ByteCount, Durability, Nanos, Percent};
 use iostall_model::profile::Access;
 use iostall_model::qualify::{
-    Cell, DriveConditions, Preconditioning, QualifyPlan, QualifyScale, Stage, Stopped,
+    Cell, DriveConditions, Preconditioning, Purge, QualifyPlan, QualifyScale, Stage, Stopped,
 };
 use iostall_model::{QualifyOutcome, RoleProfile, Run, RunBody};
 use iostall_store::Store;
@@ -29,7 +30,6 @@ use crate::session::Session;
 use crate::targets::{TargetRequest, Targets};
 use deviations::{Circumstances, deviations};
 use health::Look;
-use purge::check_purge;
 use resume::{Earlier, check_there, newest};
 
 pub use plan::{IN_FLIGHT, plan_of, qualify_profile};
@@ -130,6 +130,15 @@ fn file_bytes(path: &Path) -> Option<u64> {
         Ok(found) => found.is_file().then_some(found.len()),
         Err(_missing) => Some(0),
     }
+}
+
+/// Before a file is made that no drive can erase.
+fn check_purge(purge: Purge, target: &Path) -> Result<(), SessionError> {
+    let erases = matches!(purge, Purge::Format | Purge::Sanitize);
+    if erases && !is_block_device(target) {
+        return Err(SessionError::NotErased { path: target.to_owned(), cause: EraseError::NotNvme });
+    }
+    Ok(())
 }
 
 /// Leaves out sizes that the target does not take; they, and the multiple that it does take, bytes.

@@ -1,4 +1,4 @@
-//! Checks one target, creates it if it does not exist, opens and describes it.
+//! Checks one target, creates it if it does not exist, opens and describes it: then it is ready for load.
 
 use std::fs;
 use std::path::Path;
@@ -14,11 +14,11 @@ use iostall_host as host;
 use iostall_load::prepare::{PrepareError, SIZE_ALIGN, write_range};
 use iostall_load::window::StopToken;
 use iostall_load::{EngineKind, LoadTarget};
+use iostall_measure::platform::Target;
 use iostall_measure::{ByteCount, Caching};
 
 use super::hold::{Hold, is_ours};
 use super::named::Named;
-use super::ready::{DEFAULT_SIZE, Ready};
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
 use crate::names::is_named;
@@ -169,4 +169,16 @@ fn describe(
     let first_header = hold.first_header();
     let load = LoadTarget { name: target.name, path: target.path, open_path, size_bytes, first_header };
     Ok(Ready { load, span_bytes, facts, hold, size_chosen: false })
+}
+
+pub(super) const DEFAULT_SIZE: ByteCount = ByteCount(1 << 30);
+
+pub(super) struct Ready {
+    pub(super) load: LoadTarget,
+    /// How much of it each span uses; later spans use what `load` says.
+    pub(super) span_bytes: Vec<u64>,
+    pub(super) facts: Target,
+    pub(super) hold: Hold,
+    /// Made for this run, with a size that nobody asked for.
+    pub(super) size_chosen: bool,
 }

@@ -3,8 +3,6 @@
 mod hold;
 mod make;
 mod named;
-mod ready;
-mod request;
 
 use std::path::PathBuf;
 
@@ -20,13 +18,12 @@ use iostall_model::qualify::Purged;
 use crate::error::SessionError;
 use crate::names::check_named_once;
 use hold::Hold;
-use make::{Making, scratch_size};
+use make::{DEFAULT_SIZE, Making, Ready, scratch_size};
 use named::{Named, name_targets};
-use ready::{DEFAULT_SIZE, Ready};
 
 pub use iostall_engine::guard::{WriteConsent, made_by_iostall};
 pub(crate) use make::Maker;
-pub use request::{OwnSize, SCRATCH_NAME, TargetBinding, TargetRequest, named_or_scratch};
+pub use named::{OwnSize, SCRATCH_NAME, TargetBinding, TargetRequest, named_or_scratch};
 
 /// The block at the start of a file that says that iostall made it.
 const MARK_BYTES: u64 = 4096;

@@ -1,15 +1,13 @@
 //! What the rounds of a qualification say: whether they became steady, and the result of each test.
 
-mod course;
 mod demand;
 mod fast_cache;
 mod recovery;
 mod stage_rounds;
 mod window;
 
-pub use course::{Cliff, cliff, course};
 pub use demand::{Demand, DepthCurve, demand, depth_curves};
-pub use fast_cache::{AfterRest, FastCache, fast_cache};
+pub use fast_cache::{AfterRest, Cliff, FastCache, cliff, course, fast_cache};
 pub use iostall_model::qualify::TRACKED;
 pub use recovery::{CrossRecovery, WaitState, cross_recovery, idle_recovery};
 pub(crate) use stage_rounds::STEPS_PER_FILL;

@@ -1,11 +1,8 @@
 //! Restores a backup to a scratch directory, starts the real engine on it, and checks what it says.
 
 mod account;
-mod choose;
 mod error;
 mod findings;
-mod installation;
-mod last_words;
 mod limits;
 mod mariadb;
 mod pages;
@@ -14,10 +11,10 @@ mod request;
 mod scratch;
 mod server;
 mod settings;
-mod sqlite;
 
 use std::path::{Path, PathBuf};
 
+use iostall_connect::sqlite::{check, version};
 use iostall_engine::files::path_from_bytes;
 use iostall_host::Account;
 use iostall_model::backup::{FileEntry, FileKind, Manifest, SourceKind, SourceRecord, StoredName};
@@ -28,34 +25,33 @@ use iostall_transfer::backup::read::{OpenSet, ReadChoice, ReadError, open_with};
 use iostall_transfer::backup::restore::{NotRestored, RestoreOptions, restore as restore_set};
 use iostall_transfer::rate::RateLimit;
 
-pub use self::error::DrillError;
-pub use self::request::DrillRequest;
-
 use self::findings::Findings;
-use self::installation::Installation;
 use self::limits::Limits;
 use self::mariadb::{MariadbCopyFiles, MariadbPrograms};
-use self::postgres::Cluster;
+use self::postgres::{Cluster, Installation};
 use self::scratch::Scratch;
 use super::known::source_name;
+use super::set;
 use super::wal::WalError;
 use super::wal::access::Reader;
 use super::wal::point::Recovery;
-use super::{damage, set_warnings};
 use crate::event::Observer;
 use crate::transfer::{Transfer, target};
+
+pub use self::error::DrillError;
+pub use self::request::DrillRequest;
 
 const VERSION_FILE: &str = "PG_VERSION";
 
 /// Holds a drill. What is wrong with the backup is in the outcome of the run.
 pub fn drill(request: &DrillRequest, transfer: Transfer, observer: &dyn Observer) -> Result<Run, DrillError> {
-    let from = choose::files(&request.from, request.source.as_deref(), request.unlock.as_ref())?;
+    let from = request::files(&request.from, request.source.as_deref(), request.unlock.as_ref())?;
     let places: Vec<PathBuf> = request.from.iter().chain(&request.bases).cloned().collect();
     let set = match open_with(&from, &places, request.unlock.as_ref()) {
         Ok(set) => set,
         Err(ReadError::Damaged(found)) => {
             let from = from.first().map(|path| path.display().to_string()).unwrap_or_default();
-            let damage = damage::stored(&found);
+            let damage = set::stored(&found);
             let outcome = DrillOutcome { from, damage, ..DrillOutcome::default() };
             return Ok(finish(transfer, outcome, Vec::new(), None));
         }
@@ -91,7 +87,7 @@ fn finish(
     outcome.series = transfer.progress().series();
     let targets = set.iter().flat_map(|set| &set.stripes).take(1);
     let targets = targets.filter_map(|open| target(&open.stripe.path)).collect();
-    let name = damage::short(&outcome.set);
+    let name = set::short(&outcome.set);
     transfer.finish(name, targets, warnings, RunBody::BackupDrill(Box::new(outcome)))
 }
 
@@ -105,7 +101,7 @@ impl Programs {
     fn find(source: &SourceRecord, directory: Option<&Path>) -> Result<Option<Self>, DrillError> {
         Ok(match &source.kind {
             SourceKind::Postgresql(record) => {
-                Some(Self::Postgres(installation::find(directory, &record.version)?))
+                Some(Self::Postgres(postgres::find(directory, &record.version)?))
             }
             SourceKind::Mariadb(record) => {
                 Some(Self::Mariadb(MariadbPrograms::find(directory, &record.version)?))
@@ -158,7 +154,7 @@ impl<'a> Stage<'a> {
         if let Some(account) = &account {
             account::check_entry(account, &request.scratch)?;
         }
-        let name = damage::short(&manifest.set.to_string());
+        let name = set::short(&manifest.set.to_string());
         let bytes = manifest.totals.bytes.saturating_sub(manifest.totals.hole_bytes);
         let scratch = Scratch::create(&request.scratch, &name, bytes)?;
         Ok(Self { request, set, installations, account, recovery, scratch })
@@ -175,7 +171,7 @@ impl<'a> Stage<'a> {
         let restored = match restore_set(set, &scratch.restored(), &options, progress) {
             Ok(restored) => restored,
             Err(NotRestored { error, .. }) if !error.damage().is_empty() => {
-                outcome.damage = damage::stored(error.damage());
+                outcome.damage = set::stored(error.damage());
                 return Ok((outcome, Vec::new()));
             }
             Err(NotRestored { error, .. }) if error.is_cancelled() => return Ok((outcome, Vec::new())),
@@ -201,7 +197,7 @@ impl<'a> Stage<'a> {
         outcome.checks_ns = findings.checks_ns;
         outcome.checks = findings.checks;
         outcome.is_complete = !limits.is_cancelled();
-        Ok((outcome, set_warnings::empty_maps(&restored).into_iter().collect()))
+        Ok((outcome, set::empty_maps(&restored).into_iter().collect()))
     }
 
     fn outcome(&self) -> DrillOutcome {
@@ -261,7 +257,7 @@ impl<'a> Stage<'a> {
                 }
                 (SourceKind::Sqlite { .. }, _) => {
                     for file in files_of(&self.set.manifest, number) {
-                        sqlite::drill(&file.name.to_string(), &self.place(&file.name), limits, findings);
+                        drill_sqlite(&file.name.to_string(), &self.place(&file.name), limits, findings);
                     }
                 }
                 (
@@ -305,4 +301,22 @@ fn owner(manifest: &Manifest) -> Option<(u32, u32)> {
     };
     let file = manifest.files.iter().find(is_server)?;
     Some((file.metadata.uid, file.metadata.gid))
+}
+
+fn drill_sqlite(name: &str, path: &Path, limits: &Limits<'_>, findings: &mut Findings) {
+    limits.show("checking", name);
+    let begun_ns = limits.now_ns();
+    let found = check(path, &|| limits.is_over());
+    let took_ns = limits.now_ns() - begun_ns;
+    findings.checks_ns += took_ns;
+    findings.engines.push(format!("SQLite {}", version()));
+    let check = format!("integrity of {name}");
+    match found {
+        Ok(problems) => {
+            findings.decide(check, &problems, "integrity_check and foreign_key_check".to_owned(), took_ns);
+        }
+        Err(_) if limits.is_cancelled() => {}
+        Err(_) if limits.is_over() => findings.add(check, CheckState::Failed, limits.reason(), took_ns),
+        Err(error) => findings.add(check, CheckState::Failed, error.to_string(), took_ns),
+    }
 }

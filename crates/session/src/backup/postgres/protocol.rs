@@ -14,12 +14,11 @@ use iostall_transfer::backup::create::{Item, Live, LiveEnd, PagesSeen, PreparedS
 use iostall_transfer::backup::read::OpenSet;
 use iostall_transfer::pipeline::StageFailure;
 
-use super::base_files::{BaseFiles, Received, tablespaces_of};
+use super::base_files::{BaseFiles, LABEL_NAME, Label, Received, tablespaces_of};
 use super::control::{self, ControlFile};
 use super::error::PostgresBackupError;
 use super::increment;
 use super::inspect::{Layout, PageInspector};
-use super::label::{LABEL_NAME, Label};
 use super::request::{LABEL, PostgresRequest, no_checksums, settings_are_in};
 
 /// What entries begin with beside other sources: where the files are on the server, nobody may know.

@@ -12,7 +12,6 @@ use iostall_transfer::backup::pages::{Fork, RelationFile};
 
 use super::control::{self, is_missing};
 use super::error::PostgresBackupError;
-use super::exclusions::{is_emptied, is_left_out, is_left_out_at_the_top};
 use super::{tablespace, wal};
 
 /// What of the log's directory is kept without its content.
@@ -285,3 +284,39 @@ fn stamp_if_there(
 
 #[cfg(test)]
 mod tests;
+
+/// Files that are the server's own for as long as it runs, and what it creates when it starts. The label and the map of
+/// tablespaces are those of another backup: ours are written at the end. The signals would make the restored copy a standby
+/// of the server that it was made of, or start a recovery that nobody has asked for.
+const FILES: [&str; 10] = [
+    "backup_label",
+    "backup_label.old",
+    "tablespace_map",
+    "tablespace_map.old",
+    "backup_manifest",
+    "postmaster.pid",
+    "postmaster.opts",
+    "current_logfiles.tmp",
+    "recovery.signal",
+    "standby.signal",
+];
+/// Files and directories that begin like this: temporary files of queries, and caches of the catalogs.
+const PREFIXES: [&str; 3] = ["pgsql_tmp", "pg_internal.init", "postgresql.auto.conf.tmp"];
+/// Directories of which only the name is kept: what is in them is of no use to another start of the server.
+const EMPTIED: [&str; 7] =
+    ["pg_dynshmem", "pg_notify", "pg_replslot", "pg_serial", "pg_snapshots", "pg_stat_tmp", "pg_subtrans"];
+/// Made by file systems, and readable by root alone.
+const FOREIGN: &str = "lost+found";
+
+pub(super) fn is_left_out(name: &str) -> bool {
+    name == FOREIGN || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+pub(super) fn is_left_out_at_the_top(name: &str) -> bool {
+    is_left_out(name) || FILES.contains(&name)
+}
+
+/// Whether only the directory `name` is kept, and nothing that is in it.
+pub(super) fn is_emptied(name: &str) -> bool {
+    EMPTIED.contains(&name)
+}

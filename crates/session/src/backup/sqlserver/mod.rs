@@ -1,6 +1,5 @@
 //! SQL Server's own BACKUP: written, run, followed and read back. The server reads the database and writes the files; iostall asks.
 
-mod chain_error;
 mod drill;
 mod error;
 mod follow;
@@ -12,9 +11,8 @@ mod tsql;
 mod tune;
 mod verify;
 
-pub use chain_error::ChainError;
 pub use drill::{DrillTarget, SqlServerDrillRequest, drill, drill_script};
-pub use error::SqlServerBackupError;
+pub use error::{ChainError, SqlServerBackupError};
 pub use forms::{FormError, agent_job, maintenance_script, script};
 pub use run::{SqlServerBackup, SqlServerBackupRequest, run};
 pub use tune::{ServerTuneRequest, tune};

@@ -1,11 +1,9 @@
 //! Finds the settings with which backups of a source onto some targets are fastest, by trying them.
 
-pub(super) mod answer;
 mod axes;
 pub(super) mod grid;
 pub(super) mod outcome;
 mod parts;
-mod request;
 pub(super) mod search;
 #[cfg(test)]
 mod simulated;
@@ -21,7 +19,7 @@ use crate::error::SessionError;
 use crate::event::{Event, Observer};
 use crate::transfer::{Transfer, target};
 
-pub use self::request::TuneRequest;
+pub use self::tuner::TuneRequest;
 
 /// The share of the budget for measuring the parts alone.
 const PARTS_SHARE: f64 = 0.2;

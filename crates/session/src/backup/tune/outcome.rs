@@ -7,13 +7,11 @@ use iostall_engine::files;
 use iostall_model::backup::BackupSettings;
 use iostall_model::{BackupTuneOutcome, TuneAnswer, TuneLimit, TunePart, TunedSetting};
 
-use super::answer::{answer, tried};
 use super::axes::Setting;
 use super::grid::Grid;
 use super::parts::Parts;
-use super::request::TuneRequest;
-use super::search::Searched;
-use super::tuner::{is_to_store, targets_of};
+use super::search::{Searched, answer, tried};
+use super::tuner::{TuneRequest, is_to_store, targets_of};
 use crate::transfer::Transfer;
 
 pub(super) struct Found<'a> {

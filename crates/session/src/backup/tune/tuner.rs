@@ -8,15 +8,15 @@ use iostall_engine::files;
 use iostall_host::memory_available_bytes;
 use iostall_measure::Nanos;
 use iostall_measure::foreign::without_passwords;
-use iostall_model::backup::BackupSettings;
+use iostall_model::backup::{BackupSettings, Compression};
 use iostall_remote::is_object;
+use iostall_transfer::backup::codec::Lock;
 use iostall_transfer::backup::create::{
     CreateError, CreateOptions, Feed, Sample, SourceRequest, Trial, TrialLimit, check_targets, prepare, trial,
 };
 
 use super::axes::{Axes, Given, Setting};
 use super::grid::Grid;
-use super::request::TuneRequest;
 use super::search::{Searched, Seen, search_within};
 use crate::backup::database::DatabaseSource;
 use crate::error::SessionError;
@@ -257,4 +257,21 @@ fn refuse_what_is_read_once(sources: &[PathBuf]) -> Result<(), SessionError> {
         }
     }
     Ok(())
+}
+
+/// What to tune. What is `None` is open.
+pub struct TuneRequest {
+    pub sources: Vec<PathBuf>,
+    /// Where stripes may go; none for `null:`.
+    pub targets: Vec<PathBuf>,
+    pub compression: Option<Compression>,
+    pub frame_bytes: Option<u32>,
+    pub transfer_bytes: Option<u32>,
+    pub buffers: Option<u32>,
+    pub workers: Option<u32>,
+    pub lock: Option<Lock>,
+    pub budget: Nanos,
+    pub memory_bytes: Option<u64>,
+    /// Further words of the command line for a backup, such as its encryption.
+    pub kept: Vec<String>,
 }

@@ -3,7 +3,6 @@
 mod axes;
 mod outcome;
 mod parts;
-mod request;
 mod tuner;
 
 use iostall_model::{Run, RunBody};
@@ -16,7 +15,7 @@ use crate::error::SessionError;
 use crate::event::{Event, Observer};
 use crate::transfer::{Transfer, target};
 
-pub use self::request::RestoreTuneRequest;
+pub use self::tuner::RestoreTuneRequest;
 
 /// The share of the budget for measuring the parts alone.
 const PARTS_SHARE: f64 = 0.2;
@@ -51,7 +50,7 @@ pub fn tune(
         Found { request, tuner: &tuner, memory_max, grid: &grid, parts: &parts, searched: searched.as_ref() };
     let outcome = found.outcome(&transfer);
     let targets = first_stripe(&set).into_iter().collect();
-    let name = super::damage::short(&set.manifest.set.to_string());
+    let name = super::set::short(&set.manifest.set.to_string());
     Ok(transfer.finish(name, targets, Vec::new(), RunBody::BackupTune(Box::new(outcome))))
 }
 

@@ -8,13 +8,11 @@ use iostall_remote::is_object;
 
 use super::axes::Setting;
 use super::parts::Parts;
-use super::request::RestoreTuneRequest;
-use super::tuner::Tuner;
-use crate::backup::damage::short;
-use crate::backup::tune::answer::{answer, tried};
+use super::tuner::{RestoreTuneRequest, Tuner};
+use crate::backup::set::short;
 use crate::backup::tune::grid::Grid;
 use crate::backup::tune::outcome::{size, word};
-use crate::backup::tune::search::Searched;
+use crate::backup::tune::search::{Searched, answer, tried};
 use crate::transfer::Transfer;
 
 pub(super) struct Found<'a> {

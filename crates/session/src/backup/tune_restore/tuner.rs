@@ -1,15 +1,17 @@
 //! Makes trials of a restore, and says what there is to try.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use iostall_measure::Nanos;
+use iostall_transfer::backup::codec::Unlock;
 use iostall_transfer::backup::create::{Trial, TrialLimit};
 use iostall_transfer::backup::read::{OpenSet, ReadChoice};
 use iostall_transfer::backup::restore::{RestoreError, RestoreSample};
 
 use super::axes::{Axes, Setting};
-use super::request::RestoreTuneRequest;
 use crate::backup::tune::grid::Grid;
 use crate::backup::tune::search::{Searched, Seen, search_within};
 use crate::backup::tune::tuner::{memory_max, place_of, trial_bytes};
@@ -112,4 +114,17 @@ impl<'r> Tuner<'r> {
 pub(super) fn failed(error: RestoreError) -> SessionError {
     let hint = error.hint();
     SessionError::OfUseCase(UseCaseError::new(error, hint))
+}
+
+pub struct RestoreTuneRequest {
+    pub from: Vec<PathBuf>,
+    /// An existing directory. Trials write into a directory of their own below it.
+    pub place: PathBuf,
+    pub unlock: Option<Unlock>,
+    /// What is given is kept; the rest is open.
+    pub choice: ReadChoice,
+    pub budget: Nanos,
+    pub memory_bytes: Option<u64>,
+    /// Further words of the command line for a restore, such as its keys.
+    pub kept: Vec<String>,
 }

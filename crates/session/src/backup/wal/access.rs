@@ -7,13 +7,12 @@ use iostall_engine::files;
 use iostall_host::{Account, System};
 use iostall_model::backup::{Manifest, SourceRecord};
 
-use super::denied::Denied;
 use super::directory::{partial_path, path_of};
 use super::error::WalError;
 use super::inventory::Inventory;
 use super::name::{CLUSTER_FILE, WalName};
 use super::place::is_object;
-use super::point_error::PointError;
+use super::point_error::{Denied, PointError};
 use crate::backup::entry::{READ, RUN, barred_member, may};
 
 /// A file that every data directory has, with the owner of all of them.

@@ -12,9 +12,8 @@ use iostall_transfer::backup::wal_file::{Sums, WalFileWriter, read_content, read
 use super::directory::{self, Cluster, NewFile, parent, path_of};
 use super::error::WalError;
 use super::name::{SegmentName, WalName};
-use super::page::{LONG_BYTES, SegmentHead};
 use super::place;
-use super::records::Records;
+use super::records::{LONG_BYTES, Records, SegmentHead};
 use crate::backup::postgres::control::ControlFile;
 
 #[derive(Clone, Debug)]

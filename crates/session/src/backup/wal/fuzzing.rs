@@ -1,7 +1,6 @@
 //! What is read of a write-ahead log, for the fuzzer.
 
-use super::page::SegmentHead;
-use super::records::Records;
+use super::records::{Records, SegmentHead};
 
 const SEGMENT_BYTES: u64 = 1 << 20;
 const PAGE_BYTES: usize = 1 << 10;

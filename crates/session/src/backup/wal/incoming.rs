@@ -1,19 +1,22 @@
-//! The stream of the log, written into segments.
+//! The stream of the log, written into segments, and what is said of it.
 
+use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use iostall_connect::postgres::{Lsn, ReplicationError, WalMessage, WalStream};
+use iostall_measure::foreign::shell_path;
+use iostall_measure::hinted;
 use iostall_model::backup::Compression;
+use thiserror::Error;
 
 use super::archive::{ArchiveRequest, archive_as};
 use super::error::WalError;
-use super::event::{ReceiveEvent, Received};
 use super::name::{SegmentName, WalName};
 use super::partial::Partial;
-use super::receive_error::ReceiveError;
+use crate::error::{SessionError, UseCaseError};
 
 /// How long nothing may come before the server is told that we are there.
 const STATUS_EVERY: Duration = Duration::from_secs(5);
@@ -138,5 +141,98 @@ impl Incoming<'_> {
         self.done.segments += 1;
         (self.see)(&ReceiveEvent::Archived { name: partial.name().to_string() });
         Ok(())
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReceiveEvent {
+    Begun {
+        from: Lsn,
+        timeline: u32,
+    },
+    Archived {
+        name: String,
+    },
+    Switched {
+        timeline: u32,
+        at: Lsn,
+    },
+    /// The connection is gone; another one is tried.
+    Lost {
+        why: String,
+        pause_s: u64,
+    },
+    /// There is no room for more. What is durable up to `flushed` stays.
+    Full {
+        why: String,
+        flushed: Lsn,
+        pause_s: u64,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// The log is durable up to here.
+    pub flushed: Lsn,
+    pub timeline: u32,
+    pub segments: u64,
+}
+
+impl fmt::Display for ReceiveEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Begun { from, timeline } => {
+                write!(f, "receiving the log from {from} on, timeline {timeline}")
+            }
+            Self::Archived { name } => write!(f, "archived {name}"),
+            Self::Switched { timeline, at } => write!(f, "the server began timeline {timeline} at {at}"),
+            Self::Full { why, flushed, pause_s } => write!(
+                f,
+                "{why}: no room left; the archive is durable up to {flushed}, and the slot keeps the rest on the server; trying again in \
+                 {pause_s} s"
+            ),
+            Self::Lost { why, pause_s } => write!(f, "{why}; trying again in {pause_s} s"),
+        }
+    }
+}
+
+hinted! {
+    /// Receiving ends with one of these; a lost connection is none.
+    #[derive(Debug, Error)]
+    #[non_exhaustive]
+    pub enum ReceiveError {
+        #[error(transparent)]
+        Archive(#[from] error: WalError) => error.hint(),
+        #[error(transparent)]
+        Server(#[from] error: ReplicationError) => error.hint(),
+        #[error("{} is the archive of the cluster {archive}, and the server is of {server}", directory.display())]
+        OtherCluster { directory: PathBuf, archive: u64, server: u64 }
+            => "give each cluster a directory of its own",
+        #[error("another iostall receives into {}", directory.display())]
+        Busy { directory: PathBuf } => format!(
+            "one receiver writes into {}; end it first, or name another directory",
+            shell_path(directory)
+        ),
+        #[error("the slot {slot} is one of logical replication")]
+        LogicalSlot { slot: String } => "name another one: --slot NAME is made if it is missing",
+        #[error(
+            "the log from {from} of timeline {timeline} up to {present}, where the server is now, is lost to the archive: the server has removed it"
+        )]
+        Gone { slot: String, from: Lsn, present: Lsn, timeline: u32, source: Box<ReplicationError> }
+            => format!(
+                "archive it from the server that has it, or make a new backup now and begin after the gap with --after-gap; \
+                 max_slot_wal_keep_size on the server limits what the slot {slot} keeps"
+            ),
+        #[error("the server sent the log from {found} on, and {expected} comes next")]
+        OutOfOrder { expected: Lsn, found: Lsn } => "please report it, with the server's version",
+        #[error("the server says that a segment has {text:?}")]
+        SegmentSize { text: String } => "please report it, with the server's version",
+    }
+}
+
+impl From<ReceiveError> for SessionError {
+    fn from(error: ReceiveError) -> Self {
+        let hint = error.hint();
+        Self::OfUseCase(UseCaseError::new(error, hint))
     }
 }

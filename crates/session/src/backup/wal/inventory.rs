@@ -1,15 +1,15 @@
-//! What is in an archive.
+//! What is in an archive: segments, and where timelines came from.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use iostall_connect::postgres::Lsn;
 use iostall_transfer::backup::format::{WalFacts, WalHeader};
 use iostall_transfer::backup::wal_file::{WalFileError, read_content, read_header};
 
 use super::directory::{Cluster, existing_cluster, name_of, partial_name};
 use super::error::WalError;
-use super::history::{self, Ancestor};
 use super::name::{SegmentName, WalName};
 use super::{partial, place};
 
@@ -116,7 +116,7 @@ impl Inventory {
             }
             WalName::History(timeline) => {
                 let text = content.and_then(|content| std::str::from_utf8(content).ok());
-                let Some(ancestors) = text.and_then(history::parse) else {
+                let Some(ancestors) = text.and_then(parse_history) else {
                     return Err("it is no history of a timeline".to_owned());
                 };
                 self.histories.insert(timeline, ancestors);
@@ -181,4 +181,42 @@ fn content(
         })?;
     }
     Ok(keeps.then_some(kept))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ancestor {
+    pub(super) timeline: u32,
+    pub(super) until: Lsn,
+}
+
+/// The ancestors that a history names, oldest first. `None` if it is none.
+pub(super) fn parse_history(text: &str) -> Option<Vec<Ancestor>> {
+    let mut ancestors: Vec<Ancestor> = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let mut words = line.split_whitespace();
+        let timeline: u32 = words.next()?.parse().ok()?;
+        let until: Lsn = words.next()?.parse().ok()?;
+        // The server refuses another order, too.
+        if ancestors.last().is_some_and(|last| last.timeline >= timeline) {
+            return None;
+        }
+        ancestors.push(Ancestor { timeline, until });
+    }
+    Some(ancestors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ancestors_are_read_in_their_order() {
+        let text = "1\t0/3000110\tbefore 2026-11-23 07:00:00.5+00\n\n# by hand\n2\t16/B374D848\tno recovery target specified\n";
+        let two = Ancestor { timeline: 2, until: Lsn(0x16_B374_D848) };
+        assert_eq!(parse_history(text), Some(vec![Ancestor { timeline: 1, until: Lsn(0x0300_0110) }, two]));
+        assert_eq!(parse_history(""), Some(Vec::new()));
+        for wrong in ["x\t0/1\t", "1", "2\t0/1\t\n1\t0/2\t"] {
+            assert_eq!(parse_history(wrong), None, "{wrong:?}");
+        }
+    }
 }

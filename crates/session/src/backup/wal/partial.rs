@@ -10,8 +10,7 @@ use iostall_transfer::backup::format::WalFacts;
 use super::directory::{Cluster, partial_path};
 use super::error::WalError;
 use super::name::SegmentName;
-use super::page::SegmentHead;
-use super::records::Records;
+use super::records::{Records, SegmentHead};
 
 /// How much is read at once: a multiple of every size of a page.
 const PART_BYTES: usize = 1 << 20;

@@ -1,5 +1,6 @@
 //! Why a backup cannot be brought to a point in time.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use iostall_connect::postgres::Lsn;
@@ -7,7 +8,6 @@ use iostall_measure::foreign::shell_path;
 use jiff::Timestamp;
 use thiserror::Error;
 
-use super::denied::Denied;
 use super::error::WalError;
 use super::target::Until;
 use crate::error::{SessionError, UseCaseError};
@@ -106,5 +106,22 @@ impl From<PointError> for SessionError {
     fn from(error: PointError) -> Self {
         let hint = error.hint();
         Self::OfUseCase(UseCaseError::new(error, hint))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Denied {
+    Enter,
+    Read,
+    Run,
+}
+
+impl fmt::Display for Denied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Enter => "enter",
+            Self::Read => "read",
+            Self::Run => "run",
+        })
     }
 }

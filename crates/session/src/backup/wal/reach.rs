@@ -2,8 +2,7 @@
 
 use iostall_connect::postgres::Lsn;
 
-use super::history::Ancestor;
-use super::inventory::{Inventory, Segment};
+use super::inventory::{Ancestor, Inventory, Segment};
 use super::name::SegmentName;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

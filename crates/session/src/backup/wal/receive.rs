@@ -20,12 +20,10 @@ use iostall_model::backup::Compression;
 use super::archive::archive_history;
 use super::directory::{self, Cluster, make_archive};
 use super::error::WalError;
-use super::event::{ReceiveEvent, Received};
-use super::incoming::{Incoming, Start};
+use super::incoming::{Incoming, ReceiveError, ReceiveEvent, Received, Start};
 use super::inventory::Inventory;
 use super::name::CLUSTER_FILE;
 use super::place::is_object;
-use super::receive_error::ReceiveError;
 
 /// Pauses before another connection is tried, seconds.
 const PAUSES_S: [u64; 5] = [1, 2, 5, 10, 30];

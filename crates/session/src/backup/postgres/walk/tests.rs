@@ -149,3 +149,11 @@ fn a_link_is_followed_with_a_warning_and_one_that_leads_back_is_not() {
     assert_eq!(listing.warnings.len(), 1, "{:?}", listing.warnings);
     assert!(listing.warnings[0].starts_with("base is a link to "), "{:?}", listing.warnings);
 }
+
+#[test]
+fn what_belongs_to_the_running_server_is_left_out_and_nothing_like_it() {
+    assert!(is_left_out("pgsql_tmp") && is_left_out("pgsql_tmp12.0") && is_left_out("pg_internal.init.77"));
+    assert!(!is_left_out("postgresql.auto.conf") && !is_left_out("pg_filenode.map"));
+    assert!(is_left_out_at_the_top("postmaster.pid") && !is_left_out_at_the_top("PG_VERSION"));
+    assert!(is_emptied("pg_replslot") && !is_emptied("pg_stat"));
+}

@@ -1,13 +1,13 @@
 //! Which backups bring a database to a point: a full one, the last differential one on it, and the log backups that follow without a gap.
 
-use iostall_connect::Value;
 use iostall_connect::sqlserver::Columns;
+use iostall_connect::{Address, Secret, Value};
 use iostall_model::BackupHeader;
+use iostall_model::sqlserver_backup::BackupDevice;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 
-use super::request::DrillTarget;
-use crate::backup::sqlserver::chain_error::ChainError;
+use crate::backup::sqlserver::error::ChainError;
 use crate::backup::sqlserver::server::{made_utc, text};
 use crate::backup::sqlserver::verify::header;
 
@@ -178,6 +178,42 @@ fn add_logs(
         }
     }
     Ok(())
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DrillTarget {
+    /// The last full backup of the files, and nothing on it.
+    #[default]
+    LastFull,
+    /// The backup in this place of the first media set, with everything that it needs.
+    Position(u64),
+    End,
+    /// STOPAT: this second, in the local time of the server that made the backups.
+    Time(DateTime),
+}
+
+pub struct SqlServerDrillRequest {
+    pub address: Address,
+    pub password: Secret,
+    /// The media sets, each with all of its stripes. The first has the full backup, the others what goes on it.
+    pub media: Vec<Vec<BackupDevice>>,
+    pub target: DrillTarget,
+    /// The name of the database that is made. There must be none of it.
+    pub name: String,
+    /// The directory for its files, as the server sees it.
+    pub directory: String,
+    /// Statements that must run without an error in it, and must not give zero.
+    pub statements: Vec<String>,
+    pub keep: bool,
+}
+
+impl DrillTarget {
+    pub(super) fn time(&self) -> Option<DateTime> {
+        match self {
+            Self::Time(time) => Some(*time),
+            Self::LastFull | Self::Position(_) | Self::End => None,
+        }
+    }
 }
 
 #[cfg(test)]

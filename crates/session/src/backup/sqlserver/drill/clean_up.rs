@@ -6,11 +6,11 @@ use std::fmt;
 use iostall_connect::sqlserver::Parameter;
 use iostall_model::drill::{CheckState, DrillCheck};
 
-use super::super::follow::Follower;
-use super::super::run::cause;
-use super::super::server::{Server, number, text};
+use super::chain::SqlServerDrillRequest;
 use super::plan::{self, MovedFile};
-use super::request::SqlServerDrillRequest;
+use crate::backup::sqlserver::follow::Follower;
+use crate::backup::sqlserver::run::cause;
+use crate::backup::sqlserver::server::{Server, number, text};
 
 const FILES: &str = include_str!("../sql/drill_files.sql");
 /// A server undoes a statement that was stopped before its database can be dropped.

@@ -5,13 +5,12 @@ use iostall_connect::sqlserver::{BlockingConnection, Columns};
 use iostall_model::DrillOutcome;
 use iostall_model::drill::{CheckState, DrillCheck};
 
-use super::super::error::SqlServerBackupError;
-use super::super::follow::{Answered, Follower};
-use super::super::run::cause;
+use super::chain::SqlServerDrillRequest;
 use super::clean_up::{CleanUp, Made};
-use super::plan::{self, Part};
-use super::prepared::Plan;
-use super::request::SqlServerDrillRequest;
+use super::plan::{self, Part, Plan};
+use crate::backup::sqlserver::error::SqlServerBackupError;
+use crate::backup::sqlserver::follow::{Answered, Follower};
+use crate::backup::sqlserver::run::cause;
 
 /// Errors of RESTORE that say nothing about the backup: the name is taken, a file is in use or cannot be made, no room, no right, no
 /// certificate here.

@@ -4,23 +4,16 @@ mod chain;
 mod clean_up;
 mod hold;
 mod plan;
-mod prepared;
-mod request;
 
 use iostall_connect::sqlserver::{BlockingConnection, Columns};
 use iostall_engine::random_bytes;
-#[cfg(test)]
-use iostall_model::BackupHeader;
 use iostall_model::sqlserver_backup::{BackupDevice, BackupStatement};
 use iostall_model::{DrillOutcome, Run, RunBody, Warning, WarningCode};
-
-pub use self::request::{DrillTarget, SqlServerDrillRequest};
 
 use self::chain::Listed;
 use self::clean_up::CleanUp;
 use self::hold::Hold;
-use self::plan::{MovedFile, Part};
-use self::prepared::Plan;
+use self::plan::{MovedFile, Part, Plan};
 use super::error::SqlServerBackupError;
 use super::follow::{Answered, Follower};
 use super::run::cause;
@@ -28,6 +21,11 @@ use super::server::Server;
 use super::tsql::{self, RestoreCheck};
 use crate::event::Observer;
 use crate::transfer::Transfer;
+
+pub use self::chain::{DrillTarget, SqlServerDrillRequest};
+
+#[cfg(test)]
+use iostall_model::BackupHeader;
 
 const ROOM: &str = include_str!("../sql/drill_room.sql");
 const SYSTEM: [&str; 5] = ["master", "model", "msdb", "tempdb", "mssqlsystemresource"];

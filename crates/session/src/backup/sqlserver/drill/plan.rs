@@ -1,13 +1,13 @@
 //! Where the files of a drill go, and the statements that put them there.
 
 use iostall_connect::sqlserver::Columns;
-
-use super::super::server::{number, text};
-use super::super::tsql::{identifier, literal};
-use crate::backup::sqlserver::tsql;
-use iostall_model::BackupHeader;
 use iostall_model::sqlserver_backup::BackupStatement;
+use iostall_model::{BackupHeader, Warning};
+use jiff::Timestamp;
 use jiff::civil::DateTime;
+
+use crate::backup::sqlserver::server::{number, text};
+use crate::backup::sqlserver::tsql::{self, identifier, literal};
 
 /// A file of the database in the backup, and where it is restored to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,6 +139,28 @@ pub(super) fn room(rows: &[Columns], directory: &str) -> Option<u64> {
     };
     let volumes = rows.iter().map(|row| (text(row, "volume"), number(row, "available_bytes")));
     volumes.filter(|(volume, _)| is_in(volume)).max_by_key(|(volume, _)| volume.len())?.1
+}
+
+/// Everything that is known before the first byte is restored.
+pub(super) struct Plan {
+    /// The full backup, and what goes on it.
+    pub(super) parts: Vec<Part>,
+    /// Where the log is to end, if not with the last part.
+    pub(super) stop_at: Option<DateTime>,
+    /// Id of the last backup that it takes, and when that was made, if the server says so.
+    pub(super) set: String,
+    pub(super) made_utc: Option<Timestamp>,
+    pub(super) files: Vec<MovedFile>,
+    pub(super) engine: String,
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl Plan {
+    /// Bytes of the database in all parts, and bytes of the files that are read.
+    pub(super) fn bytes(&self) -> (u64, u64) {
+        let stored = |part: &Part| part.backup.stored_bytes.unwrap_or(part.backup.bytes);
+        (self.parts.iter().map(|part| part.backup.bytes).sum(), self.parts.iter().map(stored).sum())
+    }
 }
 
 #[cfg(test)]

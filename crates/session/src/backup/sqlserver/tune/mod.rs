@@ -2,7 +2,6 @@
 
 mod axes;
 mod outcome;
-mod request;
 mod trials;
 mod tuned;
 
@@ -17,7 +16,7 @@ use super::server::Server;
 use crate::event::{Event, Observer};
 use crate::transfer::Transfer;
 
-pub use self::request::ServerTuneRequest;
+pub use self::trials::ServerTuneRequest;
 
 /// Nobody is to see how far a single trial is.
 struct Quiet;

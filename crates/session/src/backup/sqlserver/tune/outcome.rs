@@ -5,13 +5,12 @@ use iostall_model::{BackupTuneOutcome, TuneAnswer, TuneLimit, TunedServer, Tuned
 use iostall_stats::halving::{Alone, limiting};
 
 use super::axes::ServerSetting;
-use super::request::ServerTuneRequest;
-use super::trials::Trials;
+use super::trials::{ServerTuneRequest, Trials};
 use super::tuned::Tuned;
 use crate::backup::sqlserver::forms::maintenance_script;
 use crate::backup::sqlserver::server::Server;
 use crate::backup::sqlserver::tsql;
-use crate::backup::tune::answer::{answer, tried};
+use crate::backup::tune::search::{answer, tried};
 use crate::transfer::Transfer;
 
 pub(super) struct Found<'a> {

@@ -1,15 +1,15 @@
 //! Makes whole backups with settings, and keeps to files that are its own.
 
-use iostall_connect::SourceError;
 use iostall_connect::sqlserver::{BlockingConnection, Columns, Parameter};
+use iostall_connect::{Address, Secret, SourceError};
 use iostall_engine::random_bytes;
+use iostall_measure::Nanos;
 use iostall_model::Warning;
 use iostall_model::sqlserver_backup::{
     BackupDevice, BackupStatement, BackupTrace, ServerFacts, StatementCompression,
 };
 
 use super::axes::ServerSetting;
-use super::request::ServerTuneRequest;
 use crate::backup::sqlserver::error::SqlServerBackupError;
 use crate::backup::sqlserver::follow::{Answered, Follower};
 use crate::backup::sqlserver::run::cause;
@@ -253,4 +253,15 @@ fn figures(main: &mut BlockingConnection, database: &str) -> Figures {
         past_bytes: known(&past, "size_bytes"),
         available_bytes: known(&memory, "available_kb").map(|kb| kb.saturating_mul(1024)),
     }
+}
+
+pub struct ServerTuneRequest {
+    pub address: Address,
+    pub password: Secret,
+    /// The database; NUL, or the files that trials may write, and write over.
+    pub statement: BackupStatement,
+    pub budget: Nanos,
+    pub memory_bytes: Option<u64>,
+    /// Have the server say what it does in the first trial, by trace flags of its session.
+    pub trace_flags: bool,
 }

@@ -5,10 +5,9 @@ use iostall_model::sqlserver_backup::{StatementCompression, refusals_of_server};
 use iostall_model::{PartAlone, TunePart};
 use iostall_stats::halving::Halving;
 
-use super::super::error::SqlServerBackupError;
 use super::axes::{Axes, ServerSetting};
-use super::request::ServerTuneRequest;
-use super::trials::{Figures, Trials};
+use super::trials::{Figures, ServerTuneRequest, Trials};
+use crate::backup::sqlserver::error::SqlServerBackupError;
 use crate::backup::tune::grid::Grid;
 use crate::backup::tune::search::{Searched, search};
 use crate::event::{Event, Observer, TunePlan, WholeBackup};
