@@ -138,7 +138,6 @@ pub struct Buffer {
     data: NonNull<u8>,
     bytes: u32,
     index: u32,
-    /// Keeps the memory mapped.
     mapping: Arc<Mapping>,
 }
 

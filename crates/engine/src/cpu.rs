@@ -116,6 +116,24 @@ fn cpu_of(usage: &libc::rusage) -> CpuTime {
     CpuTime { user_ns: nanoseconds(usage.ru_utime), system_ns: nanoseconds(usage.ru_stime) }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Niceness {
+    /// CPU nice 10; lowest level of best-effort I/O.
+    Low,
+    /// CPU nice 19; I/O only when the disk is idle.
+    Idle,
+}
+
+/// Sets the priority of the calling thread and of all threads that it starts afterwards.
+pub fn set_niceness(niceness: Niceness) -> io::Result<()> {
+    let (nice, priority) = match niceness {
+        Niceness::Low => (10, IoPriority::BestEffort(7)),
+        Niceness::Idle => (19, IoPriority::Idle),
+    };
+    rustix::process::setpriority_process(None, nice)?;
+    set_io_priority(priority)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,5 +192,16 @@ mod tests {
         let touched = vec![1u8; 64 << 20];
         assert!(std::hint::black_box(&touched).iter().all(|byte| *byte == 1));
         assert!(peak_resident_bytes() >= 64 << 20 && peak_resident_bytes() >= before);
+    }
+
+    #[test]
+    fn anybody_may_lower_its_priority() {
+        // On its own thread, so that other tests keep their priority.
+        std::thread::spawn(|| {
+            set_niceness(Niceness::Low).unwrap();
+            set_niceness(Niceness::Idle).unwrap();
+        })
+        .join()
+        .unwrap();
     }
 }

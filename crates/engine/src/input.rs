@@ -61,7 +61,6 @@ impl Input {
         String::from_utf8(self.all_of(path, stream)?).map_err(|_| self.no_text(path))
     }
 
-    /// Opens `path` as a stream that fails beyond the limit.
     pub fn open(self, path: &Path) -> Result<Stream, InputError> {
         let refused = |source: io::Error| self.system(path, source);
         // Check before opening, because opening some devices makes them act: a tape rewinds, a watchdog

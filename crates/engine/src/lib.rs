@@ -7,7 +7,6 @@ pub mod cpu;
 mod dependent;
 pub mod files;
 pub mod guard;
-mod handle;
 pub mod input;
 #[cfg(test)]
 mod made_up;
@@ -23,12 +22,10 @@ mod request;
 pub mod sim;
 mod target;
 pub mod terminal;
-mod tokens;
 pub mod uring;
 
 pub use buffer::{Buffer, BufferPool, Pages};
 pub use dependent::quits_with_us;
-pub use handle::FileHandle;
 pub use input::{Input, InputError};
 pub use null::NullEngine;
 pub use open::{Access, OpenError, OpenOptions, OpenTarget, open_again, open_target};
@@ -36,7 +33,9 @@ pub use pacing::Schedule;
 pub use psync::PsyncEngine;
 pub use random::random_bytes;
 pub use report::EngineReport;
-pub use request::{Completion, Engine, EngineError, FileIndex, IoFailure, Request, RequestOp, Wait};
+pub use request::{
+    Completion, Engine, EngineError, FileHandle, FileIndex, IoFailure, Request, RequestOp, Wait,
+};
 pub use sim::{SimConfig, SimDevice, SimEngine};
 pub use target::target_facts;
 pub use uring::{UringConfig, UringEngine};

@@ -1,8 +1,7 @@
 //! An engine that moves no data, to measure the cost of everything around an engine.
 
 use crate::report::EngineReport;
-use crate::request::{Completion, Engine, EngineError, Request, RequestOp, Wait};
-use crate::tokens::Tokens;
+use crate::request::{Completion, Engine, EngineError, Request, RequestOp, Tokens, Wait};
 
 /// Completes every request at once and in full. A read leaves its buffer unchanged.
 #[derive(Debug)]

@@ -49,7 +49,6 @@ impl Access {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenOptions {
     pub access: Access,
-    /// Direct I/O (if possible) or through the page cache.
     pub caching: Caching,
     /// What a completed write guarantees: write-through opens with `O_DSYNC`.
     pub durability: Durability,
@@ -65,7 +64,6 @@ pub struct OpenOptions {
 pub struct OpenTarget {
     pub path: PathBuf,
     pub kind: TargetKind,
-    /// Size when it was opened.
     pub size_bytes: u64,
     /// Result of the direct I/O request; `None` if it was not requested.
     pub direct: Option<DirectIo>,

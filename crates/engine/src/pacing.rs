@@ -18,7 +18,6 @@ use crate::random::exponential;
 pub struct Schedule {
     start_ns: u64,
     gap_ns_mean: f64,
-    /// When the rate last changed, from `start_ns`.
     base_ns: f64,
     /// Mean gaps from then to the start that is due next.
     gaps_since: f64,
@@ -71,7 +70,6 @@ impl Schedule {
         self.start_ns.saturating_add(self.elapsed_ns() as u64)
     }
 
-    /// Moves on to the next request.
     #[inline]
     pub fn advance(&mut self) {
         self.gaps_since += match &mut self.gaps {
@@ -98,7 +96,6 @@ impl Schedule {
         self.base_ns + self.gaps_since * self.gap_ns_mean
     }
 
-    /// Takes over every change that comes before the next start.
     fn pass_changes(&mut self) {
         while let Some((at_ns, gap_ns_mean)) = self.changes.front().copied()
             && self.elapsed_ns() > at_ns

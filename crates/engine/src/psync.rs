@@ -12,10 +12,10 @@ use iostall_measure::clock::wait_while;
 use rustix::io::{Errno, ReadWriteFlags};
 
 use crate::files::write_range_back;
-use crate::handle::FileHandle;
 use crate::report::EngineReport;
-use crate::request::{Completion, Engine, EngineError, IoFailure, Request, RequestOp, Wait};
-use crate::tokens::Tokens;
+use crate::request::{
+    Completion, Engine, EngineError, FileHandle, IoFailure, Request, RequestOp, Tokens, Wait,
+};
 
 /// Blocking calls. Dropping it waits for calls in progress and discards the rest.
 #[derive(Debug)]
@@ -105,7 +105,6 @@ impl Caller {
 }
 
 impl Shared {
-    /// The loop of each thread until shutdown.
     fn work(&self) {
         while let Some(request) = self.next() {
             let done = carry_out(request, &self.files);
@@ -174,7 +173,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes the call, repeating it if a signal interrupts it.
 fn carry_out(mut request: Request, files: &[OwnedFd]) -> Done {
     let file = &files[usize::from(request.file.0)];
     let length = request.length as usize;

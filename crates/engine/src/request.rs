@@ -1,6 +1,7 @@
 //! The interface of all engines: queue requests, submit them in batches, collect completions.
 
 use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use iostall_measure::{Feature, Unavailable};
 use thiserror::Error;
@@ -59,8 +60,8 @@ pub struct Completion {
     pub buffer: Option<Buffer>,
 }
 
-/// An error number of the system, such as `EIO`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// An error number of the system, such as `EIO`.
 pub struct IoFailure(pub i32);
 
 impl IoFailure {
@@ -126,7 +127,6 @@ impl fmt::Debug for IoFailure {
     }
 }
 
-/// How long [`Engine::submit`] waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// Returns after this many completions, at most those in flight; 0 does not wait.
@@ -176,10 +176,8 @@ impl EngineError {
 pub trait Engine {
     fn report(&self) -> EngineReport;
 
-    /// Maximum number of requests queued or in flight.
     fn capacity(&self) -> u32;
 
-    /// Requests queued and not yet returned.
     fn in_flight(&self) -> u32;
 
     /// Queues a request. Nothing reaches the system before [`Engine::submit`].
@@ -195,4 +193,60 @@ pub trait Engine {
 
     /// How many system calls submitting and waiting have taken; 0 for an engine without any.
     fn calls(&self) -> u64;
+}
+
+/// An open file or device, borrowed while an engine is created. The engine keeps its own handle.
+#[derive(Clone, Copy, Debug)]
+pub struct FileHandle<'a>(pub(crate) BorrowedFd<'a>);
+
+impl<'a, File: AsFd> From<&'a File> for FileHandle<'a> {
+    fn from(file: &'a File) -> Self {
+        Self(file.as_fd())
+    }
+}
+
+#[derive(Debug)]
+/// Enforces the rules of [`Engine::push`] for all engines.
+pub(crate) struct Tokens {
+    busy: Vec<bool>,
+    in_flight: u32,
+    file_count: usize,
+}
+
+impl Tokens {
+    pub(crate) fn new(capacity: u32, file_count: usize) -> Self {
+        Self { busy: vec![false; capacity as usize], in_flight: 0, file_count }
+    }
+
+    pub(crate) fn capacity(&self) -> u32 {
+        // Made from a `u32`.
+        u32::try_from(self.busy.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Marks the request's token as in flight. Panics as described at `Engine::push`.
+    #[inline]
+    pub(crate) fn admit(&mut self, request: &Request) {
+        let token = request.token as usize;
+        assert!(token < self.busy.len(), "token {token} is not below the capacity, {}", self.busy.len());
+        assert!(!self.busy[token], "token {token} is in flight already");
+        let file = usize::from(request.file.0);
+        assert!(file < self.file_count, "file {file} is not one of the engine's {}", self.file_count);
+        if matches!(request.op, RequestOp::Read | RequestOp::Write | RequestOp::WriteThrough) {
+            let bytes = request.buffer.as_ref().map(crate::buffer::Buffer::bytes);
+            let bytes = bytes.expect("a read or a write needs a buffer");
+            assert!(request.length <= bytes, "{} bytes in a buffer of {bytes}", request.length);
+        }
+        self.busy[token] = true;
+        self.in_flight += 1;
+    }
+
+    #[inline]
+    pub(crate) fn release(&mut self, token: u32) {
+        self.busy[token as usize] = false;
+        self.in_flight -= 1;
+    }
 }

@@ -8,8 +8,6 @@ use std::path::Path;
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 
-use super::loss::{Loss, loss};
-
 /// Linux limits a list of names and a single value to this.
 const LENGTH_MAX: usize = 64 << 10;
 /// Most files have few attributes or none, so a small buffer is tried first. An empty buffer, which in C returns the length,
@@ -95,4 +93,15 @@ fn remove_inherited_lists(target: impl AsFd, attributes: &[Attribute], losses: &
             Err(errno) => losses.push(loss("the absence of an access control list", errno)),
         }
     }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// `owner`, `mode`, `times`, or the name of an extended attribute.
+    pub what: String,
+    pub cause: String,
+}
+
+pub(super) fn loss(what: &str, errno: Errno) -> Loss {
+    Loss { what: what.to_owned(), cause: io::Error::from(errno).to_string() }
 }

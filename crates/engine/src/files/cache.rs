@@ -11,7 +11,6 @@ use std::os::fd::AsRawFd;
 use rustix::fs::Advice;
 use rustix::io::Errno;
 
-/// Drops pages that were only read.
 pub fn drop_read(file: &File, range: &Range<u64>) {
     if let Some(length) = NonZeroU64::new(range.end.saturating_sub(range.start)) {
         // Only advice: a file system that ignores it loses nothing.

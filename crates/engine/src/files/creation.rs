@@ -43,7 +43,6 @@ pub fn open_in_shared_directory(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
 }
 
-/// Takes the permissions of everybody but the owner away.
 pub fn make_private(file: &File) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(OWNER_ONLY))
 }

@@ -1,9 +1,11 @@
-//! Renames and directory syncs that never replace another program's file.
+//! Renames and directory syncs that never replace another program's file, and names as bytes.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -74,12 +76,10 @@ fn largest_file(file_system: i128, block_bytes: u64) -> Option<u64> {
     }
 }
 
-/// Renames `from` to `to`, atomically replacing what was there.
 pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)
 }
 
-/// Syncs a directory, which makes its names durable.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = rustix::fs::open(path, flags, Mode::empty())?;
@@ -116,12 +116,10 @@ pub fn effective_group() -> u32 {
     rustix::process::getegid().as_raw()
 }
 
-/// Whether the file is open with `O_DIRECT`.
 pub fn is_direct(file: impl AsFd) -> bool {
     rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
 }
 
-/// Bytes available to this process on the file system of `path`.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let stat = rustix::fs::statvfs(path)?;
     // Some file systems reserve the last few percent for root.
@@ -157,10 +155,19 @@ pub fn raise_open_file_limit() -> u64 {
     limit.current.unwrap_or(u64::MAX)
 }
 
+pub fn path_bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}
+
+pub fn path_from_bytes(bytes: Vec<u8>) -> PathBuf {
+    OsString::from_vec(bytes).into()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs;
+
+    use super::*;
 
     #[test]
     fn a_file_system_without_locks_is_told_from_one_where_somebody_has_it() {
@@ -223,5 +230,11 @@ mod tests {
         assert_eq!(largest_file(0x4d44, 32_768), Some((4 << 30) - 1));
         assert_eq!(largest_file(0xef53, 4096), Some((16 << 40) - 4096));
         assert_eq!(largest_file(0x5846_5342, 4096), None);
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_comes_back_as_it_was() {
+        let bytes = b"so\nurce \xff".to_vec();
+        assert_eq!(path_bytes(&path_from_bytes(bytes.clone())), bytes);
     }
 }

@@ -7,8 +7,7 @@ use std::io;
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 
-use super::attributes::Attribute;
-use super::loss::Loss;
+use super::attributes::{Attribute, Loss};
 use super::metadata::{NewMetadata, link_losses};
 use super::removal::OpenDirectory;
 
@@ -44,7 +43,6 @@ impl OpenDirectory {
         Ok(rustix::fs::symlinkat(to, &self.0, name)?)
     }
 
-    /// Makes `name` a further name of the file `of` in `directory`.
     pub fn make_hard_link(&self, name: &OsStr, directory: &Self, of: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::linkat(&directory.0, of, &self.0, name, AtFlags::empty())?)
     }

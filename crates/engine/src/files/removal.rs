@@ -75,7 +75,6 @@ impl OpenDirectory {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Makes the removals durable.
     pub fn sync(&self) -> io::Result<()> {
         match rustix::fs::fsync(&self.0) {
             // Some file systems cannot sync a directory.

@@ -1,7 +1,9 @@
-//! Identifies a file and detects whether it has changed.
+//! Identifies a file and detects whether it has changed or was replaced.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::{FileType, Stat};
@@ -37,12 +39,10 @@ pub struct FileStamp {
     pub mode: u32,
     pub uid: u32,
     pub gid: u32,
-    /// Device number of a device node.
     pub special_device: u64,
 }
 
 impl FileStamp {
-    /// Whether both stamps are of the same file, whatever its name.
     pub fn is_same_file(&self, other: &Self) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
@@ -122,11 +122,57 @@ fn from_stat(stat: &Stat) -> FileStamp {
     }
 }
 
+/// Unit of `st_blocks`, whatever the file system's block size.
+const ALLOCATION_BYTES: u64 = 512;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathNow {
+    Same,
+    Gone,
+    Other,
+}
+
+impl PathNow {
+    pub fn of(file: &File, path: &Path) -> io::Result<Self> {
+        let opened = file.metadata()?;
+        match std::fs::metadata(path) {
+            Ok(there) if (there.dev(), there.ino()) == (opened.dev(), opened.ino()) => Ok(Self::Same),
+            Ok(_) => Ok(Self::Other),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::Gone),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileNow {
+    pub size_bytes: u64,
+    pub allocated_bytes: u64,
+}
+
+impl FileNow {
+    pub fn of(file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        let allocated_bytes = metadata.blocks().saturating_mul(ALLOCATION_BYTES);
+        Ok(Self { size_bytes: metadata.len(), allocated_bytes })
+    }
+
+    /// The smaller of two readings, field by field.
+    #[must_use]
+    pub fn least_with(self, other: Self) -> Self {
+        Self {
+            size_bytes: self.size_bytes.min(other.size_bytes),
+            allocated_bytes: self.allocated_bytes.min(other.allocated_bytes),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs;
     use std::io::Write as _;
+
+    use super::*;
 
     #[test]
     fn a_file_that_was_written_to_no_longer_has_its_stamp() {
@@ -151,5 +197,24 @@ mod tests {
         assert!(first.is_same_file(&stamp_of_path(&soft).unwrap()));
         assert_eq!(first.links, 2);
         assert_eq!(stamp_of_link(&soft).unwrap().kind, FileKind::Symlink);
+    }
+
+    #[test]
+    fn a_file_that_is_cut_removed_or_replaced_is_seen_to_be() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, vec![1; 8192]).unwrap();
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        let first = FileNow::of(&file).unwrap();
+        assert_eq!((first.size_bytes, PathNow::of(&file, &path).unwrap()), (8192, PathNow::Same));
+        file.set_len(0).unwrap();
+        file.set_len(8192).unwrap();
+        let regrown = FileNow::of(&file).unwrap();
+        assert_eq!((regrown.size_bytes, regrown.allocated_bytes), (8192, 0));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(PathNow::of(&file, &path).unwrap(), PathNow::Gone);
+        std::fs::write(&path, "another").unwrap();
+        assert_eq!(PathNow::of(&file, &path).unwrap(), PathNow::Other);
+        assert_eq!(first.least_with(regrown).allocated_bytes, 0);
     }
 }

@@ -22,7 +22,6 @@ impl<F: Fn() -> bool> StandardInput<F> {
         Ok(Self::of(File::from(io::stdin().as_fd().try_clone_to_owned()?), is_over))
     }
 
-    /// What another program writes into `pipe`.
     pub fn of_pipe(pipe: PipeReader, is_over: F) -> Self {
         Self::of(File::from(OwnedFd::from(pipe)), is_over)
     }

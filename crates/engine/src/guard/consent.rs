@@ -3,8 +3,7 @@
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-use super::inode::same_inode;
-use super::place::{LINKS_MAX, place_of};
+use super::place::{LINKS_MAX, place_of, same_inode};
 
 /// Paths that the user allowed to be destroyed, one list per flag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

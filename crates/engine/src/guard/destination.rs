@@ -20,17 +20,14 @@ use super::mark::is_marked;
 use super::refusal::Refusal;
 use crate::files::{FileKind, FileStamp};
 
-/// What uses a file, so that it must not be replaced.
 #[derive(Clone, Debug)]
 enum User {
     Swap(String),
     Loop(String),
 }
 
-/// What is lost when a name is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removes {
-    /// The content too.
     Content,
     /// Only the name: the content was copied elsewhere and verified.
     NameOnly,
@@ -41,7 +38,6 @@ pub enum Removes {
 pub struct Destinations {
     system: System,
     consent: WriteConsent,
-    /// Files in use, by device and inode.
     in_use: HashMap<(u64, u64), User>,
 }
 
@@ -203,7 +199,6 @@ fn check_kind(path: &Path, there: &Metadata, new: &FileStamp) -> Result<(), Refu
     Err(Refusal::NotReplaced { path, kind: special })
 }
 
-/// What a special file is; `None` for any other.
 fn special_kind(there: &Metadata) -> Option<&'static str> {
     let kind = there.file_type();
     match () {

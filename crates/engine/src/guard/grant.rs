@@ -11,11 +11,9 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use super::block_device::check_unused;
 use super::consent::{Named, WriteConsent};
 use super::database;
-use super::inode::same_inode;
 use super::lock::{FileLock, check_unlocked, hold_for_writing};
-use super::place::check_new_file_on;
-use super::reason::GrantReason;
-use super::refusal::Refusal;
+use super::place::{check_new_file_on, same_inode};
+use super::refusal::{GrantReason, Refusal};
 use super::regular_file;
 use super::signature;
 use crate::open::open_path;
@@ -52,7 +50,6 @@ impl WriteGrant {
         Ok(size_bytes)
     }
 
-    /// Its path with every link resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -35,7 +35,6 @@ impl HeaderKind {
         }
     }
 
-    /// The kind of header that `block` begins with, if any.
     pub(super) fn of(block: &[u8]) -> Option<Self> {
         let (letter, _) = block.strip_prefix(MAGIC)?.split_first()?;
         Self::ALL.into_iter().find(|kind| kind.letter() == *letter)

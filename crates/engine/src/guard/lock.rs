@@ -15,9 +15,8 @@ use iostall_host::{System, device_number};
 use rustix::fs::{FlockOperation, flock, fstatfs};
 use rustix::io::Errno;
 
-use super::lock_holder::LockHolder;
 use super::mark::made_by_iostall;
-use super::refusal::Refusal;
+use super::refusal::{LockHolder, Refusal};
 use crate::open::open_path;
 
 /// Magic numbers of SMB, old and new. There, a lock blocks reads and writes through every other descriptor,
@@ -28,7 +27,6 @@ const MANDATORY: [u32; 2] = [0xff53_4d42, 0xfe53_4d42];
 enum Mode {
     /// Others may read.
     Shared,
-    /// Nobody else may use the file.
     Exclusive,
 }
 
@@ -41,7 +39,6 @@ impl Mode {
     }
 }
 
-/// A file that stays locked until all clones of this are dropped.
 #[derive(Clone, Debug)]
 pub struct FileLock {
     _held: Arc<Held>,
@@ -62,7 +59,6 @@ impl Held {
         Ok(Arc::new(Self { file, inode, mode: Mutex::new(mode) }))
     }
 
-    /// Upgrades the lock to `mode` if it is weaker.
     fn raise(&self, mode: Mode) -> Result<(), Errno> {
         let mut present = self.mode.lock().unwrap_or_else(PoisonError::into_inner);
         if mode <= *present {

@@ -4,6 +4,7 @@
 //! devtmpfs has the magic number of tmpfs; in a container a tmpfs may be mounted on `/dev` instead.
 
 use std::cmp::Reverse;
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -13,7 +14,6 @@ use iostall_host::{Mount, System};
 use iostall_measure::WindowsPath;
 use rustix::fs::{StatFs, statfs};
 
-use super::inode::same_inode;
 use super::refusal::Refusal;
 
 const DEVICES: &str = "/dev";
@@ -24,7 +24,6 @@ const SHARED_MEMORY: &str = "/dev/shm";
 /// The kernel follows at most this many links in a path.
 pub(super) const LINKS_MAX: u32 = 40;
 
-/// How many devices are suggested to a user who mistyped one.
 const SIMILAR_MAX: usize = 6;
 
 /// File systems that hold only devices and kernel controls, with their magic numbers from `linux/magic.h`.
@@ -138,7 +137,6 @@ fn is_among_devices(directory: &Path, mount: Option<&Mount>) -> bool {
     directory.starts_with(DEVICES) && !directory.starts_with(SHARED_MEMORY) && !own_mount
 }
 
-/// Where a file created at the absolute `path` would end up.
 pub(super) fn place_of(path: &Path, links_left: u32) -> io::Result<PathBuf> {
     match std::fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -182,6 +180,10 @@ fn block_devices_in(directory: &Path) -> Vec<PathBuf> {
     let is_device =
         |path: &PathBuf| std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device());
     paths.filter(is_device).collect()
+}
+
+pub(super) fn same_inode(one: &Metadata, two: &Metadata) -> bool {
+    (one.dev(), one.ino(), one.rdev()) == (two.dev(), two.ino(), two.rdev())
 }
 
 #[cfg(test)]

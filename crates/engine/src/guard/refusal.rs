@@ -1,15 +1,14 @@
 //! Why a target must not be written: what was found, where, and what the user can do.
 
 use std::fmt::Write as _;
-use std::io;
 use std::path::PathBuf;
+use std::{fmt, io};
 
 use iostall_measure::foreign::shell_path;
 use iostall_measure::{ByteCount, WindowsPath};
 use thiserror::Error;
 
 use super::database::DatabaseFile;
-use super::lock_holder::LockHolder;
 use super::signature::Signature;
 
 /// A reason not to write. Nothing has been written when one is returned.
@@ -226,6 +225,39 @@ fn list(found: &[Signature]) -> String {
         let _ = write!(text, "{comma}{signature}");
     }
     text
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LockHolder {
+    pub pid: Option<u32>,
+    pub program: Option<String>,
+    pub is_iostall: bool,
+}
+
+impl fmt::Display for LockHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.pid, &self.program) {
+            (Some(pid), _) if self.is_iostall => write!(f, "another run of iostall (process {pid})"),
+            (Some(pid), Some(program)) => write!(f, "{program} (process {pid}), which has locked it"),
+            (Some(pid), None) => write!(f, "process {pid}, which has locked it"),
+            (None, _) => f.write_str("another program, which has locked it"),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GrantReason {
+    /// The file has just been created and is empty. It has no mark yet.
+    Created,
+    /// An empty file that belongs to no database. It has no mark yet.
+    Empty,
+    MadeByIostall,
+    /// The user named this file, or this block device without a known signature.
+    Overwrite,
+    /// The user named this file with the flag for database files.
+    DestroyDatabase(DatabaseFile),
+    /// The user named this device with the flag for devices that have something on them.
+    DestroySignatures(Vec<Signature>),
 }
 
 #[cfg(test)]

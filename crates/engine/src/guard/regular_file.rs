@@ -9,12 +9,10 @@ use rustix::fs::fstatfs;
 use super::block_device::{check_not_swap, check_not_under_loop};
 use super::consent::{Named, WriteConsent};
 use super::database;
-use super::inode::same_inode;
 use super::lock::check_unlocked;
 use super::mark::is_marked;
-use super::place::{check_file_is_not_among_devices, kernel_file_system};
-use super::reason::GrantReason;
-use super::refusal::Refusal;
+use super::place::{check_file_is_not_among_devices, kernel_file_system, same_inode};
+use super::refusal::{GrantReason, Refusal};
 
 pub(super) fn check(
     system: &System,

@@ -12,7 +12,6 @@ const IDENTIFY: u8 = 0x06;
 const FORMAT: u8 = 0x80;
 const SANITIZE: u8 = 0x84;
 const SANITIZE_STATUS: u8 = 0x81;
-/// What Identify returns.
 const IDENTIFY_BYTES: usize = 4096;
 const OF_NAMESPACE: u32 = 0x00;
 const OF_CONTROLLER: u32 = 0x01;
@@ -44,18 +43,15 @@ pub enum Erased {
 
 #[derive(Debug, Error)]
 pub enum EraseError {
-    /// No namespace of an NVMe drive.
     #[error("it is no NVMe drive")]
     NotNvme,
     #[error("the drive has no command for it")]
     Unsupported,
-    /// The command would erase other namespaces too.
     #[error("the drive has {0} namespaces, and all of them would be erased")]
     OtherNamespaces(usize),
     /// Somebody stopped waiting. A drive cannot be told to stop.
     #[error("the drive goes on erasing itself, for which nobody waits any more")]
     Interrupted,
-    /// The drive says that its Sanitize failed.
     #[error("the drive says that it failed to erase itself")]
     Failed,
     #[error("the drive refused")]

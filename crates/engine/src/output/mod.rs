@@ -11,7 +11,6 @@
 //! [`Place`]
 //! identifies the file under any name, and its content.
 
-mod descriptor;
 mod place;
 mod refusal;
 mod replace;

@@ -9,7 +9,7 @@ use rustix::fs::{Access, access};
 
 use super::refusal::OutputRefusal;
 use super::resolve::{Resolved, resolve};
-use super::{descriptor, replace, stream};
+use super::{replace, stream};
 use crate::guard::{DatabaseFile, check_name, check_new_file, database_at};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,14 +17,11 @@ pub enum PlaceKind {
     New,
     File,
     Pipe,
-    /// A character device, or an open file without a name.
     Device,
     Descriptor(i32),
-    /// Something that cannot be written, such as a directory.
     Other(&'static str),
 }
 
-/// Identifies a file under any name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Identity {
     There {
@@ -45,7 +42,6 @@ pub struct Place {
     path: PathBuf,
     kind: PlaceKind,
     identity: Option<Identity>,
-    /// The missing directory that a new file would need.
     missing: Option<PathBuf>,
     descriptor: Option<File>,
 }
@@ -85,7 +81,7 @@ impl Place {
 
     /// The descriptor `number` of this process; 1 is standard output.
     pub fn of_descriptor(number: i32) -> Result<Self, OutputRefusal> {
-        let file = descriptor::duplicate(number)?;
+        let file = stream::duplicate(number)?;
         let identity = file.metadata().ok().map(|there| identity_of(&there));
         let path = PathBuf::from(format!("/dev/fd/{number}"));
         Ok(Self {
@@ -101,7 +97,6 @@ impl Place {
         self.kind
     }
 
-    /// Its path, links resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -126,7 +126,6 @@ impl Draft {
     }
 }
 
-/// The link of an open file in procfs.
 fn link_of(file: &impl AsRawFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

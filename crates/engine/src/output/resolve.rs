@@ -65,7 +65,6 @@ pub(super) fn resolve(path: &Path) -> Result<Resolved, OutputRefusal> {
     Err(io::Error::from(rustix::io::Errno::LOOP).into())
 }
 
-/// A path without links as [`Resolved`].
 fn by_name(path: PathBuf) -> Resolved {
     let rest = PathBuf::from(path.file_name().unwrap_or_default());
     Resolved::Name { directory: path.parent().map(Path::to_owned).unwrap_or(path), rest }

@@ -1,13 +1,16 @@
-//! Pipes, devices and descriptors: written directly, because there is nothing to replace.
+//! Pipes, devices and inherited descriptors: written directly, because there is nothing to replace.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt as _};
 use std::path::Path;
 
 use iostall_measure::{Clock, MonotonicClock};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::io::Errno;
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+
+use super::refusal::OutputRefusal;
 
 /// How long to wait for a pipe's reader at the end of a run, nanoseconds. Enough for a script to start one,
 /// but limited because other outputs wait meanwhile.
@@ -62,4 +65,27 @@ pub(super) fn write(mut file: File, render: &dyn Fn(&mut dyn Write) -> io::Resul
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }
+}
+
+/// Duplicates descriptor `number`, sharing its position. Call it at startup, while the numbers are still
+/// those that the shell assigned.
+pub(super) fn duplicate(number: i32) -> Result<File, OutputRefusal> {
+    let refused = |what| OutputRefusal::Descriptor { number, what };
+    if number < 0 {
+        return Err(refused("is none"));
+    }
+    let file = File::from(duplicate_raw(number).ok_or_else(|| refused("is not open"))?);
+    let flags = fcntl_getfl(&file).map_err(std::io::Error::from)?;
+    if flags.contains(OFlags::PATH) || flags & OFlags::RWMODE == OFlags::RDONLY {
+        return Err(refused("is open for reading only"));
+    }
+    Ok(file)
+}
+
+#[expect(unsafe_code, reason = "a number that the shell gave has no owner in this process to borrow it from")]
+fn duplicate_raw(number: i32) -> Option<std::os::fd::OwnedFd> {
+    // SAFETY: `number` is not negative. It is borrowed only for this call, which fails if no such descriptor
+    // is open; the duplicate is owned by nobody else.
+    let given = unsafe { BorrowedFd::borrow_raw(number) };
+    fcntl_dupfd_cloexec(given, 3).ok()
 }

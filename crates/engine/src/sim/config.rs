@@ -24,7 +24,6 @@ pub struct SimConfig {
     pub files: Vec<SimFile>,
     /// Requests served in parallel; the rest queue. At least 1.
     pub channels: u32,
-    /// Shortest service time of a read or write, nanoseconds.
     pub service_ns_base: u64,
     /// Mean of the exponential part added to it, nanoseconds; 0 makes the service time constant.
     pub service_ns_tail_mean: u64,
@@ -57,7 +56,6 @@ pub struct SimFile {
     pub size_bytes: u64,
     /// End of the available space: a write across it is short, one beyond it fails with `ENOSPC`.
     pub space_bytes: Option<u64>,
-    /// Whether each write is durable when it completes.
     pub durability: Durability,
 }
 

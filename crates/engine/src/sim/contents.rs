@@ -51,7 +51,6 @@ impl Image {
         }
     }
 
-    /// Writes a random subset of the sectors of `data`.
     fn write_torn(&mut self, offset: u64, data: &[u8], coin: &mut impl Rng) {
         for (sector, within, range) in pieces(offset, data.len(), SECTOR_BYTES) {
             if coin.next_u64() >> 63 == 1 {
@@ -132,7 +131,6 @@ impl Contents {
         self.written += 1;
     }
 
-    /// Makes the first `count` writes durable.
     pub(super) fn sync(&mut self, count: u64) {
         let covered = self.unsynced.partition_point(|write| write.number < count);
         for write in self.unsynced.drain(..covered) {

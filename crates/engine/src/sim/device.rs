@@ -8,10 +8,9 @@ use iostall_measure::{Clock, Durability, ManualClock};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::channels::Channels;
 use super::config::SimConfig;
 use super::contents::{Contents, Image, SECTOR_BYTES};
-use super::model::{Arrival, DeviceModel};
+use super::model::{Arrival, Channels, DeviceModel};
 use crate::random::{below, exponential, uniform};
 use crate::request::{Completion, FileIndex, IoFailure, Request, RequestOp};
 
@@ -118,7 +117,6 @@ struct Pending {
     engine: usize,
     request: Request,
     fails: bool,
-    /// The most bytes it can move.
     moves: u32,
     /// For a sync call: the writes to its file that had completed when it began.
     covers: u64,
@@ -168,7 +166,6 @@ impl State {
         self.finished[engine].clear();
     }
 
-    /// Accepts a request at `now_ns` and draws its result.
     pub(super) fn begin(&mut self, engine: usize, request: Request, now_ns: u64) {
         let number = self.begun;
         self.begun += 1;
@@ -203,7 +200,6 @@ impl State {
         self.pending.peek().map(|Reverse(pending)| pending.end_ns)
     }
 
-    /// Completes, in order, everything that ends by `now_ns`.
     pub(super) fn run_until(&mut self, now_ns: u64) {
         while self.next_end_ns().is_some_and(|end_ns| end_ns <= now_ns) {
             if let Some(Reverse(pending)) = self.pending.pop() {

@@ -1,25 +1,20 @@
 //! A simulated device behind the engine trait: seeded latency, stalls, short transfers, errors, and crashes
 //! that lose what was not durable. Time passes only on its own clock.
 
-mod channels;
 mod config;
 mod contents;
 mod device;
 mod model;
 #[cfg(test)]
 mod tests;
-mod token_bucket;
 
-pub use channels::Channels;
 pub use config::{Faults, SimConfig, SimFile, Stall};
 pub use contents::{Image, SECTOR_BYTES};
 pub use device::SimDevice;
-pub use model::{Arrival, DeviceModel};
-pub use token_bucket::TokenBucket;
+pub use model::{Arrival, Channels, DeviceModel, TokenBucket};
 
 use crate::report::EngineReport;
-use crate::request::{Completion, Engine, EngineError, Request, Wait};
-use crate::tokens::Tokens;
+use crate::request::{Completion, Engine, EngineError, Request, Tokens, Wait};
 
 /// An engine on a [`SimDevice`]. A submit that waits advances the device's clock to the completion it waits
 /// for, or to its timeout. Dropping it cancels its requests in flight without effect on the device's files.
@@ -32,7 +27,6 @@ pub struct SimEngine {
 }
 
 impl SimEngine {
-    /// An engine for `capacity` requests in flight on `device`.
     pub fn new(device: SimDevice, capacity: u32) -> Self {
         let mut state = device.state();
         let tokens = Tokens::new(capacity, state.file_count());

@@ -4,7 +4,6 @@
 #![expect(unsafe_code, reason = "shares buffers with the kernel")]
 
 mod raw;
-mod refusal;
 mod register;
 mod setup_flags;
 #[cfg(test)]
@@ -21,10 +20,10 @@ use rustix::io::Errno;
 
 use crate::buffer::{Buffer, BufferPool};
 use crate::files::WRITE_RANGE_BACK;
-use crate::handle::FileHandle;
 use crate::report::EngineReport;
-use crate::request::{Completion, Engine, EngineError, IoFailure, Request, RequestOp, Wait};
-use crate::tokens::Tokens;
+use crate::request::{
+    Completion, Engine, EngineError, FileHandle, IoFailure, Request, RequestOp, Tokens, Wait,
+};
 use raw::RingHandle;
 use register::RegisteredBuffers;
 
@@ -55,7 +54,6 @@ pub struct UringEngine {
     registered_buffers: Option<RegisteredBuffers>,
     /// How an entry refers to each file: its index if files are registered, otherwise its descriptor.
     file_numbers: Vec<RawFd>,
-    /// `FIXED_FILE` if files are registered.
     file_flags: Flags,
     /// Entries in the submission queue that the kernel has not taken.
     pushed: u32,
@@ -73,7 +71,6 @@ pub struct UringEngine {
 }
 
 enum Entered {
-    /// Done, possibly in part, or interrupted by a signal.
     Progress,
     TimedOut,
     /// The kernel accepts nothing more until completions have been posted.
@@ -164,7 +161,6 @@ impl UringEngine {
         entry.flags(self.file_flags).user_data(u64::from(request.token))
     }
 
-    /// Appends what the completion queue holds, and returns how many.
     #[inline]
     fn reap(&mut self, completions: &mut Vec<Completion>) -> u32 {
         let mut reaped = 0;
