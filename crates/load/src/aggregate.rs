@@ -4,9 +4,9 @@ use iostall_measure::{Histogram, Moments, Unavailable};
 use iostall_model::RoleOutcome;
 use iostall_model::outcome::{EngineUse, IntervalPoint, OpenLoop};
 
-use crate::failures;
 use crate::job::SpanJob;
 use crate::worker::WorkerOutcome;
+use crate::worker_stats;
 
 /// One outcome per role of the span, from the outcomes of its workers in the order of their specs.
 pub(crate) fn role_outcomes(
@@ -75,7 +75,7 @@ fn add(role: &mut RoleOutcome, gaps: &mut Moments, worker: WorkerOutcome) {
     role.cpu_system_ns += worker.cpu.system_ns;
     role.unfinished += worker.unfinished;
     role.unfinished_age_ns_max = role.unfinished_age_ns_max.max(worker.unfinished_age_ns_max);
-    failures::merge(&mut role.errors, worker.errors);
+    worker_stats::merge(&mut role.errors, worker.errors);
     role.submit_calls += worker.submit_calls;
 }
 

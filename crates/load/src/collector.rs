@@ -55,7 +55,6 @@ impl Collector {
         (series.points.len() > before).then_some(report.role)
     }
 
-    /// The newest complete second of `role`.
     pub(crate) fn latest(&self, role: usize) -> Option<&IntervalPoint> {
         self.roles.get(role)?.points.last()
     }

@@ -14,7 +14,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Unit of filling and headers: a page of most file systems, and the unit of deduplication or larger.
 pub const PIECE_BYTES: usize = 4096;
 
-/// Produces unique blocks with the requested compressibility.
 #[derive(Clone, Debug)]
 pub struct BlockFiller {
     random: Xoshiro256PlusPlus,

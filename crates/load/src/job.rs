@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use iostall_engine::SimDevice;
 use iostall_engine::guard::HeaderKind;
@@ -9,7 +10,6 @@ use iostall_measure::Unavailable;
 use iostall_model::SpanProfile;
 
 use crate::plan::Planned;
-use crate::speed::Speed;
 
 #[derive(Clone, Debug)]
 pub enum EngineKind {
@@ -35,7 +35,6 @@ impl EngineKind {
 pub struct LoadTarget {
     /// The name from `--target NAME=PATH`; `None` for a plain positional target.
     pub name: Option<String>,
-    /// As the user named it.
     pub path: PathBuf,
     /// The path to open: `path`, or the already checked descriptor behind it.
     pub open_path: PathBuf,
@@ -53,10 +52,32 @@ pub struct SpanJob<'a> {
     pub engine: &'a EngineKind,
     /// Why io_uring is unavailable although requested; stored with the outcome.
     pub fallback: Option<&'a Unavailable>,
-    /// Devices whose counters are stored with the outcome.
     pub devices: &'a [String],
-    /// How fast open loops go against what is asked.
     pub speed: &'a Speed,
     /// Recorded requests that take the place of what roles draw, by the role's name.
     pub recorded: &'a [(String, Arc<[Planned]>)],
+}
+
+/// A factor on the rates of all open loops of a span: 1 is what was asked for. Its copies are one and the same.
+#[derive(Clone, Debug)]
+pub struct Speed(Arc<AtomicU64>);
+
+impl Default for Speed {
+    fn default() -> Self {
+        Self(Arc::new(AtomicU64::new(1.0_f64.to_bits())))
+    }
+}
+
+impl Speed {
+    /// Changes the factor from now on. Values not above 0 are ignored, because the next request would never be due.
+    pub fn set(&self, factor: f64) {
+        if factor.is_finite() && factor > 0.0 {
+            self.0.store(factor.to_bits(), Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    pub fn factor(&self) -> f64 {
+        f64::from_bits(self.0.load(Ordering::Relaxed))
+    }
 }

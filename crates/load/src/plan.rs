@@ -4,15 +4,12 @@
 //! give the same endless sequence of requests. [`StreamPlan::next`] is called for every request, so it
 //! neither allocates, nor locks, nor divides.
 
-mod block_permutation;
-mod error;
 mod planned;
 mod random;
 mod recorded;
 mod region;
 mod rng;
 mod sequence;
-mod sizes;
 #[cfg(test)]
 mod tests;
 mod zipf;
@@ -22,17 +19,15 @@ use std::sync::Arc;
 use iostall_model::RoleProfile;
 use iostall_model::profile::Access;
 
-pub use error::PlanError;
-pub use planned::{Planned, StreamPlace};
+pub use planned::{PlanError, Planned, StreamPlace};
 pub use region::region_in;
 pub use sequence::SharedSequence;
 
 use planned::read_or_write;
 use random::{MixedPath, RandomPath};
 use recorded::RecordedPath;
-use rng::{Bernoulli, StreamRng};
+use rng::{Bernoulli, SizeMix, StreamRng};
 use sequence::{OwnPath, SharedPath};
-use sizes::SizeMix;
 
 /// An endless sequence of requests. A clone continues the same sequence from the same point.
 #[derive(Clone, Debug)]

@@ -12,7 +12,6 @@ pub struct Preset {
     pub name: &'static str,
     /// One line, the same as the profile's description.
     pub summary: &'static str,
-    /// The profile with its comments, in TOML.
     pub text: &'static str,
 }
 
@@ -48,7 +47,6 @@ const PRESETS: [Preset; 10] = [
     ),
 ];
 
-/// All presets, from simple loads to whole servers.
 pub fn presets() -> &'static [Preset] {
     &PRESETS
 }

@@ -24,14 +24,12 @@ const ALIGN: u32 = 4096;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     pub offset: u64,
-    /// Bytes.
     pub length: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct PlaceRead {
     pub place: Place,
-    /// From its first request to the end of its last, nanoseconds.
     pub latency_ns: u64,
     /// Why it could not be read; a target that ends within it is one reason.
     pub failure: Option<IoFailure>,
@@ -47,7 +45,6 @@ pub struct ReadOrder<'a> {
     pub depth: u32,
     /// No place is longer, bytes; a multiple of 4096.
     pub length_max: u32,
-    /// Start no more than this, bytes a second.
     pub bytes_per_s: Option<f64>,
 }
 
@@ -90,7 +87,6 @@ pub fn read_places(
 #[derive(Clone, Copy, Default)]
 struct Slot {
     place: Place,
-    /// Read of it so far, bytes.
     done: u32,
     begun_ns: u64,
 }
@@ -98,7 +94,6 @@ struct Slot {
 struct Reader<'a> {
     order: &'a ReadOrder<'a>,
     places: &'a mut dyn Iterator<Item = Place>,
-    /// The place that waits for its time.
     next: Option<Place>,
     slots: Vec<Slot>,
     free: Vec<(u32, Buffer)>,
@@ -150,7 +145,6 @@ impl Reader<'_> {
         None
     }
 
-    /// When the bytes started so far allow the next ones.
     fn due_ns(&self) -> u64 {
         let seconds = self.order.bytes_per_s.map_or(0.0, |rate| self.started_bytes as f64 / rate.max(1.0));
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]

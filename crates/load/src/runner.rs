@@ -1,9 +1,9 @@
-//! Runs a span: opens targets, starts the workers together, watches them, aggregates the results.
+//! Runs a span: opens targets, starts the workers together, watches them, aggregates the results. A simulated device has its own time.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use iostall_engine::EngineError;
+use iostall_engine::{EngineError, SimDevice};
 use iostall_host::process_cpu_times;
 use iostall_measure::Clock;
 use iostall_measure::platform::ProcessCpu;
@@ -12,8 +12,7 @@ use iostall_model::figures::machine_busy;
 
 use crate::job::{EngineKind, SpanJob};
 use crate::run_error::RunError;
-use crate::simulate::simulate;
-use crate::watcher::Watcher;
+use crate::watcher::{TICK, Watcher};
 use crate::window::{StopToken, Window};
 use crate::worker::WorkerOutcome;
 use crate::worker_spec::{WorkerSpec, worker_specs, workers_of_roles};
@@ -106,4 +105,46 @@ fn work<C: Clock>(
         Ok(window) => made.run(window, reports, clock, stop).map(Some),
         Err(_nobody) => Ok(None),
     }
+}
+
+pub(crate) fn simulate(
+    job: SpanJob<'_>,
+    device: &SimDevice,
+    stop: &StopToken,
+    observer: &mut dyn Observer,
+) -> Result<SpanOutcome, RunError> {
+    let clock = device.clock();
+    let worker_specs = worker_specs(&job)?;
+    let workers_of_roles = workers_of_roles(&job, &worker_specs);
+    let window = Window::of(job.span, clock.now_ns());
+    let mut watcher = Watcher::new(&job, &workers_of_roles, window);
+    let (reports, incoming) = channel();
+    let mut workers = Vec::with_capacity(worker_specs.len());
+    for spec in worker_specs {
+        let number = spec.worker;
+        let worker = spec.make()?.into_simulated(window, reports.clone(), clock.clone(), stop);
+        workers.extend(worker.map(|worker| (number, worker)));
+    }
+    let tick_ns = u64::try_from(TICK.as_nanos()).unwrap_or(u64::MAX);
+    let mut next_tick_ns = clock.now_ns() + tick_ns;
+    let mut completions = Vec::new();
+    loop {
+        let mut next_ns = None;
+        for (_, worker) in &mut workers {
+            let due_ns = worker.turn(&mut completions)?;
+            next_ns = [next_ns, due_ns].into_iter().flatten().min();
+        }
+        // Every worker has ended and has nothing in flight.
+        let Some(next_ns) = next_ns else { break };
+        let next_ns = next_ns.min(device.next_end_ns().unwrap_or(u64::MAX)).min(next_tick_ns);
+        clock.advance_to(next_ns);
+        if next_ns == next_tick_ns {
+            watcher.take_reports(&incoming);
+            watcher.tick(next_ns, stop, observer);
+            next_tick_ns += tick_ns;
+        }
+    }
+    let outcomes = workers.into_iter().map(|(number, worker)| (number, worker.finish())).collect();
+    watcher.take_reports(&incoming);
+    Ok(watcher.finish(&job, outcomes, stop))
 }

@@ -13,7 +13,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::fill::BlockFiller;
 
-/// Alignment of pieces in a pool.
 const POOL_STEP: usize = 512;
 
 #[derive(Clone, Debug)]
@@ -28,10 +27,11 @@ enum SourceData {
     WithHeaders(BlockFiller),
     /// Filled once, written unchanged.
     Same,
-    /// New random bytes each time.
     Fresh(Box<Xoshiro256PlusPlus>),
-    /// A random part of a shared buffer each time.
-    Pool { data: Arc<[u8]>, random: Box<Xoshiro256PlusPlus> },
+    Pool {
+        data: Arc<[u8]>,
+        random: Box<Xoshiro256PlusPlus>,
+    },
 }
 
 impl WriteSource {
@@ -43,7 +43,6 @@ impl WriteSource {
         Self::new(SourceData::WithHeaders(filler))
     }
 
-    /// The buffer's existing content.
     pub(crate) fn same() -> Self {
         Self::new(SourceData::Same)
     }

@@ -5,10 +5,12 @@ use iostall_engine::{FileIndex, RequestOp};
 use iostall_measure::{Moments, SyncCall};
 use iostall_model::outcome::OpenLoop;
 use iostall_model::profile::{Burst, SyncRule};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::job::Speed;
 use crate::plan::{Planned, StreamPlan};
 use crate::source::WriteSource;
-use crate::speed::Speed;
 use crate::window::Window;
 
 /// An arrival submitted later than this after it was due counts as late.
@@ -50,9 +52,7 @@ pub(crate) struct OpenPace {
     backlog: u64,
     last_due_ns: Option<u64>,
     speed: Speed,
-    /// The speed that the schedules have.
     factor: f64,
-    /// Whether the backlog at the end of the measured part was recorded.
     end_seen: bool,
     gaps: Moments,
     kept: OpenLoop,
@@ -116,7 +116,6 @@ impl OpenPace {
         self.kept.backlog_at_end = self.backlog;
     }
 
-    /// Takes the next arrival, if one is due.
     fn take_due(&mut self, now_ns: u64) -> Option<u64> {
         let due_ns = self.schedule.next_due_ns();
         if due_ns > now_ns {
@@ -143,7 +142,6 @@ impl OpenPace {
     }
 }
 
-/// Writes left before the next sync call.
 pub(crate) struct SyncState {
     rule: SyncRule,
     since: u32,
@@ -155,7 +153,6 @@ impl SyncState {
     }
 }
 
-/// One worker on one target.
 pub(crate) struct Stream {
     /// One plan, or one for each slot of the stream.
     pub(crate) plans: Vec<StreamPlan>,
@@ -164,9 +161,7 @@ pub(crate) struct Stream {
     pub(crate) sync: Option<SyncState>,
     /// What is written; `None` if it only reads.
     pub(crate) source: Option<WriteSource>,
-    /// Tokens that may start a request.
     pub(crate) free: Vec<u32>,
-    /// Tokens whose write completed and whose sync call is next.
     pub(crate) to_sync: Vec<u32>,
 }
 
@@ -192,7 +187,6 @@ impl Stream {
         }
     }
 
-    /// In an open loop, counts the arrivals due by `now_ns`.
     #[inline]
     pub(crate) fn look_ahead(&mut self, now_ns: u64, window: Window) {
         if let Pace::Open(pace) = &mut self.pace {
@@ -200,7 +194,6 @@ impl Stream {
         }
     }
 
-    /// In an open loop, records how late a request started.
     #[inline]
     pub(crate) fn note_start(&mut self, due_ns: u64, started_ns: u64, window: Window) {
         if let Pace::Open(pace) = &mut self.pace {
@@ -241,7 +234,6 @@ impl Stream {
         due
     }
 
-    /// The call that makes this stream's writes durable.
     pub(crate) fn sync_op(&self) -> RequestOp {
         match self.sync.as_ref().map(|sync| sync.rule.call) {
             Some(SyncCall::Fsync) => RequestOp::Fsync,
@@ -255,5 +247,51 @@ impl Stream {
             Pace::Open(pace) => Some((pace.kept, pace.gaps)),
             Pace::Closed | Pace::Bursts(_) => None,
         }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct StreamDraw {
+    random: Xoshiro256PlusPlus,
+    /// Cumulative weights, one per stream.
+    ends: Vec<u64>,
+}
+
+impl StreamDraw {
+    /// `None` if no weight is above zero.
+    pub(crate) fn new(weights: &[u32], seed: u64) -> Option<Self> {
+        let mut end = 0;
+        let ends: Vec<u64> = weights
+            .iter()
+            .map(|weight| {
+                end += u64::from(*weight);
+                end
+            })
+            .collect();
+        (end > 0).then(|| Self { random: Xoshiro256PlusPlus::seed_from_u64(seed), ends })
+    }
+
+    /// Index of the next stream. The bias of taking the high half of a product is below 2^-32 for 32-bit weights.
+    pub(crate) fn next(&mut self) -> usize {
+        let total = self.ends.last().copied().unwrap_or(1);
+        let ticket = ((u128::from(self.random.next_u64()) * u128::from(total)) >> 64) as u64;
+        self.ends.partition_point(|end| *end <= ticket)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_drawn_in_proportion_to_their_weights() {
+        let mut draw = StreamDraw::new(&[1, 0, 3], 5).unwrap();
+        let mut seen = [0_u32; 3];
+        for _ in 0..40_000 {
+            seen[draw.next()] += 1;
+        }
+        assert_eq!(seen[1], 0);
+        assert!((9_500..10_500).contains(&seen[0]), "{seen:?}");
+        assert!(StreamDraw::new(&[0, 0], 5).is_none());
     }
 }

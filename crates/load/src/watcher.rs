@@ -19,7 +19,6 @@ use crate::window::{StopToken, Window};
 use crate::worker::WorkerOutcome;
 use crate::worker_stats::IntervalReport;
 
-/// Interval of the watcher's updates.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +38,6 @@ pub trait Observer {
     fn tick(&mut self, phase: Phase, left_ns: u64, newest: &[Option<&IntervalPoint>]);
 }
 
-/// Hears nothing.
 impl Observer for () {
     fn tick(&mut self, _: Phase, _: u64, _: &[Option<&IntervalPoint>]) {}
 }
@@ -63,7 +61,6 @@ impl Counters {
     }
 }
 
-/// The main thread's work while the workers run.
 pub(crate) struct Watcher<'a> {
     devices: &'a [String],
     collector: Collector,

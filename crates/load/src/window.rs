@@ -21,7 +21,6 @@ impl Window {
         Self { start_ns, measure_from_ns, measure_to_ns, stop_ns: measure_to_ns + span.cooldown.0 }
     }
 
-    /// The window cut off at `stop_ns`.
     pub fn cut_at(self, stop_ns: u64) -> Self {
         Self {
             start_ns: self.start_ns,
@@ -83,7 +82,6 @@ impl StopToken {
         self.flag.store(true, Ordering::Relaxed);
     }
 
-    /// Stops at `now_ns` because the load only fails.
     pub fn give_up(&self, now_ns: u64) {
         self.given_up.store(true, Ordering::Relaxed);
         self.raise(now_ns);

@@ -19,15 +19,13 @@ use iostall_measure::{Clock, Nanos, Percent, Rate};
 use iostall_model::RoleProfile;
 use iostall_model::profile::{Arrivals, WriteData};
 
-use crate::draw::StreamDraw;
 use crate::fill::BlockFiller;
-use crate::job::{EngineKind, LoadTarget, SpanJob};
+use crate::job::{EngineKind, LoadTarget, SpanJob, Speed};
 use crate::plan::{SharedSequence, StreamPlace, StreamPlan};
 use crate::resource_limits::check_resources;
 use crate::run_error::RunError;
 use crate::source::{WriteSource, ramp};
-use crate::speed::Speed;
-use crate::stream::{BurstPace, OpenPace, Pace, Stream, SyncState};
+use crate::stream::{BurstPace, OpenPace, Pace, Stream, StreamDraw, SyncState};
 use crate::window::{StopToken, Window};
 use crate::worker::{Worker, WorkerOutcome, WorkerParts};
 use crate::worker_stats::{IntervalReport, WorkerStats};
@@ -41,7 +39,6 @@ struct RoleFile {
     shared: Option<Arc<SharedSequence>>,
 }
 
-/// A worker before its thread runs.
 pub(crate) struct WorkerSpec {
     pub(crate) role: usize,
     pub(crate) worker: u32,
@@ -53,7 +50,6 @@ pub(crate) struct WorkerSpec {
     streams: Vec<StreamSpec>,
     interval_ns: u64,
     keeps_series: bool,
-    /// How fast the open loops of the span go.
     speed: Speed,
     /// The shared data pool of the role's writes, if the profile asks for one.
     pool: Option<Arc<[u8]>>,
@@ -142,7 +138,6 @@ fn plan(
     })
 }
 
-/// The workers of each role, by number.
 pub(crate) fn workers_of_roles(job: &SpanJob<'_>, worker_specs: &[WorkerSpec]) -> Vec<Vec<u32>> {
     let of_role =
         |role| worker_specs.iter().filter(|spec| spec.role == role).map(|spec| spec.worker).collect();

@@ -15,18 +15,15 @@ pub struct BusyBefore {
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     pub host: &'a Host,
-    /// State before the run.
     pub targets: &'a [Target],
     /// Their sizes after the run, in the same order; `None` if a target is gone.
     pub sizes_after: &'a [Option<u64>],
     /// The smallest values seen for each file during and right after the run, in the same order; `None` if it
     /// is no file.
     pub least_seen: &'a [Option<FileNow>],
-    /// What each path refers to after the run, in the same order.
     pub paths_after: &'a [PathNow],
     /// Whether iostall chose the size of each target and made it for this run, in the same order.
     pub sizes_chosen: &'a [bool],
-    /// Devices under the targets before the run.
     pub busy_before: &'a [BusyBefore],
     pub outcome: &'a LoadOutcome,
 }

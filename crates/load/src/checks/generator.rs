@@ -22,7 +22,6 @@ const SPLIT_SHARE: f64 = 0.75;
 /// Share of the device's traffic that must be ours to draw conclusions from its request sizes.
 const OURS_SHARE: f64 = 0.9;
 
-/// Its name in reports.
 const NULL_ENGINE: &str = "null";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
@@ -137,7 +136,6 @@ fn machine_cpu(span: &SpanOutcome) -> Option<Warning> {
     })
 }
 
-/// Who had the processors, as the end of a sentence.
 fn busiest(span: &SpanOutcome) -> String {
     let one = |process: &ProcessCpu| {
         let (name, seconds) = (shown(&process.name), Nanos(process.cpu_ns).seconds());

@@ -6,7 +6,6 @@ mod flush;
 mod generator;
 mod numbers;
 mod platform;
-mod rate;
 mod target;
 
 use iostall_model::Warning;
@@ -15,7 +14,6 @@ pub use evidence::{BusyBefore, Evidence};
 pub use flush::too_fast;
 pub use platform::memory_file_system;
 
-/// All warnings about a run, most severe first.
 pub fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
     let mut warnings = numbers::check(evidence);
     warnings.extend(target::check(evidence));

@@ -1,10 +1,12 @@
 //! Checks of the numbers: failures, too few samples, missing parts.
 
+use iostall_measure::number::number;
 use iostall_measure::{Nanos, Op, Percentile};
-use iostall_model::outcome::{RoleOutcome, SpanOutcome};
+use iostall_model::outcome::{IntervalPoint, RoleOutcome, SpanOutcome};
 use iostall_model::{RoleProfile, Warning, WarningCode};
+use iostall_stats::burst::{Burst, burst};
 
-use super::{Evidence, rate};
+use super::Evidence;
 
 /// A shorter measured part gets a warning: caches, burst credits and flash all have longer memories.
 const SHORT_NS: u64 = 10_000_000_000;
@@ -34,7 +36,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
             warnings.extend(failures(role));
             warnings.extend(unfinished(role));
             warnings.extend(few_samples(role, profile, span.measured_ns));
-            warnings.extend(rate::changed(role));
+            warnings.extend(changed_rate(role));
         }
         warnings.extend(short(span));
     }
@@ -128,4 +130,48 @@ fn short(span: &SpanOutcome) -> Option<Warning> {
         )
         .hint("use --duration 60s or more, and --warmup long enough for caches to fill")
     })
+}
+
+/// Fewest intervals of a level.
+const SIDE_MIN: usize = 5;
+/// A smaller change is not reported.
+const SHARE_MIN: f64 = 0.2;
+
+/// A level that ended: an average over both levels is the rate of neither. A rate that the profile asks for says nothing of the storage.
+pub(super) fn changed_rate(role: &RoleOutcome) -> Option<Warning> {
+    if role.open_loop.is_some() {
+        return None;
+    }
+    let length_ns = role.series.first()?.length_ns;
+    let whole = role.series.iter().filter(|interval| interval.length_ns == length_ns);
+    let counts: Vec<u64> = whole.map(requests).collect();
+    let found = burst(&counts, length_ns as f64 / 1e9, SIDE_MIN, SHARE_MIN)?;
+    let Burst { change, lasted_s, beyond } = found;
+    let verb = if change.after < change.before { "fell" } else { "rose" };
+    let mut message = format!(
+        "the rate {verb} from {} to {} IOPS ({:+.0} %) after {lasted_s:.0} s of the measured part and stayed there",
+        number(change.before),
+        number(change.after),
+        change.share() * 100.0
+    );
+    let hint = match found.refill_s() {
+        Some(refill_s) => {
+            message += &format!(
+                ": until then {} requests were answered beyond the later rate, which fills a bucket of that size in {refill_s:.0} s",
+                number(beyond)
+            );
+            "burst credits or a write cache that ran out, or another load that began: the later rate is what lasts; \
+             to measure it alone, choose a --warmup that outlasts the first"
+        }
+        None => {
+            "a cache that filled, or another load that ended: choose a --warmup that outlasts the first rate, and \
+             --caching direct"
+        }
+    };
+    Some(Warning::new(WarningCode::RateChanged, message).about(&role.name).hint(hint))
+}
+
+/// Reads and writes in `interval`: a flush is no request for data.
+fn requests(interval: &IntervalPoint) -> u64 {
+    interval.ops.iter().filter(|op| op.op != Op::Sync).map(|op| op.count).sum()
 }

@@ -7,30 +7,24 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use iostall_measure::{Clock, Histogram};
 
-use super::error::CommitError;
-use super::log::CommitLog;
+use super::log::{CommitError, CommitLog};
 
 pub(super) struct Group {
     log: Mutex<CommitLog>,
     line: Mutex<Line>,
     flushed: Condvar,
-    /// Flushes before this are not recorded.
     measure_from_ns: u64,
 }
 
-/// Who waits, in order of arrival.
 #[derive(Default)]
 struct Line {
-    /// Commits requested so far.
     requested: u64,
-    /// How many of them are durable.
     durable: u64,
     is_flushing: bool,
     failure: Option<CommitError>,
     flush_ns: Histogram,
 }
 
-/// The log failed, for this committer or for another one.
 #[derive(Debug)]
 pub(super) struct LogFailed;
 
@@ -76,7 +70,6 @@ impl Group {
         }
     }
 
-    /// The durations of flushes, and why the log failed, if it did.
     pub(super) fn finish(self) -> (Histogram, Option<CommitError>) {
         let line = self.line.into_inner().unwrap_or_else(PoisonError::into_inner);
         (line.flush_ns, line.failure)

@@ -1,19 +1,18 @@
-//! One log: where the next record goes, and the calls that make it durable.
+//! One log: where the next record goes, the calls that make it durable, and their errors.
 
+use std::io;
 use std::path::Path;
 
 use iostall_engine::content::mix;
 use iostall_engine::guard::write_header;
 use iostall_engine::{
-    Access, Buffer, BufferPool, Engine, FileHandle, FileIndex, OpenOptions, Pages, PsyncEngine, Request,
-    RequestOp, SimDevice, SimEngine, Wait, open_target,
+    Access, Buffer, BufferPool, Engine, EngineError, FileHandle, FileIndex, IoFailure, OpenError,
+    OpenOptions, Pages, PsyncEngine, Request, RequestOp, SimDevice, SimEngine, Wait, open_target,
 };
 use iostall_measure::{Caching, Durability};
 use iostall_model::sync::SyncMethod;
+use thiserror::Error;
 
-use super::error::CommitError;
-
-/// The most bytes that one flush writes.
 const FLUSH_BYTES_MAX: u32 = 1 << 20;
 /// Every so many bytes begin with a header.
 const HEADER_EVERY: usize = 4096;
@@ -31,7 +30,6 @@ pub struct CommitLog {
 
 pub enum Opened {
     Log(CommitLog),
-    /// The method does not exist here, with the reason.
     Unavailable(String),
 }
 
@@ -59,7 +57,6 @@ impl CommitLog {
         Self::on(Box::new(engine), method, block_bytes, segment_bytes).map(Opened::Log)
     }
 
-    /// A log on the first file of a simulated device.
     pub fn simulated(
         device: &SimDevice,
         method: SyncMethod,
@@ -165,6 +162,36 @@ fn call_name(op: RequestOp) -> &'static str {
         RequestOp::Fdatasync => "fdatasync",
         RequestOp::Fsync => "fsync",
         RequestOp::SyncFileRange => "sync_file_range",
+    }
+}
+
+#[derive(Debug, Error)]
+pub enum CommitError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error("cannot map the buffer of the log: {0}")]
+    Buffer(#[source] io::Error),
+    #[error("{call} failed: {failure}")]
+    Call { call: &'static str, failure: IoFailure },
+    #[error("the log took only {moved} of {wanted} bytes")]
+    Short { moved: u32, wanted: u32 },
+    #[error("a committer could not be started: {0}")]
+    Thread(#[source] io::Error),
+    #[error("a committer of iostall crashed; please report it with the message above")]
+    Broken,
+}
+
+impl CommitError {
+    /// Whether the system does not have the call, as opposed to the device failing.
+    pub fn is_unsupported(&self) -> bool {
+        match self {
+            Self::Call { failure, .. } => {
+                matches!(failure.kind(), io::ErrorKind::Unsupported | io::ErrorKind::NotSeekable)
+            }
+            _ => false,
+        }
     }
 }
 

@@ -5,12 +5,9 @@
 //! `pg_test_fsync`, a commit is one write of a block and the call that makes it durable; unlike it, which writes the same block
 //! again and again, the offset advances, as in a real log. The calls are made on the calling thread, with nothing in between.
 
-mod committer;
-mod error;
 mod group;
 mod log;
 mod run;
 
-pub use error::CommitError;
-pub use log::{CommitLog, Opened};
+pub use log::{CommitError, CommitLog, Opened};
 pub use run::{Committing, Logs, commit_for};

@@ -9,19 +9,14 @@ use iostall_measure::clock::receive;
 use iostall_measure::{Clock, Histogram, RunClock};
 use iostall_model::sync::{LogLayout, SyncMethod, SyncStep};
 
-use super::committer::{Committed, SLICE_NS, commit_repeatedly};
-use super::error::CommitError;
 use super::group::{Group, LogFailed};
-use super::log::CommitLog;
+use super::log::{CommitError, CommitLog};
 use crate::window::{StopToken, Window};
 
-/// How often the observer is called.
 const TICK: Duration = Duration::from_millis(100);
 
 pub enum Logs {
-    /// One for all committers.
     Shared(CommitLog),
-    /// One for each.
     Separate(Vec<CommitLog>),
 }
 
@@ -74,7 +69,6 @@ pub fn commit_for(logs: Logs, job: &Committing<'_>) -> Result<SyncStep, CommitEr
 
 type Measured = (Committed, Histogram, Option<CommitError>);
 
-/// A group of one for each log.
 fn separately(logs: Vec<CommitLog>, job: &Committing<'_>) -> Result<Measured, CommitError> {
     let groups: Vec<Group> =
         logs.into_iter().map(|log| Group::new(log, job.window.measure_from_ns)).collect();
@@ -127,7 +121,6 @@ fn on_threads(groups: Vec<&Group>, job: &Committing<'_>) -> Result<Committed, Co
     })
 }
 
-/// All committers on the calling thread.
 fn in_turn(log: &mut CommitLog, clock: &impl Clock, job: &Committing<'_>) -> Measured {
     let mut committed = Committed::new();
     let mut flush_ns = Histogram::new();
@@ -152,4 +145,68 @@ fn in_turn(log: &mut CommitLog, clock: &impl Clock, job: &Committing<'_>) -> Mea
         (job.on_tick)();
     }
     (committed, flush_ns, failure)
+}
+
+/// Length of a slice of the measured part, nanoseconds.
+pub(super) const SLICE_NS: u64 = 500_000_000;
+
+#[derive(Debug)]
+pub(super) struct Committed {
+    pub(super) commit_ns: Histogram,
+    pub(super) slices: Vec<u64>,
+    pub(super) last_end_ns: u64,
+}
+
+impl Committed {
+    pub(super) fn new() -> Self {
+        Self { commit_ns: Histogram::new(), slices: Vec::new(), last_end_ns: 0 }
+    }
+
+    /// Records `count` commits that began and ended together, unless they belong to the warm-up.
+    pub(super) fn record(&mut self, window: &Window, begun_ns: u64, ended_ns: u64, count: u64) {
+        if begun_ns < window.measure_from_ns {
+            return;
+        }
+        for _ in 0..count {
+            self.commit_ns.record(ended_ns - begun_ns);
+        }
+        // A measured part of years would be needed to overflow.
+        let slice = usize::try_from((ended_ns - window.measure_from_ns) / SLICE_NS).unwrap_or(0);
+        if self.slices.len() <= slice {
+            self.slices.resize(slice + 1, 0);
+        }
+        self.slices[slice] += count;
+        self.last_end_ns = self.last_end_ns.max(ended_ns);
+    }
+
+    pub(super) fn is_over(&self, window: &Window, now_ns: u64) -> bool {
+        now_ns >= window.measure_to_ns && !self.commit_ns.is_empty()
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.commit_ns.merge(&other.commit_ns);
+        if self.slices.len() < other.slices.len() {
+            self.slices.resize(other.slices.len(), 0);
+        }
+        self.slices.iter_mut().zip(&other.slices).for_each(|(sum, one)| *sum += one);
+        self.last_end_ns = self.last_end_ns.max(other.last_end_ns);
+    }
+}
+
+/// Commits until the window ends, the user stops it, or the log fails. A commit that has begun is finished, and the window lasts
+/// until at least one has been recorded: a device that stood still for all of it is slow, and not without a result.
+pub(super) fn commit_repeatedly<C: Clock>(
+    window: &Window,
+    clock: &C,
+    stop: &StopToken,
+    mut commit: impl FnMut(&C) -> Result<(), LogFailed>,
+) -> Committed {
+    let mut committed = Committed::new();
+    loop {
+        let begun_ns = clock.now_ns();
+        if committed.is_over(window, begun_ns) || stop.is_raised() || commit(clock).is_err() {
+            return committed;
+        }
+        committed.record(window, begun_ns, clock.now_ns(), 1);
+    }
 }

@@ -4,29 +4,16 @@ use thiserror::Error;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FioError {
-    /// An option whose work nothing here does.
     #[error("fio's {option} has no equal here: {reason}")]
     NoEqual {
-        /// As fio calls it.
         option: String,
         /// Why, or what does it instead.
         reason: &'static str,
     },
-    /// A value that the option does not take.
     #[error("fio's {option}={value}: {wanted}")]
-    Value {
-        /// As fio calls it.
-        option: String,
-        value: String,
-        wanted: &'static str,
-    },
-    /// Not one of fio's options that are known here.
+    Value { option: String, value: String, wanted: &'static str },
     #[error("{option} is no option of fio's that is known here")]
-    Unknown {
-        /// As written.
-        option: String,
-    },
-    /// Not a job file.
+    Unknown { option: String },
     #[error("line {line}: {message}")]
     Syntax {
         /// From 1.

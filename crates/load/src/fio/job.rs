@@ -12,7 +12,6 @@ const BLOCK_DEFAULT: &str = "4k";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It is in the job.
     Taken,
     /// It changes nothing here: how fio counts, prints or prepares.
     None,
@@ -24,11 +23,8 @@ pub struct FioJob {
     pub name: String,
     /// `filename`, taken apart at the colons.
     pub files: Vec<String>,
-    /// `directory`.
     pub directory: Option<String>,
-    /// `size`, bytes.
     pub size: Option<u64>,
-    /// `offset`, bytes.
     pub offset: u64,
     /// `rw`: random or sequential.
     pub access: Access,
@@ -37,41 +33,28 @@ pub struct FioJob {
     mix_pct: u32,
     /// `bs` or `bssplit`.
     pub block: BlockMix,
-    /// `blockalign`, bytes.
     pub align: Option<u64>,
-    /// `percentage_random`.
     pub random_pct: Option<u32>,
-    /// `random_distribution`.
     pub distribution: Distribution,
-    /// `iodepth`.
     depth: u32,
-    /// `numjobs`.
     pub jobs: u32,
     /// `rate_iops` or `rate`, of one job.
     pub rate: Option<Rate>,
-    /// `rate_process`.
     pub arrivals: Arrivals,
-    /// `direct`.
     pub direct: bool,
-    /// `sync`, `dsync`.
     pub write_through: bool,
     /// `fsync`, `fdatasync`.
     pub sync: Option<SyncRule>,
-    /// `runtime`.
     pub runtime: Option<Nanos>,
-    /// `ramp_time`.
     pub ramp: Nanos,
-    /// `randseed`.
     pub seed: u64,
     /// `buffer_compress_percentage`, `zero_buffers`.
     pub compressible_pct: u32,
     /// `ioengine`, where it keeps one request in flight whatever `iodepth` says: fio's default does.
     pub one_at_a_time: bool,
-    /// `ioengine=null`.
     pub no_io: bool,
     /// `output`, where `output-format` is JSON.
     pub output: Option<String>,
-    /// `output-format=json`.
     pub json: bool,
     /// `stonewall`: it begins when those before it have ended.
     pub waits: bool,
@@ -131,7 +114,6 @@ impl FioJob {
         if self.one_at_a_time { 1 } else { self.depth }
     }
 
-    /// Whether `iodepth` asks for more than its engine does.
     pub fn depth_is_ignored(&self) -> bool {
         self.one_at_a_time && self.depth > 1
     }
@@ -259,7 +241,6 @@ impl FioJob {
     }
 }
 
-/// Options that must have a value.
 fn is_known(name: &str) -> bool {
     !matches!(FioJob::default().take_where(name, "1"), Err(FioError::Unknown { .. }))
 }

@@ -34,7 +34,6 @@ pub(super) fn size(option: &str, value: &str) -> Result<u64, FioError> {
     number.checked_mul(1 << (10 * power)).ok_or_else(|| wrong(option, value, WANTED))
 }
 
-/// A time; without a unit `unit_ns` is one.
 pub(super) fn time(option: &str, value: &str, unit_ns: u64) -> Result<Nanos, FioError> {
     const WANTED: &str = "write a whole number, with d, h, m, s, ms or us";
     let (digits, unit) = split(value);
@@ -52,7 +51,6 @@ pub(super) fn time(option: &str, value: &str, unit_ns: u64) -> Result<Nanos, Fio
     number.checked_mul(unit_ns).map(Nanos).ok_or_else(|| wrong(option, value, WANTED))
 }
 
-/// A count of at least `least`.
 pub(super) fn count(option: &str, value: &str, least: u32) -> Result<u32, FioError> {
     const WANTED: &str = "write a whole number that fits";
     let number = u32::try_from(size(option, value)?).map_err(|_| wrong(option, value, WANTED))?;

@@ -11,7 +11,6 @@ use super::job::FioJob;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FioFile {
-    /// As its role asks for it.
     pub name: String,
     pub path: PathBuf,
     /// `size`, where the job says it.
@@ -21,7 +20,6 @@ pub struct FioFile {
 /// How long a span is where no job has a `runtime`: fio goes on until `size` is done.
 const DURATION_NS: u64 = 30_000_000_000;
 
-/// The profile of `jobs` and the files that they name.
 pub(super) fn to_profile(name: &str, jobs: &[FioJob]) -> Result<(Profile, Vec<FioFile>), FioError> {
     let mut spans: Vec<Vec<&FioJob>> = Vec::new();
     for job in jobs {

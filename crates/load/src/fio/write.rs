@@ -7,7 +7,6 @@ use iostall_model::Profile;
 use iostall_model::profile::{Access, Arrivals, Bound, Distribution, RoleProfile, SpanProfile};
 use thiserror::Error;
 
-/// What fio has no word for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("fio has no equal of {setting} in role {role:?}")]
 pub struct NotInFio {
@@ -91,7 +90,6 @@ fn options(span: &SpanProfile, role: &RoleProfile) -> Result<Vec<(&'static str, 
     Ok(options)
 }
 
-/// The first setting of `role` that fio cannot be told.
 fn unknown_to_fio(role: &RoleProfile) -> Option<&'static str> {
     let mixed_bounds = match (role.region.start, role.region.end) {
         (Bound::Percent(_), Some(Bound::Bytes(_))) => true,

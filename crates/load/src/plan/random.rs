@@ -5,13 +5,11 @@ use iostall_model::RoleProfile;
 use iostall_model::profile::Distribution;
 use iostall_model::slots::{SlotShare, slot_shares};
 
-use super::block_permutation::BlockPermutation;
 use super::region::ByteSpan;
 use super::rng::{Bernoulli, Choices, StreamRng, mix, scaled};
-use super::zipf::Zipf;
+use super::zipf::{BlockPermutation, Zipf};
 use super::{Planned, read_or_write};
 
-/// Random access: an independent slot for each request.
 #[derive(Clone, Debug)]
 pub(super) struct RandomPath {
     start: u64,
@@ -39,7 +37,6 @@ impl RandomPath {
         Self { start: span.start, align, pickers }
     }
 
-    /// Offset of the next request of the size at `size_index`.
     #[inline]
     pub(super) fn next(&self, size_index: usize, rng: &mut StreamRng) -> u64 {
         self.start + self.align * self.pickers[size_index].draw(rng)
@@ -54,7 +51,6 @@ enum SlotPicker {
     Ranges(Box<[SlotRange]>),
 }
 
-/// Neighbouring slots of equal probability.
 #[derive(Clone, Copy, Debug)]
 struct SlotRange {
     /// Upper threshold for 64 random bits; the range before has the lower one.
@@ -91,7 +87,6 @@ impl SlotPicker {
     }
 }
 
-/// Thresholds for 64 random bits from the shares of `stretches`.
 fn slot_ranges(stretches: &[SlotShare]) -> Box<[SlotRange]> {
     let mut sum = 0.0;
     stretches

@@ -1,7 +1,9 @@
-//! Random numbers: one generator per stream, and two ways to use it without division.
+//! Random numbers without division: one generator per stream, choices, and block sizes.
 
 pub(super) use iostall_engine::content::mix;
+
 use iostall_measure::Percent;
+use iostall_model::profile::BlockMix;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -46,7 +48,6 @@ impl Choices {
         Self { count, threshold: count.wrapping_neg() % count }
     }
 
-    /// One of 0 .. `count`.
     #[inline]
     pub(super) fn draw(self, rng: &mut StreamRng) -> u64 {
         loop {
@@ -58,7 +59,6 @@ impl Choices {
     }
 }
 
-/// The upper 64 bits of the 128-bit product.
 #[inline]
 fn high_half(left: u64, right: u64) -> u64 {
     ((u128::from(left) * u128::from(right)) >> 64) as u64
@@ -99,6 +99,45 @@ impl Bernoulli {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
 pub(super) fn scaled(fraction: f64) -> u64 {
     (fraction * 18_446_744_073_709_551_616.0) as u64
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct SizeMix {
+    sizes: Box<[u32]>,
+    /// Cumulative weights, one per size.
+    sums: Box<[u64]>,
+    total: Choices,
+}
+
+impl SizeMix {
+    pub(super) fn new(mix: &BlockMix) -> Self {
+        let sizes = mix.parts().iter().map(|(size, _)| size.bytes()).collect();
+        let mut sum = 0;
+        let sums = mix
+            .parts()
+            .iter()
+            .map(|(_, weight)| {
+                sum += u64::from(*weight);
+                sum
+            })
+            .collect();
+        Self { sizes, sums, total: Choices::new(sum) }
+    }
+
+    /// Index of the next size; a single size uses no random number.
+    #[inline]
+    pub(super) fn pick(&self, rng: &mut StreamRng) -> usize {
+        if self.sizes.len() == 1 {
+            return 0;
+        }
+        let drawn = self.total.draw(rng);
+        self.sums.iter().take_while(|sum| **sum <= drawn).count()
+    }
+
+    #[inline]
+    pub(super) fn bytes(&self, index: usize) -> u32 {
+        self.sizes[index]
+    }
 }
 
 #[cfg(test)]

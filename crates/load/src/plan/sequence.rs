@@ -28,7 +28,6 @@ fn positions(length: u64, block: u64, stride: u64) -> u64 {
 #[derive(Clone, Debug)]
 pub(super) struct OwnPath {
     next: u64,
-    /// Where it continues after the end.
     wrap_to: u64,
     /// Starts are below this.
     starts_end: u64,
@@ -122,7 +121,6 @@ impl OwnPath {
     }
 }
 
-/// The shared position of all workers of one role on one target.
 #[derive(Debug, Default)]
 pub struct SharedSequence {
     /// Positions handed out so far; with a mix of sizes end to end, the byte after the last one handed out.
@@ -130,7 +128,6 @@ pub struct SharedSequence {
 }
 
 impl SharedSequence {
-    /// At the start of the region.
     pub fn new() -> Self {
         Self::default()
     }

@@ -17,11 +17,5 @@ pub enum ProfileError {
     #[error("{origin}: {message}")]
     Syntax { origin: String, message: String },
     #[error("{place}: {field} {problem}; {advice}")]
-    Rule {
-        place: String,
-        /// As spelled in a profile.
-        field: &'static str,
-        problem: String,
-        advice: String,
-    },
+    Rule { place: String, field: &'static str, problem: String, advice: String },
 }

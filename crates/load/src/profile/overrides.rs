@@ -65,7 +65,6 @@ pub enum OverrideError {
         /// The first field spelled with a role.
         example: String,
     },
-    /// A setting of the run was given for a role.
     #[error(
         "{field} belongs to the run and not to the role {role:?}: all roles of a span start and stop together; \
          write {field} without a role"
@@ -145,7 +144,6 @@ impl Overrides {
         }
     }
 
-    /// The fields set here in which roles differ.
     fn shape_fields(&self) -> Vec<&'static str> {
         [
             ("block-size", self.block_size.is_some()),
@@ -221,7 +219,6 @@ fn put<T>(place: &mut T, value: Option<T>) {
     }
 }
 
-/// Distinct role names of all spans, in order.
 fn role_names(profile: &Profile) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for role in profile.spans.iter().flat_map(|span| &span.roles) {

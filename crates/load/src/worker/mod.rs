@@ -16,11 +16,9 @@ use iostall_measure::{Clock, Histogram, Moments, Op};
 use iostall_model::Cell;
 use iostall_model::outcome::{ErrorOutcome, OpenLoop};
 
-use crate::draw::StreamDraw;
-use crate::failures::{Failure, Failures};
-use crate::stream::{Pace, Stream};
+use crate::stream::{Pace, Stream, StreamDraw};
 use crate::window::{StopToken, Window};
-use crate::worker_stats::WorkerStats;
+use crate::worker_stats::{Failure, Failures, WorkerStats};
 
 /// Up to this depth every request gets its own timestamp.
 const STAMP_EACH_DEPTH_MAX: usize = 4;
@@ -37,7 +35,6 @@ struct Slot {
     length: u32,
     due_ns: u64,
     submitted_ns: u64,
-    /// Start of the write that this slot's sync call makes durable.
     commit_from_ns: u64,
 }
 
@@ -58,14 +55,12 @@ pub(crate) struct WorkerParts<'a, E, C> {
     pub(crate) engine: E,
     pub(crate) clock: C,
     pub(crate) streams: Vec<Stream>,
-    /// Requests in flight per stream.
     pub(crate) depth: u32,
     /// One per request: `depth` times the streams; with `draw`, `depth`.
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) stats: WorkerStats,
     pub(crate) window: Window,
     pub(crate) stop: &'a StopToken,
-    /// Index of each stream's target in the run's list.
     pub(crate) targets: Vec<u32>,
     /// How many completions to wait for at once, and how long, nanoseconds; `None`: for one.
     pub(crate) batch: Option<(u32, u64)>,
@@ -87,7 +82,6 @@ pub(crate) struct Worker<'a, E, C> {
     failures: Failures,
     window: Window,
     stop: &'a StopToken,
-    /// How to wait when nothing else can be started.
     wait: Wait,
     stamp_each: bool,
     sequence: u64,
@@ -96,7 +90,6 @@ pub(crate) struct Worker<'a, E, C> {
     meter: Meter,
 }
 
-/// CPU time and system calls over the measured part.
 #[derive(Default)]
 struct Meter {
     from: Option<(CpuTime, u64)>,
@@ -181,7 +174,6 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
-    /// Runs the load to its end, then waits for requests in flight.
     pub(crate) fn run(mut self) -> Result<WorkerOutcome, EngineError> {
         let mut completions = Vec::with_capacity(self.slots.len());
         loop {
@@ -270,7 +262,6 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
-    /// Draws a stream for every free slot.
     fn deal_slots(&mut self) {
         let Some(draw) = &mut self.draw else { return };
         while let Some(token) = self.undealt.pop() {

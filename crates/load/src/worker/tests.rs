@@ -14,9 +14,9 @@ use iostall_model::{Cell, OpOutcome, RoleProfile, SpanProfile};
 
 use super::{Worker, WorkerOutcome, WorkerParts};
 use crate::fill::BlockFiller;
+use crate::job::Speed;
 use crate::plan::{StreamPlace, StreamPlan};
 use crate::source::WriteSource;
-use crate::speed::Speed;
 use crate::stream::{OpenPace, Pace, Stream, SyncState};
 use crate::window::{StopToken, Window};
 use crate::worker_stats::WorkerStats;
