@@ -24,7 +24,6 @@ impl BufferSet {
         Ok(Self { pool, buffers, buffer_count, buffer_bytes })
     }
 
-    /// Number of buffers, including those in use.
     pub(crate) fn buffer_count(&self) -> u32 {
         self.buffer_count
     }
@@ -81,9 +80,7 @@ pub(crate) enum AnyEngine {
         engine: PsyncEngine,
         instead_of: Unavailable,
     },
-    /// No file is of this machine.
     NoFiles(NullEngine),
-    /// Some files are objects of a store.
     Remote(Box<RemoteEngine<AnyEngine, MonotonicClock>>),
 }
 

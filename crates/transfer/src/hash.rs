@@ -66,7 +66,6 @@ impl Hasher {
         }
     }
 
-    /// Adds `length` zero bytes, for a hole.
     pub fn update_zeros(&mut self, length: u64) {
         zeros(length, |part| self.update(part));
     }
@@ -86,7 +85,6 @@ impl Hasher {
     }
 }
 
-/// Bytes in lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         // Writing into a String cannot fail.

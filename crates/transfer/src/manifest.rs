@@ -22,7 +22,6 @@ use self::name::named_hash;
 use crate::copy::CopiedFile;
 use crate::hash::{Digest, from_hex, hex};
 
-/// Name of the JSON form.
 pub const SCHEMA: &str = "iostall-manifest";
 /// Version of the JSON form; incremented when an old reader would misread the new form.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -49,7 +48,6 @@ impl Manifest {
 
 const LINE_SHOWN: usize = 200;
 
-/// A file with its expected content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestFile {
     pub path: PathBuf,
@@ -163,7 +161,6 @@ pub fn parse(text: &[u8], path: &Path, kind: Option<HashKind>) -> Result<Manifes
 /// Enough for some ten million files, which are held in memory while they are checked.
 const MANIFEST: Input = Input { what: "manifest", limit: ByteCount(1 << 30) };
 
-/// Opens the manifest at `path` for [`read`].
 pub fn open(path: &Path) -> Result<BufReader<input::Stream>, InputError> {
     MANIFEST.open(path).map(BufReader::new)
 }

@@ -19,7 +19,6 @@ pub const TARGET: FileIndex = FileIndex(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     Hole,
-    /// To be copied from the source.
     Data,
     /// Already at the destination; read only for its checksum.
     Resumed,
@@ -33,7 +32,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// For a file of `size_bytes` without holes.
     pub fn whole(size_bytes: u64, transfer_bytes: u32) -> Self {
         Self::new(size_bytes, std::slice::from_ref(&(0..size_bytes)), &[], transfer_bytes)
     }
@@ -81,7 +79,6 @@ impl Plan {
         holes.map(|(range, _)| range.clone()).collect()
     }
 
-    /// Ranges to be written, for preallocation.
     pub fn ranges_to_write(&self) -> Vec<Range<u64>> {
         let data = self.parts.iter().filter(|(_, content)| *content == Content::Data);
         data.map(|(range, _)| range.clone()).collect()
@@ -137,7 +134,6 @@ fn narrow(range: &Range<u64>, size_bytes: u64) -> Option<Range<u64>> {
     (start < end).then_some(start..end)
 }
 
-/// Appends `range` as data, except the parts that are in `resumed`.
 fn cut_out(range: Range<u64>, resumed: &[Range<u64>], parts: &mut VecDeque<(Range<u64>, Content)>) {
     let mut at = range.start;
     for there in resumed {

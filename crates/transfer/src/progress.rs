@@ -60,12 +60,10 @@ fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Progress {
-    /// A transfer that stops when `cancel` becomes true.
     pub fn new(cancel: Arc<AtomicBool>) -> Self {
         Self { cancel, ..Self::default() }
     }
 
-    /// The flag that cancels it, for whoever waits elsewhere.
     pub fn cancel_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.cancel)
     }
@@ -79,7 +77,6 @@ impl Progress {
         self.bytes_total.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// A file, or a new phase of it, begins.
     pub fn begin_file(&self, path: &Path, bytes_total: u64, phase: &'static str) {
         *open(&self.file) = FileProgress { path: path.to_owned(), bytes_total, bytes_done: 0, phase };
     }
@@ -107,7 +104,6 @@ impl Progress {
         open(&self.buffer_time).add(time);
     }
 
-    /// Counters for the stripes of a backup.
     pub(crate) fn count_stripes(&self, stripes: usize) -> Vec<StripeCounter> {
         let counters: Vec<StripeCounter> = (0..stripes).map(|_| Arc::default()).collect();
         open(&self.stripes).clone_from(&counters);

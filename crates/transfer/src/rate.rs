@@ -59,7 +59,6 @@ impl RateLimit {
         self.in_flight_max.load(Ordering::Relaxed)
     }
 
-    /// Bytes that were let pass so far.
     pub fn taken_bytes(&self) -> u64 {
         self.taken_bytes.load(Ordering::Relaxed)
     }

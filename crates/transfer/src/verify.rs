@@ -89,7 +89,6 @@ impl Verifier<'_> {
     }
 }
 
-/// Whether the error is ours and says nothing about the file.
 fn says_nothing_of_the_file(error: &CopyError) -> bool {
     matches!(error, CopyError::Engine(_) | CopyError::Reading { cause: PipelineError::Engine(_), .. })
 }

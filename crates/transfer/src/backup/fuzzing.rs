@@ -44,7 +44,6 @@ pub fn stripe_header(input: &[u8]) {
     }
 }
 
-/// A frame of an unencrypted set, and what is in it.
 pub fn frame(input: &[u8]) {
     let mut bytes = input.to_vec();
     let whole = input.len().max(FRAME_HEADER_BYTES).next_multiple_of(BLOCK as usize);
@@ -192,7 +191,6 @@ pub fn xbstream(input: &[u8]) {
     assert!(total <= bytes.len());
 }
 
-/// The same chunks with the checksums that their contents have.
 fn with_checksums(input: &[u8]) -> Vec<u8> {
     let (mut bytes, mut at) = (input.to_vec(), 0);
     let number = |from: &[u8]| from.try_into().map_or(0, u64::from_le_bytes);

@@ -34,7 +34,6 @@ pub struct OpenedManifest {
     pub wrapped: Option<WrappedKeys>,
 }
 
-/// The file of `manifest`; encrypted if there are keys.
 pub fn encode(manifest: &Manifest, keys: Option<(&SetKeys, &WrappedKeys)>) -> Result<Vec<u8>, ManifestError> {
     let content = |error: &dyn std::fmt::Display| ManifestError::Content(error.to_string());
     let json = serde_json::to_vec(manifest).map_err(|error| content(&error))?;

@@ -66,7 +66,6 @@ pub(super) fn paths_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(std::fs::read_dir(directory)?.flatten().map(|entry| entry.path()).collect())
 }
 
-/// Whether anything is at `path`, as far as that can be said.
 pub(super) fn is_there(path: &Path) -> bool {
     if is_object(path) {
         return Object::at(path).is_ok_and(|object| object.exists().unwrap_or(true));

@@ -64,7 +64,6 @@ pub fn rebuild(
     Ok(Rebuilt { manifest, paths: missing })
 }
 
-/// All stripes by number; each must be there.
 fn open_all(paths: &[PathBuf]) -> Result<Vec<Stripe>, ReadError> {
     let mut all: BTreeMap<u16, Stripe> = BTreeMap::new();
     let refuse =

@@ -4,7 +4,6 @@ use iostall_model::backup::{FileKind, FileMetadata, StoredName};
 
 use crate::pipeline::StageFailure;
 
-/// What comes next in a stream, before any of it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ahead {
     /// The next entry begins: the first is number 0.
@@ -19,7 +18,6 @@ pub enum Ahead {
 pub struct StreamedEntry {
     /// Relative, and without `.` and `..`.
     pub name: StoredName,
-    /// A file, a directory or a link.
     pub kind: FileKind,
     /// `None`: that of the stream.
     pub metadata: Option<FileMetadata>,

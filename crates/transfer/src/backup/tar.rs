@@ -21,7 +21,6 @@ const MAGIC: (usize, &[u8]) = (257, b"ustar");
 const CHECKSUM: std::ops::Range<usize> = 148..156;
 /// No file is longer, because no system call takes more.
 const FILE_BYTES_MAX: u64 = i64::MAX as u64;
-/// Bits of a mode that say who may do what.
 const PERMISSIONS: u64 = 0o7777;
 
 #[derive(Debug, Error)]
@@ -55,7 +54,6 @@ pub struct TarEntry {
 
 pub struct TarReader<R> {
     input: R,
-    /// Bytes read.
     at: u64,
     /// Content of the entry that is still to be read, and what fills its last block.
     left: u64,
@@ -217,7 +215,6 @@ fn number(field: &[u8]) -> Option<u64> {
     })
 }
 
-/// A name as it is stored. That of a directory ends with a slash.
 fn name_of(path: &[u8]) -> Option<StoredName> {
     let path = path.strip_prefix(b"./").unwrap_or(path);
     let path = path.strip_suffix(b"/").unwrap_or(path);

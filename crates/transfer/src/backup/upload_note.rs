@@ -9,7 +9,6 @@ use iostall_model::backup::SetId;
 use iostall_remote::Object;
 use serde::{Deserialize, Serialize};
 
-/// What it begins with.
 const MARK: &[u8] = b"IOSUPLDS";
 /// More than the addresses of all stripes that a set can have.
 pub(super) const NOTE_BYTES_MAX: usize = 1 << 20;

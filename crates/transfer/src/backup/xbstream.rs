@@ -63,7 +63,6 @@ pub enum XbstreamPiece {
 
 pub struct XbstreamReader<R> {
     input: R,
-    /// Bytes read.
     at: u64,
     files: Vec<StreamFile>,
     numbers: HashMap<StoredName, usize>,
@@ -72,12 +71,10 @@ pub struct XbstreamReader<R> {
 
 struct StreamFile {
     name: StoredName,
-    /// Where its next content belongs.
     end: u64,
     has_ended: bool,
 }
 
-/// A chunk of which something is still to be read.
 struct Chunk {
     file: usize,
     kind: u8,

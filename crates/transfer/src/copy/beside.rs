@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use iostall_engine::files::{path_bytes, path_from_bytes};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Longest name on common file systems, bytes.
 const NAME_BYTES_MAX: usize = 255;
 /// Length of what is added to the name: `.` + `.iostall-XXXXXXXX.journal`.
 const AFFIX_BYTES: usize = 26;
@@ -33,7 +32,6 @@ fn beginning(name: &[u8], bytes: usize) -> &[u8] {
     &name[..whole]
 }
 
-/// Name of the unfinished file for `target`.
 pub fn part_path(target: &Path) -> PathBuf {
     beside(target, "part")
 }
@@ -62,7 +60,6 @@ pub(crate) fn replaced_path(target: &Path) -> PathBuf {
     beside(target, "before")
 }
 
-/// Name of the new directory `tree` until it has its mark.
 pub(super) fn unmarked_path(tree: &Path) -> PathBuf {
     beside(tree, "root")
 }

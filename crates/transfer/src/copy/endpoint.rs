@@ -53,12 +53,10 @@ impl Endpoint {
         self.open.file()
     }
 
-    /// Size when it was opened, also of a device.
     pub(super) fn size_bytes(&self) -> u64 {
         self.open.size_bytes
     }
 
-    /// Whether a device is mounted or part of another one.
     pub(super) fn is_held(&self) -> bool {
         let options = OpenOptions { exclusive: true, ..OpenOptions::default() };
         let busy = |source: &io::Error| source.kind() == io::ErrorKind::ResourceBusy;
@@ -73,12 +71,10 @@ impl Endpoint {
         &self.open.path
     }
 
-    /// Whether requests really bypass the page cache.
     pub(super) fn is_direct(&self) -> bool {
         self.open.direct.as_ref().is_some_and(|direct| direct.granted)
     }
 
-    /// Why direct I/O is not in use although requested.
     pub(super) fn reason(&self) -> Option<&str> {
         self.open.direct.as_ref()?.reason.as_deref()
     }

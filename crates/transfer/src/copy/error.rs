@@ -26,13 +26,7 @@ pub enum CopyError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error("No space left in {} for this copy: {} are free, and {} are needed", directory.display(), ByteCount(*free_bytes), ByteCount(*needed_bytes))]
-    NoRoom {
-        directory: PathBuf,
-        /// Available to this user.
-        free_bytes: u64,
-        /// To be written, beyond what is already there.
-        needed_bytes: u64,
-    },
+    NoRoom { directory: PathBuf, free_bytes: u64, needed_bytes: u64 },
     #[error("{} has {}, and the file system of {} takes files of at most {}", path.display(), ByteCount(*size_bytes), directory.display(), ByteCount(*largest_bytes))]
     TooLarge { path: PathBuf, size_bytes: u64, directory: PathBuf, largest_bytes: u64 },
     #[error(transparent)]
@@ -94,7 +88,6 @@ pub enum CopyError {
 }
 
 impl CopyError {
-    /// For `map_err`: a system call on `path` failed.
     pub fn system<'p>(verb: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> Self + use<'p> {
         move |source| Self::System { verb, path: path.to_owned(), source }
     }

@@ -17,7 +17,6 @@ use super::error::CopyError;
 use super::log::{CopyFailure, CopyLog, Recorded};
 use super::options::Symlinks;
 
-/// A name at the destination that the source does not have.
 #[derive(Clone, Debug)]
 pub(super) struct Extra {
     /// Below the roots.

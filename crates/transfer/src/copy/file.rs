@@ -107,7 +107,6 @@ impl FileCopier<'_, '_> {
         }
     }
 
-    /// Whether the destination, read back from the media, is equal.
     fn is_read_back(&mut self, file: &Unfinished<'_>, filled: &mut Filled) -> Result<bool, CopyError> {
         let Unfinished { from, part, target } = *file;
         let found = self
@@ -138,7 +137,6 @@ impl FileCopier<'_, '_> {
         Ok(found)
     }
 
-    /// Writes the data to the unfinished file in the best available way.
     fn fill(&mut self, file: &Unfinished<'_>) -> Result<Filled, CopyError> {
         if self.share_blocks(file)? {
             return Ok(Filled { is_clone: true, ..Filled::default() });

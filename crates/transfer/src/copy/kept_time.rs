@@ -15,7 +15,6 @@ const STEPS_NS: [i128; 7] = [1, 100, 1_000, 1_000_000, 10_000_000, 1_000_000_000
 /// A time that every resolution changes: the second is odd, and no digit is zero.
 const TRIAL: Duration = Duration::new(1_234_567_891, 987_654_321);
 
-/// Time resolution by file system, measured when first needed.
 #[derive(Debug, Default)]
 pub(super) struct TimeSteps {
     steps: HashMap<u64, Option<i128>>,
@@ -24,7 +23,6 @@ pub(super) struct TimeSteps {
 }
 
 impl TimeSteps {
-    /// With `may_create`, measures by creating a file.
     pub(super) fn new(may_create: bool) -> Self {
         Self { is_read_only: !may_create, ..Self::default() }
     }

@@ -12,7 +12,6 @@ use super::read_back::BLOCK_BYTES;
 use crate::hash::Digest;
 use crate::pipeline::FileHashes;
 
-/// A file that has its final name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopiedFile {
     pub path: PathBuf,
@@ -23,7 +22,6 @@ pub struct CopiedFile {
     pub block_bytes: u64,
 }
 
-/// A file that could not be copied while others were.
 #[derive(Debug)]
 pub struct CopyFailure {
     pub source: PathBuf,
@@ -43,14 +41,10 @@ pub enum Recorded {
     Copied,
     /// A symbolic link, another name of a file, or a special file was created.
     Created,
-    /// Left as it was, because it is equal.
     UpToDate,
-    /// Left as it was, because it is newer.
     NewerThere,
-    /// It will be tried again, for this reason.
     Retried(String),
     Failed(String),
-    /// Read back and different.
     Different,
     Deleted,
     SourceRemoved,
@@ -61,19 +55,13 @@ pub enum Recorded {
 pub struct CopyLog {
     pub shape: Option<TransferShape>,
     pub counts: CopyCounts,
-    /// Total size of the copied files.
     pub bytes: u64,
     /// Of these, bytes in holes.
     pub hole_bytes: u64,
-    /// Kept from an earlier attempt.
     pub kept_bytes: u64,
-    /// Time spent on preallocation, nanoseconds.
     pub prepare_ns: u64,
-    /// Time spent on final syncs, nanoseconds.
     pub sync_ns: u64,
-    /// Time spent on reading back, nanoseconds.
     pub verify_ns: u64,
-    /// Files that were equal when read back.
     pub verified_files: u64,
     pub mismatches: Vec<Mismatch>,
     pub image: Option<DeviceImage>,
@@ -86,9 +74,7 @@ pub struct CopyLog {
     pub losses: Vec<(PathBuf, Loss)>,
     /// Sources that another process had open for writing while they were read.
     pub in_use: Vec<PathBuf>,
-    /// The first file that was finished.
     pub first_file: Option<PathBuf>,
-    /// Files with a checksum, in the order in which they were finished.
     pub files: Vec<CopiedFile>,
     pub(super) records: Option<Sender<CopyRecord>>,
 }
@@ -102,7 +88,6 @@ pub(super) struct Filled {
 }
 
 impl CopyLog {
-    /// Whether everything requested is at the destination.
     pub fn is_whole(&self) -> bool {
         self.mismatches.is_empty() && self.failures.is_empty()
     }
@@ -114,7 +99,6 @@ impl CopyLog {
         }
     }
 
-    /// Records a large file that has its final name.
     pub(super) fn add_large_file(&mut self, target: &Path, bytes: u64, filled: Filled) {
         self.counts.files += 1;
         self.counts.reflinked_files += u64::from(filled.is_clone);
@@ -146,7 +130,6 @@ impl CopyLog {
         is_equal
     }
 
-    /// Records a small file that has its final name.
     pub(super) fn add_small_file(&mut self, target: &Path, bytes: u64, digest: Option<&Digest>) {
         self.counts.files += 1;
         self.counts.small_files += 1;

@@ -2,8 +2,6 @@
 
 pub(crate) mod beside;
 mod context;
-mod devices;
-mod durable;
 mod endpoint;
 mod entry;
 mod error;
@@ -22,18 +20,14 @@ mod moved_source;
 mod mover;
 mod names;
 mod options;
-mod parallel;
 mod part;
 mod places;
 mod plan;
 #[cfg(test)]
 mod plan_tests;
-mod preview;
 pub(crate) mod read_back;
 mod recheck;
 mod resume;
-mod retry;
-mod room;
 mod same_content;
 mod selection;
 mod sink;
@@ -48,7 +42,6 @@ mod tests;
 mod traps;
 mod tree;
 mod tree_mark;
-mod up_to_date;
 mod walk;
 
 use std::path::{Path, PathBuf};

@@ -1,13 +1,15 @@
 //! Moves the bytes of one file at a time, with buffers that are mapped once.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use iostall_engine::{Engine as _, EngineReport};
+use iostall_host as host;
+use iostall_measure::platform::Device;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::outcome::EngineUse;
 use iostall_model::transfer::{TransferShape, VerifyMode};
 
-use super::devices::SharedDevices;
 use super::endpoint::Endpoint;
 use super::error::CopyError;
 use super::journal::FileJournal;
@@ -31,7 +33,6 @@ const SAMPLE_BYTES: (u64, u64) = (8 << 20, 256 << 20);
 pub(super) struct Transfer<'t> {
     pub(super) from: &'t Endpoint,
     pub(super) to: &'t Endpoint,
-    /// The destination's name in errors.
     pub(super) target: &'t Path,
     pub(super) plan: Plan,
     pub(super) journal: Option<FileJournal>,
@@ -44,9 +45,7 @@ pub(super) struct Mover<'a> {
     progress: &'a Progress,
     clock: MonotonicClock,
     buffers: Option<(Shape, BufferSet)>,
-    /// The fastest shape, once measured.
     tuned: Option<Shape>,
-    /// How the first file was moved.
     described: Option<TransferShape>,
     pub(super) devices: SharedDevices,
 }
@@ -192,7 +191,6 @@ impl<'a> Mover<'a> {
         self.hashes_of(path, size_bytes, wanted)
     }
 
-    /// Reads a file from the media and returns the requested checksums.
     pub(super) fn hashes_of(
         &mut self,
         path: &Path,
@@ -232,7 +230,6 @@ impl<'a> Mover<'a> {
         Ok(())
     }
 
-    /// Time for a sample with one shape, nanoseconds.
     fn try_shape(
         &self,
         from: &Endpoint,
@@ -268,4 +265,32 @@ impl<'a> Mover<'a> {
         })?;
         Ok(taken_ns)
     }
+}
+
+#[derive(Default)]
+pub(super) struct SharedDevices(HashMap<(u64, u64), bool>);
+
+impl SharedDevices {
+    /// Whether source and destination share a device; `one` and `other` are the numbers of their file
+    /// systems.
+    pub(super) fn share(&mut self, source: &Path, one: u64, target: &Path, other: u64) -> bool {
+        if one == other {
+            return true;
+        }
+        *self.0.entry((one, other)).or_insert_with(|| {
+            let (Some(source), Some(target)) = (host::device_of(source), host::device_of(target)) else {
+                return false;
+            };
+            let source = bottoms_of(&source);
+            bottoms_of(&target).iter().any(|name| source.contains(name))
+        })
+    }
+}
+
+/// Names of the physical devices at the bottom: two partitions of one disk share it.
+fn bottoms_of(device: &Device) -> Vec<String> {
+    if device.below.is_empty() {
+        return vec![device.name.clone()];
+    }
+    device.below.iter().flat_map(bottoms_of).collect()
 }

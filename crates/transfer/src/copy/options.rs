@@ -13,20 +13,16 @@ use crate::rate::RateLimit;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Symlinks {
-    /// As a link.
     #[default]
     Keep,
-    /// As the file it leads to.
     Follow,
     Skip,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Specials {
-    /// Skipped, and counted.
     #[default]
     Skip,
-    /// Recreated at the destination.
     Keep,
     Refuse,
 }
@@ -50,9 +46,7 @@ pub enum Equality {
     Content,
 }
 
-/// Files below this size are copied as small files, bytes.
 pub const SMALL_FILE_BYTES: u64 = 1 << 20;
-/// Bytes written between two journal entries.
 pub const CHECKPOINT_BYTES: u64 = 512 << 20;
 
 /// Options of a copy. Start from the default and change what matters.
@@ -65,7 +59,6 @@ pub struct CopyOptions {
     pub consent: WriteConsent,
     pub resume: Resume,
     pub selection: Selection,
-    /// Equal files at the destination are left as they are.
     pub equality: Option<Equality>,
     /// Newer files at the destination stay, whatever else may be replaced.
     pub update: bool,
@@ -78,12 +71,9 @@ pub struct CopyOptions {
     pub remove_sources: bool,
     /// Nothing may be created, not even to find something out.
     pub dry_run: bool,
-    /// How often files that failed are tried again.
     pub retries: u32,
-    /// Pause before each retry, nanoseconds.
     pub retry_wait_ns: u64,
     pub fail_fast: bool,
-    /// Maximum rate of copying.
     pub rate: Option<Arc<RateLimit>>,
     /// Maximum rate of reading back, which takes nothing from the rate of copying.
     pub read_back_rate: Option<Arc<RateLimit>>,
@@ -97,16 +87,13 @@ pub struct CopyOptions {
     pub depth: Option<u32>,
     /// Measure sizes and depth on the first large file instead of choosing by rule.
     pub tune: bool,
-    /// Files below this size are copied as small files, bytes.
     pub small_file_bytes: u64,
     /// Bytes written between two journal entries; 0 disables the journal, and such a copy cannot be resumed.
     /// Files below twice this have no journal either: copying them again is faster than checking them.
     pub checkpoint_bytes: u64,
     pub symlinks: Symlinks,
     pub specials: Specials,
-    /// Skip other file systems mounted below the sources.
     pub one_file_system: bool,
-    /// Threads for small files.
     pub workers: u32,
     /// How many large files are copied at once, each with its own buffers.
     pub large_files_at_once: u32,
@@ -163,7 +150,6 @@ impl CopyOptions {
         }
     }
 
-    /// Whether to continue with other files after `error`.
     pub(super) fn continues_after(&self, error: &CopyError) -> bool {
         !self.fail_fast && !error.ends_the_copy()
     }

@@ -104,7 +104,6 @@ impl Part {
         &self.path
     }
 
-    /// Its final name.
     pub(super) fn target(&self) -> &Path {
         &self.target
     }
@@ -169,7 +168,6 @@ impl Part {
         files::sync_directory(directory).map_err(CopyError::system("make durable", directory))
     }
 
-    /// Keeps it for another attempt.
     pub(super) fn keep(self) {
         self.armed.store(false, Ordering::Relaxed);
     }
@@ -201,13 +199,11 @@ fn lock(file: &File, path: &Path) -> Result<(), CopyError> {
     }
 }
 
-/// Whether `path` still refers to the open file.
 fn is_named(file: &File, path: &Path) -> Result<bool, CopyError> {
     let ours = files::stamp(file).map_err(CopyError::system("look at", path))?;
     Ok(files::stamp_of_link(path).is_ok_and(|named| named.is_same_file(&ours)))
 }
 
-/// Removes an unfinished file that no living process owns.
 pub(super) fn remove_dead(path: &Path) -> Result<(), CopyError> {
     let gone = |result: io::Result<()>| match result {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

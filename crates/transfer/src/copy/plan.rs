@@ -1,20 +1,20 @@
-//! Plans a copy before anything is written.
+//! Plans a copy before anything is written: whether it fits, and what it would do.
 
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files::{self, FileKind};
 use iostall_engine::guard::check_new_file;
-use iostall_model::transfer::VerifyMode;
+use iostall_model::transfer::{DryRun, PlannedAction, PlannedEntry, VerifyMode};
 
 use super::context::CopyContext;
 use super::entry::{Action, Entry};
 use super::error::CopyError;
 use super::extra::Extras;
 use super::image::ImagePlan;
-use super::log::{CopyLog, Recorded};
+use super::log::{CopyFailure, CopyLog, Recorded};
 use super::options::{CopyOptions, Symlinks};
 use super::part::directory_of;
-use super::room::check_room;
 use super::same_content::resolve_compared;
 use super::stream::StreamPlan;
 use super::walk::Inventory;
@@ -23,9 +23,7 @@ use super::walk::Inventory;
 #[derive(Debug, Default)]
 pub struct CopyPlan {
     pub(super) inventory: Inventory,
-    /// Directories that must exist.
     pub(super) into: Vec<PathBuf>,
-    /// Removed from the destination in the end.
     pub(super) extras: Extras,
     /// Instead of everything else: one file onto a device.
     pub(super) image: Option<ImagePlan>,
@@ -155,4 +153,80 @@ fn find_extras(
         return Err(CopyError::EmptySource { from: source.clone(), to: target.clone() });
     }
     Ok(extras)
+}
+
+/// Skips files that are too large for their file system, and refuses the copy if the rest does not fit.
+/// Compression, quotas and other writers cannot be predicted and fail when they occur.
+pub(super) fn check_room(options: &CopyOptions, inventory: &mut Inventory) -> Result<(), CopyError> {
+    // What is planned by its name was added when it was found.
+    let mut places = mem::take(&mut inventory.places);
+    let mut too_large = Vec::new();
+    for (index, entry) in inventory.entries.iter().enumerate() {
+        if entry.action == Action::File
+            && let Err(found) = places.add(options, &entry.stat(), &entry.target())
+        {
+            too_large.push((index, found));
+        }
+    }
+    for (index, found) in too_large.into_iter().rev() {
+        let entry = inventory.entries.remove(index);
+        let (path, size_bytes) = (entry.source(), entry.size_bytes());
+        let (directory, largest_bytes) = (found.directory, found.largest_bytes);
+        let error = CopyError::TooLarge { path, size_bytes, directory, largest_bytes };
+        if !options.continues_after(&error) {
+            return Err(error);
+        }
+        inventory.failures.push(CopyFailure::of(&entry, error));
+    }
+    places.check()
+}
+
+impl CopyPlan {
+    /// What carrying it out would do. If some files cannot be copied, nothing would be deleted or removed.
+    pub fn preview(&self, options: &CopyOptions, has_failures: bool) -> DryRun {
+        let mut entries: Vec<PlannedEntry> = self.inventory.entries.iter().filter_map(planned).collect();
+        if let Some(image) = &self.image {
+            entries.push(planned_entry(PlannedAction::Replace, image.device(), image.image_bytes()));
+        }
+        if let Some(stream) = &self.stream {
+            let (path, bytes) = stream.described();
+            let action =
+                if files::stamp_of_link(path).is_ok() { PlannedAction::Replace } else { PlannedAction::Copy };
+            entries.push(planned_entry(action, path, bytes));
+        }
+        if !has_failures {
+            let deleted = self.extras.all.iter();
+            entries.extend(
+                deleted
+                    .map(|extra| planned_entry(PlannedAction::Delete, &extra.target, extra.stat.size_bytes)),
+            );
+        }
+        if options.remove_sources && !has_failures {
+            let removed = self.inventory.entries.iter().filter(|entry| entry.action != Action::Directory);
+            let removed = removed.filter(|entry| entry.action != Action::NewerThere);
+            entries.extend(removed.map(|entry| {
+                planned_entry(PlannedAction::RemoveSource, &entry.source(), entry.size_bytes())
+            }));
+        }
+        DryRun::new(entries)
+    }
+}
+
+fn planned(entry: &Entry) -> Option<PlannedEntry> {
+    let target = entry.target();
+    let exists = || files::stamp_of_link(&target).is_ok();
+    let made = |action| if exists() { PlannedAction::Replace } else { action };
+    let (action, bytes) = match entry.action {
+        Action::Directory if exists() => return None,
+        Action::Directory => (PlannedAction::Create, 0),
+        Action::File | Action::Compare => (made(PlannedAction::Copy), entry.size_bytes()),
+        Action::HardLink(_) | Action::Symlink | Action::Special => (made(PlannedAction::Create), 0),
+        Action::UpToDate => (PlannedAction::KeepEqual, entry.size_bytes()),
+        Action::NewerThere => (PlannedAction::KeepNewer, entry.size_bytes()),
+    };
+    Some(planned_entry(action, &target, bytes))
+}
+
+fn planned_entry(action: PlannedAction, path: &std::path::Path, bytes: u64) -> PlannedEntry {
+    PlannedEntry { action, path: path.display().to_string(), bytes }
 }

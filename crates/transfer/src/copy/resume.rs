@@ -60,7 +60,6 @@ pub(super) fn resumed_ranges(
     Ok(confirmed)
 }
 
-/// The claims of an earlier attempt's journal, if it may be resumed.
 fn claims(resume: Resume, from: &Endpoint, target: &Path) -> Result<Option<Claims>, CopyError> {
     if resume == Resume::Never {
         return Ok(None);

@@ -18,11 +18,11 @@ use iostall_measure::Clock as _;
 use iostall_model::transfer::{Mismatch, VerifyMode};
 
 use super::context::CopyContext;
-use super::durable::FileSystems;
 use super::entry::Entry;
 use super::error::CopyError;
 use super::log::{CopyFailure, CopyLog, CopyRecord};
 use super::part::Part;
+use super::places::FileSystems;
 use super::steady::read_steady;
 use crate::hash::{Digest, Hasher};
 

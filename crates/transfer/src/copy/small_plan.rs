@@ -15,7 +15,6 @@ use super::error::CopyError;
 use super::log::CopyFailure;
 use super::options::{CopyOptions, Symlinks};
 
-/// As many files are looked up at a time.
 const LOOKED_UP: usize = 1024;
 
 /// Names in ascending order, each as the length of what it shares with the one before it, the length of the
@@ -48,7 +47,6 @@ impl SmallNames {
     }
 }
 
-/// The names in the bytes of [`SmallNames`].
 #[derive(Debug, Default)]
 struct Unpacked<'n> {
     left: &'n [u8],
@@ -79,7 +77,6 @@ struct SmallFolder {
 pub(super) struct SmallPlan {
     folders: Vec<SmallFolder>,
     pub(super) files: u64,
-    /// Of all files together.
     pub(super) bytes: u64,
 }
 
@@ -103,7 +100,6 @@ impl SmallPlan {
         self.folders.retain(|folder| !is_left_out(&folder.target));
     }
 
-    /// The files as they are now.
     pub(super) fn entries<'p>(&'p self, options: &'p CopyOptions) -> SmallEntries<'p> {
         SmallEntries {
             options,
@@ -132,9 +128,7 @@ pub(super) struct SmallEntries<'p> {
     names: Unpacked<'p>,
     located: vec::IntoIter<Location>,
     has_ended: bool,
-    /// Files that are not small any more.
     grown: Vec<Entry>,
-    /// Files that are not there any more, or cannot be looked at.
     failures: Vec<CopyFailure>,
 }
 

@@ -16,7 +16,6 @@ use iostall_measure::{Clock, MonotonicClock};
 
 use super::error::CopyError;
 
-/// How often a file is tried that is being written.
 const TRIES: u32 = 5;
 /// Longer than a tick of any kernel's clock, nanoseconds.
 const TICK_NS: i128 = 20_000_000;
@@ -28,7 +27,6 @@ const COARSE_NS: i128 = 2_000_000_000;
 const PAUSE_NS: u64 = 100_000_000;
 /// Dirty pages are written back within this time, nanoseconds: half a minute plus the write itself.
 const DIRTY_NS: i128 = 60_000_000_000;
-/// Comparison buffer, bytes.
 const COMPARED_BYTES: usize = 64 << 10;
 
 /// Reads all of `from` into `buffer` as of one point in time; returns its stamp and who can write to it.

@@ -31,7 +31,6 @@ use crate::plan::Plan;
 
 /// The name of a standard stream.
 const STREAM: &str = "-";
-/// Bytes read and written at a time.
 const STREAM_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -131,7 +130,6 @@ fn as_regular(source: &Path) -> Result<FileStamp, CopyError> {
     Ok(FileStamp { kind: FileKind::Regular, ..stat })
 }
 
-/// Checksums of what passes, as far as the options ask for them.
 struct Passing {
     whole: Option<Hasher>,
     blocks: BlockHashes,
@@ -193,7 +191,6 @@ fn from_stdin(copier: &mut FileCopier<'_, '_>, target: &Path) -> Result<(), Copy
     finish(copier, part, (Path::new(STREAM), target), bytes, hashes)
 }
 
-/// Makes the file durable, verifies it if requested, and names it.
 fn finish(
     copier: &mut FileCopier<'_, '_>,
     part: Part,
@@ -275,7 +272,6 @@ fn from_device(copier: &mut FileCopier<'_, '_>, device: &Path, target: &Path) ->
     finish(copier, part, (device, target), size_bytes, hashes)
 }
 
-/// Reads until the buffer is full or the stream ends.
 fn read_some(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

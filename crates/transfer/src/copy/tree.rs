@@ -1,29 +1,33 @@
-//! Carries out the plan of a copy.
+//! Carries out the plan of a copy: several large files at once, failed ones again, and finished ones counted.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::{fs, io};
 
-use iostall_engine::files;
+use iostall_engine::Access;
+use iostall_engine::files::{self, FileKind};
+use iostall_model::transfer::{TransferShape, VerifyMode};
 
 use super::beside::part_path;
-use super::durable::FileSystems;
-use super::entry::{Action, Entry};
+use super::context::CopyContext;
+use super::endpoint::Endpoint;
+use super::entry::{Action, Entry, Location};
 use super::error::CopyError;
 use super::file::FileCopier;
 use super::journal::remove_journal;
 use super::links::LinkMaker;
-use super::log::CopyFailure;
+use super::log::{CopyFailure, CopyLog, Recorded};
 use super::moved_source::remove_sources;
-use super::parallel::copy_large;
+use super::mover::Mover;
 use super::part::Part;
+use super::places::FileSystems;
 use super::plan::CopyPlan;
-use super::retry::{as_it_is_now, take_failed};
+use super::read_back::{BLOCK_BYTES, compare};
+use super::recheck::source_is_unmodified;
 use super::small::{SmallFiles, batches};
 use super::small_plan::SmallPlan;
 use super::target::refuse_other_kind;
 use super::tree_mark;
-use super::up_to_date::confirm_up_to_date;
 use super::walk::Inventory;
 
 /// Copies files and trees. Small files first, in parallel; then large ones, usually one after another at full
@@ -241,4 +245,117 @@ fn forget_unfinished(target: &Path) -> Result<(), CopyError> {
         Part::acquire(target, files::effective_user())?;
     }
     remove_journal(target).map_err(CopyError::system("remove the journal of", target))
+}
+
+/// Takes the files to try again out of the failures after the first `at_start`, which are of the plan and of
+/// its directories.
+pub(super) fn take_failed(log: &mut CopyLog, at_start: usize) -> Vec<CopyFailure> {
+    let failures = log.failures.split_off(at_start.min(log.failures.len()));
+    let (may_pass, lasting): (Vec<_>, Vec<_>) =
+        failures.into_iter().partition(|failure| failure.error.may_pass());
+    log.failures.extend(lasting);
+    for failure in &may_pass {
+        log.record(Recorded::Retried(failure.error.to_string()), &failure.source, 0);
+    }
+    may_pass
+}
+
+/// The file as it is now: it may have been written to since the plan was made.
+pub(super) fn as_it_is_now(failure: &CopyFailure) -> Result<Entry, CopyError> {
+    let CopyFailure { source, target, .. } = failure;
+    let stat = files::stamp_of_path(source).map_err(CopyError::system("open", source))?;
+    if stat.kind != FileKind::Regular {
+        let how = "something that is no file has taken its name";
+        return Err(CopyError::SourceChanged { path: source.clone(), how, kept: false });
+    }
+    Ok(Entry::new(Location::of_root(source, target), &stat, Action::File))
+}
+
+struct Done {
+    shape: Option<TransferShape>,
+    log: CopyLog,
+    ended: Result<(), CopyError>,
+}
+
+/// Copies the entries with `copiers` threads. An error that ends the copy lets the others finish the file that
+/// they are at.
+pub(super) fn copy_large(
+    context: &CopyContext<'_>,
+    (mover, log): (&mut Mover<'_>, &mut CopyLog),
+    entries: &[&Entry],
+    copiers: usize,
+) -> Result<(), CopyError> {
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let work = |records| {
+        let mut mover = Mover::new(context.options, context.progress, &context.clock);
+        let mut log = CopyLog { records, ..CopyLog::default() };
+        let mut files = FileCopier { context, mover: &mut mover, log: &mut log };
+        let mut ended = Ok(());
+        while ended.is_ok()
+            && !stop.load(Ordering::Relaxed)
+            && let Some(entry) = entries.get(next.fetch_add(1, Ordering::Relaxed))
+        {
+            ended = files.copy_or_note(entry);
+        }
+        if ended.is_err() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        Done { shape: mover.into_described(), log, ended }
+    };
+    let mut result = Ok(());
+    std::thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = (0..copiers.min(entries.len()))
+            .map(|_| {
+                let records = log.records.clone();
+                scope.spawn(move || work(records))
+            })
+            .collect();
+        for thread in threads {
+            let done = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            mover.take_description(done.shape);
+            log.merge(done.log);
+            if result.is_ok() {
+                result = done.ended;
+            }
+        }
+    });
+    result
+}
+
+/// Counts up-to-date files. Name, size and time prove that a copy finished them. If checksums were requested,
+/// they are computed from the source, and with `read-back` the destination is compared.
+pub(super) fn confirm_up_to_date(
+    copier: &mut FileCopier<'_, '_>,
+    inventory: &Inventory,
+) -> Result<(), CopyError> {
+    let options = copier.context.options;
+    for entry in inventory.up_to_date() {
+        copier.log.counts.already_there += 1;
+        copier.log.record(Recorded::UpToDate, &entry.target(), entry.size_bytes());
+        if entry.kind() == FileKind::Regular && options.verify != VerifyMode::None {
+            let confirmed = confirm(copier, entry);
+            copier.log.note(options, || entry.paths(), confirmed)?;
+            copier.context.progress.end_file();
+        }
+    }
+    Ok(())
+}
+
+fn confirm(copier: &mut FileCopier<'_, '_>, entry: &Entry) -> Result<(), CopyError> {
+    let (context, mover) = (copier.context, &mut *copier.mover);
+    let (source, target) = (&entry.source(), &entry.target());
+    let from = Endpoint::open(source, Access::Read, context.options.source_caching)?;
+    let size_bytes = from.stat.size_bytes;
+    context.progress.begin_file(target, size_bytes, "reading again for");
+    let hashes = mover.read_back(source, size_bytes)?;
+    source_is_unmodified(&from)?;
+    if context.options.verify == VerifyMode::ReadBack {
+        let found = copier.read_again(target, target, size_bytes)?;
+        if !copier.log.note_compared(compare(target, source, target, &hashes, &found, BLOCK_BYTES)) {
+            return Ok(());
+        }
+    }
+    copier.log.add_checked(target, size_bytes, hashes);
+    Ok(())
 }

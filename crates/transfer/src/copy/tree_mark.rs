@@ -54,7 +54,6 @@ fn make_held(new: &Path, tree: &Path) -> Result<fs::File, CopyError> {
     hold(new, tree)
 }
 
-/// Locks the directory that has the name `new`.
 fn hold(new: &Path, tree: &Path) -> Result<fs::File, CopyError> {
     let busy = || CopyError::Busy { path: tree.to_owned() };
     let held = files::open_in_shared_directory(new).map_err(busy_or("open", tree))?;
@@ -80,7 +79,6 @@ fn name(new: &Path, tree: &Path, source: &Path) -> Result<(), CopyError> {
     }
 }
 
-/// Removes a directory that has not got its name.
 fn discard(new: &Path) -> io::Result<()> {
     remove(new)?;
     fs::remove_dir(new)
@@ -96,7 +94,6 @@ fn busy_or<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::Error) -> Co
     }
 }
 
-/// Marks the directory `tree` as a copy of `source`.
 fn set(tree: &Path, source: &Path) -> io::Result<()> {
     let mut line = format!("{MAGIC} source={}", hex(files::path_bytes(&fs::canonicalize(source)?)));
     let sum = xxh3_64(line.as_bytes());
@@ -108,7 +105,6 @@ fn set(tree: &Path, source: &Path) -> io::Result<()> {
     files::sync_directory(tree)
 }
 
-/// Whether `tree` is an unfinished copy of `source`.
 pub(super) fn is_of(tree: &Path, source: &Path) -> bool {
     fs::canonicalize(source).is_ok_and(|source| read(tree).is_ok_and(|found| found == Some(source)))
 }

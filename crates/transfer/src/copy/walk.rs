@@ -37,16 +37,13 @@ const TOGETHER: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct Inventory {
     pub(super) entries: Vec<Entry>,
-    /// Small files, which are not among the entries.
     pub(super) small: SmallPlan,
     pub(super) places: Places,
     pub(super) skipped_specials: u64,
     /// Entries left out by the selection; a directory counts once.
     pub(super) excluded: u64,
     pub(super) failures: Vec<CopyFailure>,
-    /// Destinations of the directories named as sources.
     pub(super) roots: HashSet<PathBuf>,
-    /// Complete files at the destination are left as they are.
     leaves_finished: bool,
     time_steps: TimeSteps,
     /// First names of files with several hard links, by device and inode.
@@ -231,7 +228,6 @@ impl Inventory {
         }
     }
 
-    /// Copies the first name of a file, and links the others to it.
     fn file_action(&mut self, stat: &FileStamp, target: &Path) -> Action {
         if stat.links < 2 || stat.kind != FileKind::Regular {
             return Action::File;
@@ -245,7 +241,6 @@ impl Inventory {
 }
 
 enum Existing {
-    /// Nothing, or something else.
     NoneOrOther,
     /// The same, by size and time.
     Equal,
@@ -266,7 +261,6 @@ struct Walk<'a> {
     destinations: &'a Destinations,
     /// The source, from which names are matched.
     root: &'a Path,
-    /// File system of the source directory.
     device: Option<u64>,
 }
 

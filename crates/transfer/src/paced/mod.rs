@@ -1,14 +1,10 @@
 //! The paced writer: data arrives in bursts at fixed times and is written with one method after another,
 //! timing every write.
 
-mod backlog;
-mod change;
 mod sweep;
 mod writer;
 
-pub use backlog::Backlog;
-pub use change::find_change;
-pub use sweep::sweet_spots;
+pub use sweep::{Backlog, find_change, sweet_spots};
 pub use writer::{PacedJob, write_paced};
 
 /// Fills a packet with incompressible bytes, because data from a real-time source is already compressed.

@@ -7,8 +7,7 @@ use iostall_measure::{Clock, Histogram, Percentile};
 use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
 use thiserror::Error;
 
-use super::backlog::Backlog;
-use super::change::{find_change, find_decay};
+use super::sweep::{Backlog, find_change, find_decay};
 use crate::progress::Progress;
 use crate::rate::RateLimit;
 
@@ -25,14 +24,11 @@ const POLL_NS: u64 = 100_000_000;
 pub struct PacedJob<'a> {
     pub method: WriteMethod,
     pub pace: Pace,
-    /// Bytes to write; `None` writes until the time is over.
     pub total_bytes: Option<u64>,
-    /// Longest writing time, nanoseconds.
     pub duration_ns: Option<u64>,
     /// The header at the start of the file, by which iostall recognises a file that it created even after a
     /// kill.
     pub first_header: HeaderKind,
-    /// Bytes per reporting interval.
     pub interval_bytes: u64,
     /// Dirty bytes in the page cache, read at the end of each interval.
     pub dirty_bytes: &'a dyn Fn() -> Option<u64>,
@@ -93,7 +89,6 @@ struct Writing<'a, 'j, E, C> {
     last_end_ns: u64,
     backlog: Backlog,
     outcome: MethodOutcome,
-    /// The same writing in a bounded number of pieces.
     pieces: MethodOutcome,
     interval: Histogram,
     interval_bytes: u64,

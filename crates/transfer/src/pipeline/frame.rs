@@ -2,10 +2,8 @@
 
 use iostall_engine::{Buffer, FileIndex};
 
-/// A part of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Index among the engine's files.
     pub file: FileIndex,
     pub offset: u64,
     /// Bytes; never 0.
@@ -19,7 +17,6 @@ pub struct Frame {
     pub(super) buffer: Buffer,
 }
 
-/// A frame without its buffer, while the engine has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) sequence: u64,

@@ -15,9 +15,7 @@
 //! continued. The first failure stops new requests; the pipeline then waits for those in flight, so that no
 //! buffer is lost and no request outlives its file.
 
-mod busy;
 mod checksums;
-mod error;
 mod flow;
 mod frame;
 mod job;
@@ -32,14 +30,12 @@ use iostall_engine::{Buffer, Engine};
 use iostall_measure::Clock;
 
 pub use checksums::{Checksums, FileHashes, HashWanted};
-pub use error::PipelineError;
 pub use frame::{Extent, Frame};
-pub use job::{FileUse, Job, Moved};
+pub use job::{FileUse, Job, Moved, PipelineError};
 pub use sink::{Checkpoint, Placement, Sink, Written};
 pub use source::{Source, Step};
 pub use stage::{OrderedStage, Stage, StageFailure, StageWorkers};
 
-/// Carries out jobs, one at a time.
 pub struct Pipeline<E, C>(job::Equipment<E, C>);
 
 impl<E: Engine, C: Clock> Pipeline<E, C> {
@@ -70,7 +66,6 @@ impl<E: Engine, C: Clock> Pipeline<E, C> {
         &self.0.engine
     }
 
-    /// Returns the buffers, for use with another engine.
     pub fn into_buffers(self) -> Vec<Buffer> {
         self.0.free
     }

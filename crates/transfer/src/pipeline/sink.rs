@@ -10,12 +10,7 @@ use super::frame::{Extent, Frame};
 pub enum Placement {
     /// Write it to this place. The request is as long as the frame, rounded up with zeros to the file's
     /// alignment, of which `offset` must be a multiple.
-    Write {
-        /// Index among the engine's files.
-        file: FileIndex,
-        /// Where, bytes.
-        offset: u64,
-    },
+    Write { file: FileIndex, offset: u64 },
     /// Done without writing: the data is already there, or is not needed.
     Skip,
     /// Not now: another sink may take it, and this one is asked again. A pipeline in which nothing moves any
@@ -27,7 +22,6 @@ pub enum Placement {
 pub struct Written {
     /// Its position in the source.
     pub sequence: u64,
-    /// Where its bytes came from.
     pub origin: Extent,
     pub at: Extent,
     /// The checksum from a stage, such as the XXH3 of the bytes.
@@ -37,7 +31,6 @@ pub struct Written {
 /// A file to be synced while it is being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Index among the engine's files.
     pub file: FileIndex,
     /// Sync after this many bytes written by this sink.
     pub interval_bytes: u64,

@@ -13,12 +13,7 @@ pub enum Step {
     /// is for; its length, which counts for the rate limit, is the most that it will get. The stage sets the extent that it got.
     Fill(Extent),
     /// Nothing to move; ordered stages see zeros.
-    Hole {
-        file: FileIndex,
-        offset: u64,
-        /// Bytes.
-        length: u64,
-    },
+    Hole { file: FileIndex, offset: u64, length: u64 },
 }
 
 /// Says what to read: extents of any of the engine's files, in the order in which frames are numbered.
@@ -29,7 +24,6 @@ pub trait Source {
     /// The next step; `None` at the end and from then on.
     fn next(&mut self) -> Option<Step>;
 
-    /// Called when all of an extent has been read.
     fn was_read(&mut self, _extent: &Extent) {}
 
     /// The file ended within an extent, of which only `read_bytes` could be read. Whether that is accepted: the frame then has

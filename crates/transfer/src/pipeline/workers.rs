@@ -51,7 +51,6 @@ impl Worker<'_> {
         Some(Finished { frame, result })
     }
 
-    /// The loop of its thread, until the sender is gone.
     fn work(mut self, index: usize, inbox: &Receiver<Work>, outbox: &Sender<Message>) {
         // If the receiver is gone, nobody needs the buffers any more.
         for work in inbox {

@@ -10,8 +10,7 @@ use iostall_model::backup::SetId;
 use iostall_remote::{Object, is_object};
 use thiserror::Error;
 
-use super::found::FoundSet;
-use super::scan::{Part, REMOVED, content_of, part_of};
+use super::scan::{FoundSet, Part, REMOVED, content_of, part_of};
 
 #[derive(Debug, Error)]
 pub enum RemoveError {

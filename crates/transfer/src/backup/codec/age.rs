@@ -25,7 +25,6 @@ type FileKey = Zeroizing<[u8; 16]>;
 type Key = Zeroizing<[u8; 32]>;
 type Result<T> = std::result::Result<T, AgeError>;
 
-/// Why a file cannot be opened, or made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(super) enum AgeError {
     #[error("the library for encryption refused to work")]
@@ -140,7 +139,6 @@ struct Header<'a> {
     payload: &'a [u8],
 }
 
-/// The file key, wrapped in one way.
 struct Stanza<'a> {
     /// The first one says the way.
     arguments: Vec<&'a str>,

@@ -2,15 +2,13 @@
 
 mod age;
 mod compress;
-mod decode;
 mod keys;
 mod seal;
 mod unlock;
 
 #[cfg(test)]
 pub(crate) use age::tests::PAIRS;
-pub use compress::{Compressor, compressed_bytes_max};
-pub use decode::{Decoder, FrameFault};
+pub use compress::{Compressor, Decoder, FrameFault, compressed_bytes_max};
 pub use keys::{FileKey, KeyError, Lock, Passphrase, SetKeys, wrap};
 pub use seal::{Opener, Sealer};
 pub use unlock::{PassphraseSource, Unlock, unwrap};

@@ -18,10 +18,8 @@ enum Use {
 
 const AAD_BYTES: usize = 46;
 
-/// Encrypts frames and the manifest of one set.
 pub struct Sealer(Cipher);
 
-/// Decrypts them.
 pub struct Opener(Cipher);
 
 struct Cipher {
@@ -51,7 +49,6 @@ impl Cipher {
 }
 
 impl Sealer {
-    /// With the keys of a set.
     pub fn new(keys: &SetKeys) -> Result<Self, KeyError> {
         Cipher::new(keys).map(Self)
     }
@@ -75,12 +72,10 @@ impl Sealer {
 }
 
 impl Opener {
-    /// With the keys of a set.
     pub fn new(keys: &SetKeys) -> Result<Self, KeyError> {
         Cipher::new(keys).map(Self)
     }
 
-    /// As [`Sealer::mask`].
     pub fn mask(&self, sequence: u64) -> u64 {
         self.0.mask(sequence)
     }
@@ -91,7 +86,6 @@ impl Opener {
         open(&self.0.frames, nonce(Use::Frame, header.sequence), &aad(header), bytes)
     }
 
-    /// Decrypts the body of the manifest.
     pub fn open_manifest(&self, header: &[u8], body: &mut [u8]) -> Option<usize> {
         open(&self.0.manifest, nonce(Use::Manifest, 0), header, body)
     }

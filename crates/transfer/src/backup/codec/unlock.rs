@@ -22,7 +22,6 @@ pub enum PassphraseSource {
     File(PathBuf),
     /// The first line of an open file descriptor.
     Descriptor(u32),
-    /// Typed by a person.
     Terminal,
 }
 
@@ -52,7 +51,6 @@ fn ask(is_new: bool) -> Result<String, KeyError> {
     Ok(typed)
 }
 
-/// How a reader opens a set.
 #[derive(Clone, Debug)]
 pub enum Unlock {
     /// Files with secret keys of age (`AGE-SECRET-KEY-1…`).
@@ -61,7 +59,6 @@ pub enum Unlock {
 }
 
 impl Unlock {
-    /// What was given, for messages.
     fn given(&self) -> String {
         match self {
             Self::KeyFiles(paths) => {
@@ -72,7 +69,6 @@ impl Unlock {
         }
     }
 
-    /// The content of a wrapped key.
     fn open(&self, wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, KeyError> {
         let opened = match self {
             Self::Passphrase(passphrase) => age::decrypt(wrapped, &[], Some(passphrase.reveal())),

@@ -21,7 +21,6 @@ pub struct Base {
     pub(super) records: Vec<BaseRecord>,
     /// As the increment counts its sets, by file and offset.
     pieces: Vec<PieceRecord>,
-    /// Numbers of its files.
     files: HashMap<StoredName, u64>,
     pub(super) frame_bytes: u32,
     pub(super) is_encrypted: bool,
@@ -29,7 +28,6 @@ pub struct Base {
 }
 
 impl Base {
-    /// Reads the digests of `set`.
     pub fn of(set: &OpenSet) -> Result<Self, CreateError> {
         let is_of_content = |damage: &&Damage| damage.stripe.is_some();
         let damage = set.damage.iter().filter(is_of_content).chain(&set.chain.damage);
@@ -93,7 +91,6 @@ impl Base {
     }
 }
 
-/// What the base has of one file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Before {
     base: Option<Arc<Base>>,
@@ -114,7 +111,6 @@ impl Before {
         Self { pieces: base.of_file(name), base: Some(Arc::clone(base)) }
     }
 
-    /// The pieces that lie entirely in a range.
     fn within(&self, range: &Range<u64>) -> &[PieceRecord] {
         let Some(base) = &self.base else { return &[] };
         let all = &base.pieces[self.pieces.clone()];

@@ -19,18 +19,22 @@ use crate::backup::format::{
 use crate::pipeline::{Extent, Frame, Stage, StageFailure};
 
 pub(super) struct EncodeJob {
-    /// Transfers before this job.
     pub(super) base: u64,
     pub(super) content: Content,
 }
 
 pub(super) enum Content {
     /// Extents of files, by the index of the file among the engine's, the first of which is `first`.
-    Files { first: u16, files: Vec<Tagged> },
-    /// What an ordered stage has put into the frame.
+    Files {
+        first: u16,
+        files: Vec<Tagged>,
+    },
     Stream(Tagged),
     /// Small files, which the worker reads itself. The offset of a frame's origin is the index of its transfer.
-    Small { transfers: Vec<Vec<Vec<SmallFile>>>, results: Mutex<Vec<SmallResult>> },
+    Small {
+        transfers: Vec<Vec<Vec<SmallFile>>>,
+        results: Mutex<Vec<SmallResult>>,
+    },
     /// Parts of several files, which an ordered stage has put into the frame.
     Packed(Arc<Packing>),
     /// Bytes in memory. The offset of a frame's origin is the index of its part.
@@ -99,7 +103,6 @@ impl Encoder {
         self.job = None;
     }
 
-    /// What was found of each piece of the source since the last call.
     pub(super) fn take_pieces(&mut self) -> Vec<PieceRecord> {
         std::mem::take(&mut self.pieces)
     }

@@ -1,15 +1,14 @@
 //! Errors of making a backup.
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use iostall_engine::guard::Refusal;
 use iostall_engine::{EngineError, OpenError};
 use iostall_measure::foreign::shell_path;
-use iostall_measure::hinted;
+use iostall_measure::{ByteCount, hinted};
 use thiserror::Error;
 
-use super::shortage::Shortage;
 use crate::backup::codec::KeyError;
 use crate::backup::read::ReadError;
 use crate::pipeline::{PipelineError, StageFailure};
@@ -29,7 +28,6 @@ hinted! {
         Refused(#[from] refusal: Refusal) => refusal.hint(),
         #[error(transparent)]
         Key(#[from] error: KeyError) => error.hint(),
-        /// The set that the backup should be an increment on cannot be read.
         #[error("the base: {0}")]
         Base(error: ReadError) => error.hint(),
         #[error("the base {} is not there", path.display())]
@@ -87,7 +85,6 @@ hinted! {
         Buffers { buffers: u32, bytes: u32, source: io::Error } => "lower --buffers or --transfer",
         #[error(transparent)]
         Moving(cause: PipelineError),
-        /// A file could not be read, or a stream.
         #[error("{0}")]
         Stage(cause: StageFailure),
         #[error("{named}: {cause}")]
@@ -111,7 +108,6 @@ hinted! {
 }
 
 impl CreateError {
-    /// For `map_err`: a system call on `path` failed.
     pub fn system<'p>(verb: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> Self + use<'p> {
         move |source| Self::System { verb, path: path.to_owned(), source }
     }
@@ -133,4 +129,23 @@ fn is_full(cause: &PipelineError) -> bool {
 fn rebuild_of(stripes: &[PathBuf]) -> String {
     let names: Vec<String> = stripes.iter().map(|path| shell_path(path)).collect();
     format!("iostall backup rebuild {}", names.join(" "))
+}
+
+/// A file system on which the stripes do not fit unless the sources shrink on their way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    pub directory: PathBuf,
+    pub needed_bytes: u64,
+    pub free_bytes: u64,
+}
+
+impl fmt::Display for Shortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (needed, free) = (ByteCount(self.needed_bytes), ByteCount(self.free_bytes));
+        write!(
+            f,
+            "{} has {free} free, and without compression its part of the backup takes {needed}",
+            self.directory.display()
+        )
+    }
 }

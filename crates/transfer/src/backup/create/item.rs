@@ -30,25 +30,21 @@ pub struct Item {
 pub enum What {
     Directory,
     Symlink {
-        /// Where it leads to.
         to: StoredName,
     },
     /// A further name of a file that is an item before it.
     HardLink {
-        /// The name of that item.
         to: StoredName,
     },
     /// A regular file. It is opened when its turn comes.
     File {
         path: PathBuf,
-        /// Its size when it was found, bytes.
         size_bytes: u64,
     },
     BlockDevice {
         path: PathBuf,
         size_bytes: u64,
     },
-    /// A file with this content, which need not exist anywhere.
     Generated(Vec<u8>),
     Stream(Box<dyn Read + Send>),
     /// A stream of files, such as that of mariadb-backup. Each becomes an entry below the item's name.
@@ -128,7 +124,6 @@ pub struct PreparedSource {
     pub live: Option<Box<dyn Live>>,
     /// Bytes of a database page, if it is a database.
     pub page_bytes: Option<u32>,
-    /// Pipes, sockets and device nodes that were left out.
     pub skipped_specials: u64,
 }
 
@@ -171,7 +166,6 @@ impl Item {
         !matches!(self.what, What::Directory | What::Symlink { .. } | What::HardLink { .. })
     }
 
-    /// Bytes to be read, as far as they are known.
     pub fn size_bytes(&self) -> u64 {
         match &self.what {
             What::File { size_bytes, .. } | What::BlockDevice { size_bytes, .. } => *size_bytes,
@@ -182,7 +176,6 @@ impl Item {
     }
 }
 
-/// What a stamp says that a restore sets again.
 pub fn metadata_of(stamp: &FileStamp) -> FileMetadata {
     let modified_ns = i64::try_from(stamp.modified_ns).unwrap_or(0);
     FileMetadata { mode: stamp.mode, uid: stamp.uid, gid: stamp.gid, modified_ns }

@@ -8,7 +8,6 @@ use super::item::{OnChange, metadata_of};
 /// How many changed files are named; the rest are counted.
 const NAMED_MAX: usize = 20;
 
-/// One entry, or the place of one that vanished.
 struct Line {
     entry: Option<FileEntry>,
     on_change: OnChange,
@@ -17,9 +16,7 @@ struct Line {
 #[derive(Default)]
 pub(super) struct Ledger {
     lines: Vec<Line>,
-    /// Files that changed unexpectedly, in words.
     changes: Vec<String>,
-    /// How many there were.
     pub(super) changed: u64,
     /// Files whose extended attributes are not kept, and the first of them.
     attributes_lost: u64,

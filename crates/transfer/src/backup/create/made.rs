@@ -19,7 +19,6 @@ pub struct Made {
     pub replacing_store: Option<PathBuf>,
     pub stripes: Vec<MadeStripe>,
     pub counts: Counts,
-    /// Time for making stripes and manifest durable, nanoseconds.
     pub sync_ns: u64,
     pub caching_reasons: Vec<String>,
     pub reads_directly: bool,
@@ -53,7 +52,6 @@ pub struct Counts {
     pub links: u64,
     /// Pipes, sockets and device nodes, which were left out.
     pub skipped_specials: u64,
-    /// Files that changed or vanished unexpectedly.
     pub changed: u64,
 }
 

@@ -6,13 +6,11 @@
 //!        └─ streams ──────► ordered ──────┘
 //! ```
 
-mod ahead;
 mod base;
 mod encode;
 mod error;
 mod item;
 mod ledger;
-mod locks;
 mod made;
 mod open;
 mod options;
@@ -20,7 +18,6 @@ mod packing;
 mod room;
 mod run;
 mod sample;
-mod shortage;
 mod small;
 mod source;
 mod streamed;
@@ -36,14 +33,13 @@ mod writer;
 
 pub use super::trial::{Trial, TrialLimit};
 pub use base::Base;
-pub use error::CreateError;
+pub use error::{CreateError, Shortage};
 pub use item::{Inspect, Item, Live, LiveEnd, OnChange, PagesSeen, PreparedSource, What, metadata_of};
 pub use made::{Counts, Made, MadeStripe};
 pub use options::CreateOptions;
 pub use room::shortages;
 pub use run::{check, create};
 pub use sample::Sample;
-pub use shortage::Shortage;
 pub(super) use target_file::remove_dead;
 pub use targets::check as check_targets;
 pub use tree::{SourceRequest, prepare};

@@ -63,11 +63,9 @@ pub(super) struct Shape {
     pub(super) transfer_bytes: u32,
     /// One request to the source; less than a transfer only under a low rate limit.
     pub(super) read_bytes: u32,
-    /// Room for a transfer after encoding.
     pub(super) buffer_bytes: u32,
     pub(super) buffers: u32,
     pub(super) workers: u32,
-    /// Workers for small files.
     pub(super) fillers: u32,
     pub(super) reads_max: u32,
     pub(super) writes_max: u32,

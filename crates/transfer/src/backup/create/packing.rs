@@ -15,7 +15,6 @@ impl Packing {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(sequence, frames);
     }
 
-    /// The frames of a transfer, once.
     pub(super) fn take(&self, sequence: u64) -> Vec<PackedFrame> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&sequence).unwrap_or_default()
     }
@@ -31,7 +30,6 @@ pub(super) struct PackedFrame {
     capacity: usize,
     /// No piece goes on past a multiple of this in its file, so that an increment finds the frames of its base again.
     cut_bytes: u32,
-    /// Whether small pieces of several files may share it.
     is_shared: bool,
     is_full: bool,
 }
@@ -55,7 +53,6 @@ impl PackedFrame {
         self.bytes
     }
 
-    /// Bytes of the frame before it is compressed.
     pub(super) fn encoded_bytes(&self) -> usize {
         self.bytes + table_bytes(self.pieces.len())
     }

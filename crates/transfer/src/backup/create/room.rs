@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::files;
 
+use super::error::Shortage;
 use super::item::{Item, PreparedSource, What};
-use super::shortage::Shortage;
 use super::targets::directory_of;
 
 /// Where the stripes at `targets` would not fit if nothing of the sources shrank. Stripes share the bytes evenly; what streams

@@ -17,7 +17,6 @@ use super::encode::{Content, Part, Tagged};
 use super::error::CreateError;
 use super::item::{Item, PagesSeen, PreparedSource, What, join};
 use super::ledger::Ledger;
-use super::locks;
 use super::made::{self, Counts, Made};
 use super::open::{Batch, batches};
 use super::options::{CreateOptions, Shape};
@@ -59,7 +58,7 @@ pub(super) fn new_set() -> Result<SetId, CreateError> {
 pub fn check(options: &CreateOptions) -> Result<(), CreateError> {
     Shape::of(options)?;
     targets::check(&options.targets)?;
-    locks::check(&options.targets, options.object_lock.as_ref())
+    targets::check_lockable(&options.targets, options.object_lock.as_ref())
 }
 
 /// Makes a backup of `sources`. On any error nothing is left that looks like one.
@@ -420,7 +419,6 @@ impl Backup<'_> {
     }
 }
 
-/// Adds what is to be read to what the display counts towards.
 fn add_total<'i>(progress: &Progress, items: impl IntoIterator<Item = &'i Item>) {
     let contents = items.into_iter().filter(|item| item.has_content());
     let (files, bytes) = contents.fold((0, 0), |(files, bytes), item| (files + 1, bytes + item.size_bytes()));

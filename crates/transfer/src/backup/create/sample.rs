@@ -21,7 +21,6 @@ const OPEN_MAX: usize = 64;
 /// Small files that one trial reads before it reads them again.
 const SMALL_MAX: usize = 20_000;
 
-/// The files and devices of a source that have content.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     files: Vec<SampleFile>,
@@ -70,7 +69,6 @@ impl Sample {
         self.bytes
     }
 
-    /// The share of it that is in files of up to `small_bytes`.
     pub(super) fn small_share(&self, small_bytes: u64) -> f64 {
         let small = self.files.iter().filter(|file| file.is_small(small_bytes));
         small.map(|file| file.size_bytes).sum::<u64>() as f64 / (self.bytes as f64).max(1.0)
@@ -157,7 +155,6 @@ impl Sample {
     }
 }
 
-/// Reads a file from `begin` on, until `piece` has `bytes`.
 fn append(file: &SampleFile, begin: u64, bytes: usize, piece: &mut Vec<u8>) -> Result<(), CreateError> {
     let options = OpenOptions { access: Access::Read, caching: Caching::Buffered, ..OpenOptions::default() };
     // What is gone or may not be read is said by the first trial, which treats it as a backup does.
@@ -197,7 +194,6 @@ fn read_from(
     Ok((FileRead::new(open.path.clone(), open.size_bytes, plan), length))
 }
 
-/// The place at `share` of `all`.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a number is one")]
 fn place(all: u64, share: f64) -> u64 {
     ((all as f64 * share.clamp(0.0, 1.0)) as u64).min(all.saturating_sub(1))

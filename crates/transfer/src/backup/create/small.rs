@@ -50,7 +50,6 @@ pub(super) struct Filled {
     pub(super) length: usize,
     /// Of these, bytes of files.
     pub(super) source_bytes: u32,
-    /// Bytes that were read: those and what is in the base.
     pub(super) read_bytes: u32,
     pub(super) results: Vec<SmallResult>,
     /// What is in the bundle, without the frame, and what is in the base.
@@ -82,7 +81,6 @@ pub(super) fn plan(files: Vec<SmallFile>, shape: &Shape) -> Vec<Vec<Vec<SmallFil
     transfers
 }
 
-/// Reads the files of a bundle into `room` behind its table.
 pub(super) fn fill(bundle: &[SmallFile], room: &mut [u8]) -> Result<Filled, StageFailure> {
     let data_at = BundleWriter::table_bytes(bundle.len());
     let (mut pieces, mut results) = (Vec::with_capacity(bundle.len()), Vec::with_capacity(bundle.len()));

@@ -23,11 +23,8 @@ pub(super) struct FileRead {
     path: PathBuf,
     size_bytes: u64,
     plan: Plan,
-    /// Bytes read.
     pub(super) data_bytes: u64,
-    /// Where the last byte that was read ends.
     data_end: u64,
-    /// Where it ended, if that was earlier than planned.
     ended_at: Option<u64>,
 }
 
@@ -53,7 +50,6 @@ impl FileRead {
 }
 
 pub(super) struct FileBatch<'a> {
-    /// Index of the first among the engine's files.
     first: u16,
     pub(super) files: Vec<FileRead>,
     at: usize,
@@ -120,7 +116,6 @@ impl CountedSource for FileBatch<'_> {
 
 /// Frames that workers fill: number `i` with what the job's content has under `i`.
 pub(super) struct Fills {
-    /// Most bytes of each.
     lengths: Vec<u32>,
     at: usize,
 }
@@ -157,7 +152,6 @@ pub(super) struct StreamReader {
     name: String,
     read_bytes: u32,
     has_ended: Arc<AtomicBool>,
-    /// Bytes so far.
     pub(super) bytes: u64,
 }
 
@@ -173,7 +167,6 @@ pub(super) fn stream(
 }
 
 impl StreamFills {
-    /// Transfers of `read_bytes`, until `has_ended`.
     pub(super) fn new(read_bytes: u32, has_ended: Arc<AtomicBool>) -> Self {
         Self { read_bytes, has_ended, steps: 0 }
     }
@@ -218,7 +211,6 @@ impl OrderedStage for StreamReader {
     fn hole(&mut self, _length: u64) {}
 }
 
-/// Reads until the buffer is full or the stream ends.
 fn read_whole(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

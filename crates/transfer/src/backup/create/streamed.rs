@@ -28,10 +28,8 @@ const DIRECTORY_MODE: u32 = 0o700;
 const GROUP_READS: u32 = 0o040;
 const GROUP_ENTERS: u32 = 0o050;
 
-/// A stream of files, and what all of them have.
 pub(super) struct FileStream {
     pub(super) stream: Box<dyn StreamedFiles>,
-    /// What their names begin with in the set.
     pub(super) prefix: StoredName,
     pub(super) source: u32,
     pub(super) metadata: FileMetadata,
@@ -124,7 +122,6 @@ struct StreamedFile {
     before: Before,
 }
 
-/// The stage that reads the stream into transfers.
 struct FilesReader<'a> {
     stream: Box<dyn StreamedFiles>,
     /// Of the stream's first file in the set.
@@ -141,7 +138,6 @@ struct FilesReader<'a> {
 }
 
 impl FilesReader<'_> {
-    /// Reads until `room` is full or the stream ends.
     fn fill(&mut self, room: &mut [u8]) -> Result<Vec<PackedFrame>, StageFailure> {
         let (mut frames, mut at) = (Vec::new(), 0);
         loop {

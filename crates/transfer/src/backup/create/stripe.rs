@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use iostall_engine::FileIndex;
 use iostall_model::backup::Digest32;
 
-use super::ahead::RoomOfStripe;
+use super::target_file::RoomOfStripe;
 use crate::backup::format::{
     FRAME_HEADER_BYTES, FrameHeader, FrameKind, IndexRecord, frame_block_bytes, set_stripe,
 };
@@ -14,7 +14,6 @@ use crate::page_cache::PageCacheDropper;
 use crate::pipeline::{Frame, Placement, Sink, Written};
 use crate::progress::StripeCounter;
 
-/// One stripe, or what measures without one.
 pub(super) struct Stripe {
     number: u16,
     /// Its index among the engine's files; `None` for `null:`.
@@ -23,9 +22,7 @@ pub(super) struct Stripe {
     block_bytes: u32,
     dropper: Option<PageCacheDropper>,
     room: Option<RoomOfStripe>,
-    /// For the display.
     counter: Option<StripeCounter>,
-    /// Where the next frame begins.
     pub(super) end: u64,
     /// Frames so far, without the end.
     pub(super) frames: u64,
@@ -73,13 +70,11 @@ impl Stripe {
         self
     }
 
-    /// The same, with room that is reserved ahead of its end.
     pub(super) fn reserving(mut self, room: Option<RoomOfStripe>) -> Self {
         self.room = room;
         self
     }
 
-    /// The same, with a counter of the bytes that were written.
     pub(super) fn counted_by(mut self, counter: StripeCounter) -> Self {
         self.counter = Some(counter);
         self
@@ -89,7 +84,6 @@ impl Stripe {
         self.file.is_some()
     }
 
-    /// BLAKE3 of the headers of all frames so far.
     pub(super) fn headers_hash(&self) -> [u8; 32] {
         *self.headers.finalize().as_bytes()
     }

@@ -98,7 +98,6 @@ pub(super) fn trial_path(target: &Path, set: SetId) -> PathBuf {
     target.with_file_name(path_from_bytes(name))
 }
 
-/// Whether what is there begins as a stripe or a manifest does.
 pub(super) fn begins_with_mark(path: &Path) -> io::Result<bool> {
     let object = Object::at(path)?.reader()?;
     let begin = object.read(0, MARK_BYTES)?;

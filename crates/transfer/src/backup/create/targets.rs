@@ -10,19 +10,20 @@ use iostall_engine::files::{self, FileKind, path_bytes, path_from_bytes};
 use iostall_engine::guard::{self, Destinations, WriteConsent};
 use iostall_engine::{FileHandle, OpenTarget};
 use iostall_model::backup::{ObjectLock, SetId};
-use iostall_remote::{EngineFile, is_object};
+use iostall_remote::{EngineFile, Object, is_object};
 
-use super::ahead::RoomFile;
 use super::error::CreateError;
-pub(super) use super::target_file::directory_of;
 use super::target_file::{
-    NAME_BYTES_MAX, PARTIAL_BYTES, TargetFile, begins_with_mark, partial_path, remove_left_over, write_new,
+    NAME_BYTES_MAX, PARTIAL_BYTES, RoomFile, TargetFile, begins_with_mark, partial_path, remove_left_over,
+    write_new,
 };
 use super::target_object::{self, TargetObject, is_there, put_manifest, trial_path};
 use crate::backup::format::StripeHeader;
 use crate::backup::places::is_same_place;
 use crate::backup::upload_note::{NoteObject, UploadNote};
 use crate::plan::PLAN_ALIGN;
+
+pub(super) use super::target_file::directory_of;
 
 /// What follows the name of the first stripe in the name of the manifest.
 const MANIFEST_SUFFIX: &str = ".manifest";
@@ -46,7 +47,6 @@ pub(super) struct Published {
     pub(super) replaces: Option<PathBuf>,
 }
 
-/// The manifest of the set whose first stripe is `stripe`.
 pub(super) fn manifest_path(stripe: &Path) -> PathBuf {
     let mut name = path_bytes(Path::new(stripe.file_name().unwrap_or_default())).to_vec();
     name.extend_from_slice(MANIFEST_SUFFIX.as_bytes());
@@ -353,7 +353,27 @@ pub(super) fn align_of(open: &OpenTarget) -> u32 {
     if files::is_direct(open) { u32::try_from(PLAN_ALIGN).unwrap_or(4096) } else { 1 }
 }
 
-/// Why direct I/O is not in use for an open file, with its name.
 pub(super) fn reason(path: &Path, open: &OpenTarget) -> Option<String> {
     Some(format!("{}: {}", path.display(), open.direct.as_ref()?.reason.as_ref()?))
+}
+
+/// Refuses places that lock nothing. Where the account may not ask, the store says so when it takes the first stripe.
+pub(super) fn check_lockable(targets: &[PathBuf], lock: Option<&ObjectLock>) -> Result<(), CreateError> {
+    if lock.is_none() {
+        return Ok(());
+    }
+    let refuse = |path: &Path, why| Err(CreateError::NotLockable { path: path.to_owned(), why });
+    if targets.is_empty() {
+        return refuse(Path::new("null:"), "nothing is written to it");
+    }
+    if let Some(file) = targets.iter().find(|target| !is_object(target)) {
+        return refuse(file, "it is a file, and only object stores lock what they have");
+    }
+    for target in targets {
+        let can = Object::at(target).and_then(|object| object.can_be_locked());
+        if can.map_err(CreateError::system("ask about locks at", target))? == Some(false) {
+            return refuse(target, "its bucket has no object lock");
+        }
+    }
+    Ok(())
 }

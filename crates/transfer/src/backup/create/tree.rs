@@ -17,10 +17,12 @@ use crate::progress::Progress;
 const STDIN_NAME: &str = "stdin";
 
 pub enum SourceRequest {
-    /// A file, a directory or a block device.
     Path(PathBuf),
     /// Standard input, or any other stream, with the name for messages.
-    Stream { named: String, stream: Box<dyn Read + Send> },
+    Stream {
+        named: String,
+        stream: Box<dyn Read + Send>,
+    },
     /// A source whose items someone else has found, such as a database.
     Prepared(Box<PreparedSource>),
 }
@@ -126,7 +128,6 @@ fn refuse_inside(target: &Path, named: &Path, source: &Path) -> Result<(), Creat
     }
 }
 
-/// Refuses two sources whose entries would have the same names.
 fn refuse_same_names(sources: &[PreparedSource]) -> Result<(), CreateError> {
     if sources.len() < 2 {
         return Ok(());
@@ -149,7 +150,6 @@ struct Walk<'p> {
     progress: &'p Progress,
     items: Vec<Item>,
     skipped_specials: u64,
-    /// First names of files with several, by device and inode.
     names: HashMap<(u64, u64), StoredName>,
 }
 

@@ -130,7 +130,6 @@ impl Run<'_> {
         self.moved(Content::Parts(parts), rounds, &[], (self.shape.workers, self.limit.seconds))
     }
 
-    /// Moves what `source` gives, until the time is over.
     fn moved(
         &mut self,
         content: Content,
@@ -169,7 +168,6 @@ impl<S: CountedSource> CountedSource for Limited<S> {
     }
 }
 
-/// The same frames again and again.
 struct Rounds {
     fills: Fills,
     lengths: Vec<u32>,

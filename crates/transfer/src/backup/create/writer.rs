@@ -9,12 +9,12 @@ use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::backup::{BaseRecord, FileEntry, SetId, StoredName, StripeRecord};
 use iostall_remote::{EngineFile, is_object};
 
-use super::ahead::RoomAhead;
 use super::encode::{Content, EncodeJob, Encoder, Part};
 use super::error::CreateError;
 use super::options::{CreateOptions, Shape};
 use super::source::{CountedSource, Fills};
 use super::stripe::Stripe;
+use super::target_file::RoomAhead;
 use super::targets::{Published, Targets, align_of};
 use crate::backup::codec::{Compressor, Sealer};
 use crate::backup::format::{
@@ -36,19 +36,16 @@ pub(super) struct SetWriter<'a> {
     buffers: BufferSet,
     encoders: Vec<Encoder>,
     stripes: Vec<Stripe>,
-    /// Ends before the files go.
     room: Option<RoomAhead>,
     /// `None` for `null:`.
     targets: Option<Targets>,
     transfers: u64,
     /// Where each piece of the source is, as far as it is not written yet.
     pieces: Vec<PieceRecord>,
-    /// Bytes of the source that the base has.
     pub(super) base_bytes: u64,
     pub(super) engine: Option<EngineReport>,
 }
 
-/// Everything that one job needs, on any engine.
 pub(super) struct JobParts<'j> {
     pub(super) source: &'j mut dyn CountedSource,
     pub(super) reader: Option<&'j mut dyn OrderedStage>,
@@ -231,7 +228,6 @@ impl<'a> SetWriter<'a> {
         }
     }
 
-    /// Moves bytes that are in memory, one frame each.
     pub(super) fn parts(&mut self, parts: Vec<Part>) -> Result<(), CreateError> {
         if parts.is_empty() {
             return Ok(());
@@ -263,7 +259,6 @@ impl<'a> SetWriter<'a> {
         self.parts(parts)
     }
 
-    /// Writes what the set is based on, for the same reason.
     pub(super) fn bases(&mut self, bases: &[BaseRecord]) -> Result<(), CreateError> {
         let frame_bytes = self.shape.frame_bytes as usize;
         let part = |bytes| Part::of_set(FrameKind::Bases, 0, bytes);

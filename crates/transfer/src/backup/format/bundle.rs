@@ -1,7 +1,6 @@
 //! Bundles: small files and ends of files in one frame.
 
-use super::bytes::{Fields, Put};
-use super::error::FormatError;
+use super::bytes::{Fields, FormatError, Put};
 
 const PART: &str = "the table of the bundle";
 const COUNT_BYTES: usize = 4;
@@ -9,15 +8,12 @@ const ROW_BYTES: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Number of the file in the set.
     pub file: u64,
-    /// Where in the file.
     pub offset: u64,
     /// Bytes; never 0.
     pub length: u32,
 }
 
-/// Plans a bundle: which pieces fit into a frame.
 #[derive(Clone, Debug, Default)]
 pub struct BundleWriter {
     pieces: Vec<Piece>,
@@ -65,7 +61,6 @@ impl BundleWriter {
     }
 }
 
-/// The plain bytes of a bundle.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundle<'a> {
     table: &'a [u8],

@@ -1,8 +1,7 @@
-//! Little-endian fields, one after another.
+//! Little-endian fields, one after another, what can be wrong with them, and how large parts may be.
 
-use super::error::FormatError;
+use thiserror::Error;
 
-/// Takes fields from the beginning of bytes.
 pub(super) struct Fields<'a> {
     part: &'static str,
     whole: u64,
@@ -10,7 +9,6 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of `part`, which errors name.
     pub(super) fn of(part: &'static str, bytes: &'a [u8]) -> Self {
         Self { part, whole: bytes.len() as u64, rest: bytes }
     }
@@ -57,7 +55,6 @@ impl<'a> Fields<'a> {
         self.take(length)?.iter().all(|byte| *byte == 0).then_some(()).ok_or(FormatError::NotZero { part })
     }
 
-    /// What was not taken.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -84,7 +81,6 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Puts fields one after another into bytes that are long enough.
 pub(super) struct Put<'a> {
     into: &'a mut [u8],
     at: usize,
@@ -122,7 +118,6 @@ impl<'a> Put<'a> {
         self.bytes(&value.to_le_bytes())
     }
 
-    /// Zeros up to `end`.
     pub(super) fn zeros_to(&mut self, end: usize) -> &mut Self {
         self.into[self.at..end].fill(0);
         self.at = end;
@@ -134,4 +129,36 @@ impl<'a> Put<'a> {
 pub(super) fn blocks_of(length: u64, block: u32) -> u64 {
     let mask = u64::from(block).saturating_sub(1);
     length.saturating_add(mask) & !mask
+}
+
+/// Version of stripes and manifests that is written. A reader takes it and those before it, from 1: a set of version 1 has no
+/// digests and no base.
+pub const VERSION: u16 = 2;
+/// Smallest block; also the default.
+pub const BLOCK_BYTES_MIN: u32 = 4096;
+pub const BLOCK_BYTES_MAX: u32 = 1 << 16;
+pub const FRAME_BYTES_MIN: u32 = 1 << 16;
+/// Largest frame: what a reader must be ready to hold in memory.
+pub const FRAME_BYTES_MAX: u32 = 1 << 26;
+pub const STRIPES_MAX: u16 = 64;
+/// Most bytes of wrapped keys: some hundred recipients.
+pub const KEYS_BYTES_MAX: u32 = 1 << 20;
+pub const TAG_BYTES: u32 = 16;
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FormatError {
+    #[error("{part} ends after {found} bytes instead of {wanted}")]
+    Short { part: &'static str, found: u64, wanted: u64 },
+    #[error("this is no {part}: it does not begin with its mark")]
+    Mark { part: &'static str },
+    #[error("{part} has version {found}; this program reads versions 1 to {known}")]
+    Version { part: &'static str, found: u16, known: u16 },
+    #[error("{part} is damaged: its checksum does not match")]
+    Checksum { part: &'static str },
+    #[error("{part} is damaged: {field} cannot be {value}")]
+    Value { part: &'static str, field: &'static str, value: u64 },
+    #[error("{part} is damaged: bytes that must be zero are not")]
+    NotZero { part: &'static str },
+    #[error("{part} is damaged: {cause}")]
+    Text { part: &'static str, cause: String },
 }

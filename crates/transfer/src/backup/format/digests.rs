@@ -1,7 +1,9 @@
-//! Digests: what each piece of each file is, and which frame holds it.
+//! Digests, which say what each piece of each file is and which frame holds it, and entries of files that are complete.
 
-use super::bytes::{Fields, Put};
-use super::error::FormatError;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::bytes::{Fields, FormatError, Put};
 
 const PART: &str = "the digests";
 const COUNT_BYTES: usize = 4;
@@ -10,7 +12,6 @@ const ROW_BYTES: usize = 72;
 /// A piece of a file: a whole frame of data, or a file in a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PieceRecord {
-    /// Number of the file in this set.
     pub file: u64,
     /// Where in the file; it has the same place in the frame's file.
     pub offset: u64,
@@ -18,15 +19,11 @@ pub struct PieceRecord {
     pub length: u32,
     /// Which set holds it: 0 this one, 1 the set that it was compared with, 2 what that one is based on, and so on.
     pub set: u16,
-    /// The frame in that set.
     pub sequence: u64,
-    /// Number of the file in that set.
     pub held_file: u64,
-    /// BLAKE3 of the piece.
     pub digest: [u8; 32],
 }
 
-/// How many pieces fit into a frame of `frame_bytes`.
 fn pieces_max(frame_bytes: u32) -> usize {
     (frame_bytes as usize).saturating_sub(COUNT_BYTES) / ROW_BYTES
 }
@@ -73,4 +70,21 @@ fn piece(row: &[u8]) -> Result<PieceRecord, FormatError> {
     }
     let (sequence, held_file, digest) = (fields.u64()?, fields.u64()?, fields.array()?);
     Ok(PieceRecord { file, offset, length, set, sequence, held_file, digest })
+}
+
+const ENTRIES_PART: &str = "the entries";
+
+pub fn put_entry_line<T: Serialize>(entry: &T, plain: &mut Vec<u8>) -> Result<(), FormatError> {
+    serde_json::to_writer(&mut *plain, entry).map_err(text)?;
+    plain.push(b'\n');
+    Ok(())
+}
+
+pub fn entry_lines<T: DeserializeOwned>(plain: &[u8]) -> impl Iterator<Item = Result<T, FormatError>> {
+    let lines = plain.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).map_err(text))
+}
+
+fn text(error: impl std::fmt::Display) -> FormatError {
+    FormatError::Text { part: ENTRIES_PART, cause: error.to_string() }
 }

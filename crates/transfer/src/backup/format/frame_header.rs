@@ -1,37 +1,30 @@
-//! The header of a frame.
+//! The header of a frame, and where frames stand in a stripe.
 
 use iostall_model::backup::SetId;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::bytes::{Fields, Put};
-use super::error::FormatError;
-use super::limits::{FRAME_BYTES_MAX, STRIPES_MAX, TAG_BYTES};
+use super::bytes::{FRAME_BYTES_MAX, Fields, FormatError, Put, STRIPES_MAX, TAG_BYTES, blocks_of};
 use super::stripe_header::CodecKind;
 
 pub const FRAME_HEADER_BYTES: usize = 128;
 
 const PART: &str = "the header of the frame";
 const MARK: &[u8; 4] = b"IOSF";
-/// Set where the stored bytes are encrypted.
 const SEALED: u16 = 1;
 const STRIPE_AT: usize = 72;
 const CHECKSUM_AT: usize = FRAME_HEADER_BYTES - 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameKind {
-    /// A part of one file.
     Data,
     /// Small files and ends of files.
     Bundle,
     /// What the manifest says of files whose data is complete.
     Entries,
-    /// Where the frames of the stripe stand.
     Index,
-    /// The last frame of a stripe.
     End,
     /// What is in which frame, with the digest of each piece.
     Digests,
-    /// The sets that this one is based on.
     Bases,
 }
 
@@ -39,7 +32,6 @@ impl FrameKind {
     const ALL: [Self; 7] =
         [Self::Data, Self::Bundle, Self::Entries, Self::Index, Self::End, Self::Digests, Self::Bases];
 
-    /// Its number in headers.
     pub fn code(self) -> u8 {
         match self {
             Self::Data => 1,
@@ -57,19 +49,15 @@ impl FrameKind {
     }
 }
 
-/// What stands before the stored bytes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
     pub kind: FrameKind,
     pub codec: CodecKind,
-    /// Whether the stored bytes are encrypted.
     pub is_sealed: bool,
     pub set: SetId,
-    /// Unique in the set.
     pub sequence: u64,
     /// Number of the file in the set; 0 for others than data.
     pub file: u64,
-    /// Where in the file.
     pub offset: u64,
     pub plain_length: u32,
     /// With the tag of the encryption, without the zeros up to the next block.
@@ -106,7 +94,6 @@ impl FrameHeader {
         put_checksum(into);
     }
 
-    /// From the first bytes of a frame.
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         let bytes = Fields::of(PART, bytes).take(FRAME_HEADER_BYTES)?;
         let (content, checksum) = bytes.split_at(CHECKSUM_AT);
@@ -184,4 +171,19 @@ pub fn stored_hash(stored_and_padding: &[u8]) -> u64 {
 fn put_checksum(header: &mut [u8]) {
     let checksum = crc32c::crc32c(&header[..CHECKSUM_AT]);
     Put::into(&mut header[CHECKSUM_AT..]).u32(checksum);
+}
+
+/// Bytes that a frame takes in a stripe or in a buffer: header, stored bytes and the zeros up to the next block.
+pub fn frame_block_bytes(stored: u32, block: u32) -> u64 {
+    blocks_of(u64::from(stored) + FRAME_HEADER_BYTES as u64, block)
+}
+
+/// The set of the stripe or manifest that begins with `head`, which may be damaged elsewhere; `None` if it is neither.
+pub fn set_in_head(head: &[u8]) -> Option<SetId> {
+    let at = match head.get(..8)? {
+        b"IOSTRIPE" => 32,
+        b"IOSMANIF" => 16,
+        _ => return None,
+    };
+    head.get(at..at + 16)?.try_into().map(SetId).ok()
 }

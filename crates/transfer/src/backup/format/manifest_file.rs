@@ -2,12 +2,9 @@
 
 use iostall_model::backup::SetId;
 
-use super::bytes::{Fields, Put};
-use super::error::FormatError;
-use super::limits::{KEYS_BYTES_MAX, TAG_BYTES, VERSION};
+use super::bytes::{Fields, FormatError, KEYS_BYTES_MAX, Put, TAG_BYTES, VERSION};
 use super::stripe_header::WrappedKeys;
 
-/// Bytes before the keys and the body.
 pub const MANIFEST_HEADER_BYTES: usize = 128;
 /// Bytes of the checksum at the end: BLAKE3 of all before it, with a key from the file key if the set is encrypted.
 pub const MANIFEST_HASH_BYTES: usize = 32;
@@ -26,7 +23,6 @@ pub struct ManifestHeader {
     pub set: SetId,
     /// Of an encrypted set.
     pub keys: Option<WrappedKeys>,
-    /// Length of the JSON.
     pub plain_length: u64,
     /// Length of the body as stored: compressed, and with the tag if encrypted.
     pub body_length: u64,

@@ -2,10 +2,9 @@
 
 use iostall_model::backup::{BackupSettings, Compression, SetId};
 
-use super::bytes::{Fields, Put, blocks_of};
-use super::error::FormatError;
-use super::limits::{
-    BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, FRAME_BYTES_MAX, FRAME_BYTES_MIN, KEYS_BYTES_MAX, STRIPES_MAX, VERSION,
+use super::bytes::{
+    BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, FRAME_BYTES_MAX, FRAME_BYTES_MIN, Fields, FormatError, KEYS_BYTES_MAX,
+    Put, STRIPES_MAX, VERSION, blocks_of,
 };
 
 /// What a reader reads of a stripe first: enough for [`StripeHeader::block_bytes_of`].
@@ -22,7 +21,6 @@ const AES_256_GCM: u8 = 1;
 pub enum CodecKind {
     #[default]
     None,
-    /// A zstd frame.
     Zstd,
     /// An LZ4 block without its length.
     Lz4,
@@ -42,7 +40,6 @@ impl CodecKind {
     }
 }
 
-/// How to get at the key of an encrypted set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrappedKeys {
     /// Derived from the file key: another key is refused before anything is decrypted.
@@ -163,7 +160,6 @@ impl StripeHeader {
         Ok(header)
     }
 
-    /// The fields of the first block, without the keys.
     fn decode_block(bytes: &[u8]) -> Result<(Self, KeysArea), FormatError> {
         let block_bytes = Self::block_bytes_of(bytes)?;
         let block = Fields::of(PART, bytes).take(block_bytes as usize)?;
@@ -228,9 +224,7 @@ impl StripeHeader {
     }
 }
 
-/// Where the wrapped keys stand, after the first block.
 struct KeysArea {
     length: u32,
-    /// CRC32C of them and their padding.
     checksum: u32,
 }

@@ -2,8 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::bytes::{Fields, Put};
-use super::error::FormatError;
+use super::bytes::{Fields, FormatError, Put};
 use super::stripe_header::CodecKind;
 
 pub const WAL_HEADER_BYTES: usize = 256;
@@ -19,10 +18,8 @@ const VERSION: u16 = 1;
 const HASH_AT: usize = WAL_HEADER_BYTES - 8;
 const NO_TIME: i64 = i64::MIN;
 
-/// What an archived file says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WalHeader {
-    /// The name that PostgreSQL gave to it.
     pub name: String,
     /// Of the cluster; 0 if the file does not say and nobody else did.
     pub system_identifier: u64,

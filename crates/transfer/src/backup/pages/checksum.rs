@@ -50,7 +50,6 @@ const UPPER_AT: usize = 14;
 pub enum PageState {
     /// Added to the file and not used yet.
     Zero,
-    /// As it was written.
     Valid,
     /// Not as it was written, or written to right now.
     Wrong {

@@ -39,7 +39,6 @@ pub struct IncrementalFile {
     pub blocks: Vec<u32>,
     /// Blocks of the base that are still valid.
     pub truncation: u32,
-    /// Where the first block stands, bytes.
     pub data_at: u64,
 }
 

@@ -5,7 +5,6 @@
 
 use std::ops::Range;
 
-/// Where things are in a page.
 const NUMBER_AT: usize = 4;
 const LSN_AT: usize = 16;
 const TYPE_AT: usize = 24;
@@ -51,11 +50,9 @@ enum Format {
 pub enum InnodbPage {
     /// Added to the file and not used yet.
     Zero,
-    /// As it was written.
     Valid,
     /// Nobody without the server can tell.
     Unverifiable(Unverifiable),
-    /// Not as it was written.
     Wrong,
 }
 
@@ -109,7 +106,6 @@ impl InnodbSpace {
         extent..3 * extent
     }
 
-    /// The state of `page`, which has [`Self::page_bytes`].
     pub fn state_of(&self, page: &[u8]) -> InnodbPage {
         match self.format {
             Format::Full => full(page),

@@ -4,10 +4,8 @@ mod checksum;
 mod incremental_file;
 mod innodb;
 mod relation_file;
-mod tablespace_file;
 
 pub use checksum::{PageState, checksum, state_of};
 pub use incremental_file::{INCREMENTAL, IncrementalError, IncrementalFile};
 pub use innodb::{InnodbPage, InnodbSpace, Unverifiable};
-pub use relation_file::{Fork, RelationFile, blocks_in_words};
-pub use tablespace_file::{is_tablespace_file, pages_in_words};
+pub use relation_file::{Fork, RelationFile, blocks_in_words, is_tablespace_file, pages_in_words};

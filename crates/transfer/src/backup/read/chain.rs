@@ -91,7 +91,6 @@ struct Link {
     from_lsn: String,
 }
 
-/// The link of a set to its base; `None` if it is whole.
 fn link_of(manifest: &Manifest) -> Option<Link> {
     manifest.postgres().find_map(|record| {
         let (from_lsn, system_identifier) = (record.increment_from.clone()?, record.system_identifier);
@@ -100,7 +99,6 @@ fn link_of(manifest: &Manifest) -> Option<Link> {
 }
 
 impl Link {
-    /// Why `base` is not what it continues.
     fn contradiction(&self, base: &Manifest) -> Option<String> {
         let record = base.postgres().next()?;
         let is_it = record.system_identifier == self.system_identifier && record.start_lsn == self.from_lsn;
@@ -134,7 +132,6 @@ fn lost_frames(chain: &Chain, manifest: &Manifest) -> Vec<Damage> {
     found
 }
 
-/// The set of `record`, or why it is not there.
 fn find(
     record: &BaseRecord,
     places: &[PathBuf],

@@ -7,23 +7,17 @@ use iostall_model::backup::{FileEntry, Manifest, MariadbRecord, SetId, SourceKin
 use crate::backup::format::{FrameKind, IndexRecord};
 use crate::backup::pages::{blocks_in_words, pages_in_words};
 
-/// Something in a backup that is not as it was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// The set that it is in, if that is one that the set is based on.
     pub base: Option<SetId>,
     /// Number of the stripe, from 0; `None` for the manifest.
     pub stripe: Option<u16>,
     pub path: PathBuf,
     /// Sequence number of the frame; `None` if it is not a frame, or not known which.
     pub frame: Option<u64>,
-    /// Where it is in the stripe.
     pub offset: Option<u64>,
-    /// The file of the source whose content it holds.
     pub file: Option<String>,
-    /// Where the content is in that file.
     pub file_offset: Option<u64>,
-    /// How much of the file it is.
     pub file_bytes: u64,
     /// It is not there, and nothing says that it is damaged: a stripe in another place, and what is in no other stripe.
     pub is_missing: bool,
@@ -36,7 +30,6 @@ impl Damage {
         Self { stripe, path: path.to_owned(), message: message.into(), ..Self::default() }
     }
 
-    /// The same, in a set that another one is based on.
     pub fn in_base(self, set: SetId) -> Self {
         Self { base: Some(set), ..self }
     }

@@ -47,7 +47,6 @@ fn first(damage: &[Damage]) -> String {
 }
 
 impl ReadError {
-    /// For `map_err`: a directory could not be looked through.
     pub(super) fn scan(error: ScanError) -> Self {
         let (verb, path, source) = match error {
             ScanError::Directory { directory, source } => ("look through", directory, source),
@@ -56,7 +55,6 @@ impl ReadError {
         Self::System { verb, path, source }
     }
 
-    /// For `map_err`: a system call on `path` failed.
     pub fn system<'p>(verb: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> Self + use<'p> {
         move |source| Self::System { verb, path: path.to_owned(), source }
     }

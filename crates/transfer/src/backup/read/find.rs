@@ -49,7 +49,6 @@ impl Named {
         Ok(named)
     }
 
-    /// The directories of all of them, each once.
     pub(super) fn directories(&self) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = Vec::new();
         for path in self.manifests.iter().chain(&self.stripes) {
@@ -127,7 +126,6 @@ pub(super) fn manifest(
     Err(ReadError::Damaged(damage))
 }
 
-/// Whether a manifest that was found beside stripes names them.
 fn is_of(manifest: &Manifest, named: &Named) -> bool {
     !named.manifests.is_empty()
         || named.stripes.iter().any(|stripe| {

@@ -32,7 +32,6 @@ impl Medium {
         Ok(Self::File { buffered: Box::new(buffered), direct: Box::new(direct) })
     }
 
-    /// Whether each request to it takes a while and costs money.
     pub(super) fn is_in_store(&self) -> bool {
         matches!(self, Self::Object(_))
     }
@@ -44,7 +43,6 @@ impl Medium {
         }
     }
 
-    /// The first `length` bytes from `offset`, or fewer at its end.
     pub(super) fn part(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
         match self {
             Self::File { buffered, .. } => read_part(buffered.file(), offset, length),
@@ -52,7 +50,6 @@ impl Medium {
         }
     }
 
-    /// What its store says that protects it.
     pub(super) fn protection(&self) -> Protection {
         match self {
             Self::File { .. } => Protection::default(),
@@ -71,7 +68,6 @@ impl Medium {
         matches!(self, Self::File { direct, .. } if files::is_direct(direct))
     }
 
-    /// Why it is not, if it should be.
     pub(super) fn caching_reason(&self) -> Option<&str> {
         match self {
             Self::File { direct, .. } => direct.direct.as_ref()?.reason.as_deref(),
@@ -79,7 +75,6 @@ impl Medium {
         }
     }
 
-    /// Why a store refused a request of an engine, if one did.
     pub(super) fn failure(&self) -> Option<String> {
         match self {
             Self::File { .. } => None,

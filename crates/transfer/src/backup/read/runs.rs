@@ -21,17 +21,12 @@ const BUFFER_BYTES_MAX: u64 = 512 << 20;
 const RUN_BYTES: u32 = 4 << 20;
 const DEPTH: u32 = 8;
 
-/// Adjacent frames of one stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Index among the stripes.
     pub stripe: usize,
-    /// Where the first one begins.
     pub position: u64,
     pub length: u32,
-    /// Plain bytes of all.
     pub plain_length: u32,
-    /// Index of the first one's record, and how many there are.
     pub first: usize,
     pub count: usize,
 }
@@ -54,9 +49,7 @@ pub struct ReadChoice {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadShape {
-    /// Plain bytes of the largest frame.
     frame_bytes: u32,
-    /// Most plain bytes of a run.
     plain_max: u32,
     /// Bytes of a buffer: a run as stored fits.
     buffer_bytes: u32,
@@ -99,7 +92,6 @@ impl ReadShape {
         self
     }
 
-    /// The buffers, mapped once for all jobs.
     pub(crate) fn buffers(&self) -> std::io::Result<BufferSet> {
         BufferSet::new(self.buffer_count(), self.buffer_bytes)
     }
@@ -108,7 +100,6 @@ impl ReadShape {
         self.depth + self.writes + 2 * self.workers + 1
     }
 
-    /// Bytes of all of them.
     pub(crate) fn memory_bytes(&self) -> u64 {
         u64::from(self.buffer_count()) * u64::from(self.buffer_bytes)
     }
@@ -117,7 +108,6 @@ impl ReadShape {
         self.plain_max
     }
 
-    /// Most bytes of a run in the stripe.
     fn stored_max(&self) -> u64 {
         self.buffer_bytes.into()
     }
@@ -190,7 +180,6 @@ pub struct StripeRead {
     pub busy_ns: u64,
 }
 
-/// Adds what a job that read `runs` has read of each stripe.
 pub(crate) fn add_reads(stripes: &mut [StripeRead], runs: &[Run], moved: &Moved) {
     for (stripe, file) in stripes.iter_mut().zip(&moved.files) {
         stripe.bytes += file.bytes;

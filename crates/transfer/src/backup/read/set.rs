@@ -20,7 +20,6 @@ pub struct OpenSet {
     pub keys: Option<SetKeys>,
     /// By number; without those that are missing or are something else.
     pub stripes: Vec<OpenStripe>,
-    /// What was found so far that is not as it was written.
     pub damage: Vec<Damage>,
     /// It is encrypted and was opened without its key: of the manifest only what the headers of the stripes say is known, and
     /// there is nothing that could be restored.
@@ -28,14 +27,12 @@ pub struct OpenSet {
     pub chain: Chain,
 }
 
-/// What of an increment is in other sets.
 #[derive(Debug, Default)]
 pub struct Chain {
     /// In the order of the manifest; `None` for one that is not needed or not there.
     pub bases: Vec<Option<OpenSet>>,
     /// Pieces of files that are in frames of other sets, by set and frame.
     pub pieces: Vec<PieceRecord>,
-    /// Why it cannot be restored, if so.
     pub damage: Vec<Damage>,
 }
 
@@ -109,7 +106,6 @@ impl OpenSet {
         }
     }
 
-    /// Its stripes, and those of what it is based on.
     pub fn all_stripes(&self) -> impl Iterator<Item = ChainStripe<'_>> {
         let sets = std::iter::once((0, self)).chain(self.chain.there());
         sets.flat_map(|(number, set)| set.stripes.iter().map(move |open| ChainStripe { number, set, open }))
@@ -164,7 +160,6 @@ pub(super) fn open_alone(paths: &[PathBuf], unlock: Option<&Unlock>) -> Result<O
     Ok(OpenSet { manifest, manifest_path, keys: opened.keys, stripes, damage, is_without_key: false, chain })
 }
 
-/// What in a manifest cannot be, although its checksum is right.
 fn contradiction(manifest: &Manifest) -> Option<&'static str> {
     let stripes = &manifest.stripes;
     let are_numbered = (0..).zip(stripes).all(|(number, stripe): (u16, _)| stripe.number == number);

@@ -17,12 +17,10 @@ use crate::backup::format::{
 /// What is read of an object at once, to find headers in it.
 const WINDOW_BYTES: u64 = 4 << 20;
 
-/// An open stripe with a header that belongs to its set.
 #[derive(Debug)]
 pub struct Stripe {
     pub path: PathBuf,
     pub header: StripeHeader,
-    /// Length of the file.
     pub bytes: u64,
     medium: Medium,
 }
@@ -41,7 +39,6 @@ impl Fault {
 
 #[derive(Clone, Debug, Default)]
 pub struct Index {
-    /// The frames before the index.
     pub records: Vec<IndexRecord>,
     /// The headers of the index's own frames, one after another.
     pub(crate) headers: Vec<u8>,
@@ -110,7 +107,6 @@ impl Stripe {
         self.medium.caching_reason()
     }
 
-    /// For `map_err`: something is wrong with this stripe.
     pub fn damage(&self, fault: Fault) -> Damage {
         Damage::at(self.number(), &self.path, fault.offset, fault.message)
     }
@@ -120,7 +116,6 @@ impl Stripe {
         self.medium.part(offset, length).map_err(|error| Fault::new(offset, &error))
     }
 
-    /// The end of the stripe and the BLAKE3 of its frame.
     pub fn end(&self, decoder: &mut Decoder) -> Result<(End, [u8; 32]), Fault> {
         let block = u64::from(self.header.block_bytes);
         let offset = self.bytes.saturating_sub(block);

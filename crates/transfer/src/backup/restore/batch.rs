@@ -60,7 +60,6 @@ impl OpenFile {
         Ok(Self { index, from, buffered, direct, align })
     }
 
-    /// The file for an engine, and the alignment that its requests need.
     pub(super) fn handle(&self) -> (EngineFile<'_>, u32) {
         (FileHandle::from(self.direct.file()).into(), self.align)
     }
@@ -132,7 +131,6 @@ impl<'w> Writing<'w> {
         self.job(runs, &[])
     }
 
-    /// Files with frames of their own.
     pub(super) fn data_runs(&self) -> Vec<Run> {
         let is_wanted = |stripe: usize, record: &IndexRecord| {
             let file = self.file_in(stripe, record);
@@ -144,7 +142,6 @@ impl<'w> Writing<'w> {
         self.runs(is_wanted, follows)
     }
 
-    /// Writes these, some files at a time.
     pub(super) fn data(&mut self, runs: Vec<Run>) -> Result<(), RestoreError> {
         let mut of_files: BTreeMap<u64, Vec<Run>> = BTreeMap::new();
         for run in runs {
@@ -316,11 +313,9 @@ impl<'w> Writing<'w> {
 
 struct InPlace<'t> {
     tree: &'t Tree<'t>,
-    /// The engine's index of the first of these files.
     first: u16,
     files: Vec<usize>,
     writes_max: u32,
-    /// A file of which more was written than it has.
     excess: Option<usize>,
 }
 

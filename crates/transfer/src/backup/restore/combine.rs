@@ -44,21 +44,18 @@ struct Files {
 }
 
 impl Files {
-    /// Where the set that is restored is made.
     fn of(roots: &Roots, elsewhere: &[Elsewhere]) -> Self {
         let made = elsewhere.iter().zip(roots.temporary_parts());
         let elsewhere = made.map(|(part, to)| Elsewhere { to: to.to_owned(), ..part.clone() }).collect();
         Self { main: roots.main.temporary.clone(), elsewhere }
     }
 
-    /// The same with another directory for each.
     fn with(&self, to: impl Fn(&Path) -> PathBuf) -> Self {
         let elsewhere = self.elsewhere.iter();
         let elsewhere = elsewhere.map(|part| Elsewhere { to: to(&part.to), ..part.clone() }).collect();
         Self { main: to(&self.main), elsewhere }
     }
 
-    /// Where the file is that is called `name` in the set.
     fn at(&self, name: &[u8]) -> PathBuf {
         let name = path_from_bytes(name.to_vec());
         let inside =

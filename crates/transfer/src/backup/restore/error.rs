@@ -96,12 +96,10 @@ impl From<KeyError> for RestoreError {
 }
 
 impl RestoreError {
-    /// For `map_err`: a system call on `path` failed.
     pub fn system<'p>(verb: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> Self + use<'p> {
         move |source| Self::System { verb, path: path.to_owned(), source }
     }
 
-    /// For `map_err`: a file of the set could not be written.
     pub(super) fn writing(name: &StoredName) -> impl FnOnce(io::Error) -> Self + use<> {
         let name = name.clone();
         move |source| Self::Writing { name, source }

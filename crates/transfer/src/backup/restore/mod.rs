@@ -67,7 +67,6 @@ pub fn restore(
     })
 }
 
-/// What a restore of this manifest would refuse, if anything.
 pub(crate) fn check_names(manifest: &Manifest) -> Result<(), RestoreError> {
     Plan::new(manifest, &[]).map(drop)
 }

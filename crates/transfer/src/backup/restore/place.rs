@@ -16,30 +16,24 @@ const LAST: [&str; 2] = ["global", "ibdata1"];
 
 /// The destination of a restore. Until [`Place::finish`], everything lies in a directory of its own.
 pub(super) struct Place {
-    /// What the user named, or a file in it.
     pub(super) target: PathBuf,
-    /// The directory that everything is made in.
     pub(super) temporary: PathBuf,
     pub(super) root: OpenDirectory,
     ends: Ends,
     consent: WriteConsent,
-    /// The temporary directory, locked as long as this restore runs.
     pub(super) lock: File,
 }
 
 enum Ends {
-    /// It gets the destination's name.
     IsTarget,
     /// As above, in place of what is there.
     ReplacesTarget,
     /// What is in it moves up into the destination, which was empty.
     MovesUp,
-    /// The one file in it gets the destination's name.
     OneFile(OsString),
 }
 
 impl Place {
-    /// For a tree at `to`, or for the one file `file`.
     pub(super) fn prepare(
         to: &Path,
         file: Option<&OsStr>,
@@ -73,7 +67,6 @@ impl Place {
         Ok(Self { target, temporary, root, ends, consent: consent.clone(), lock })
     }
 
-    /// Whether so many bytes fit.
     pub(super) fn check_room(&self, needed_bytes: u64) -> Result<(), RestoreError> {
         let directory = self.temporary.parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));

@@ -174,7 +174,6 @@ pub(super) fn plain(path: &Path) -> &[u8] {
     name
 }
 
-/// Whether `name` is `directory` or below it.
 pub(super) fn is_in(name: &[u8], directory: &[u8]) -> bool {
     name.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
 }

@@ -46,9 +46,7 @@ pub struct Restored {
     pub stripes: Vec<StripeRead>,
     pub reads_max: u32,
     pub workers: u32,
-    /// Most bytes of content in one request.
     pub transfer_bytes: u32,
-    /// The final sync calls.
     pub sync_ns: u64,
     /// Visibility maps of PostgreSQL that are empty, because an increment of the server does not say what is in them.
     pub empty_maps: u64,
@@ -58,7 +56,6 @@ pub struct Restored {
 #[derive(Debug)]
 pub struct NotRestored {
     pub error: RestoreError,
-    /// What could not be removed, if so.
     pub left: Option<PathBuf>,
 }
 

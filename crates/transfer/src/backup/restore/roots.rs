@@ -12,12 +12,9 @@ use iostall_engine::guard::WriteConsent;
 use super::error::RestoreError;
 use super::place::Place;
 
-/// A directory of a set that is restored to a place of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// Its name in the set.
     pub name: PathBuf,
-    /// A new name, or an empty directory.
     pub to: PathBuf,
     /// The link of the set that leads to it. It will lead to `to`.
     pub link: PathBuf,
@@ -64,7 +61,6 @@ impl Onto<'_> {
 }
 
 impl Roots {
-    /// For a tree at `to`, or for the one file `file`.
     pub(super) fn prepare(
         to: &Path,
         file: Option<&OsStr>,

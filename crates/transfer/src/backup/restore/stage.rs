@@ -15,7 +15,6 @@ use crate::pipeline::{Extent, Frame, Stage, StageFailure};
 /// The checksum of a pipeline's frame that its worker has written already.
 pub(super) const IS_WRITTEN: u64 = 1;
 
-/// Why a worker failed; travels through the pipeline.
 #[derive(Debug, Error)]
 pub(super) enum StageError {
     #[error("{}", .0.message)]
@@ -24,7 +23,6 @@ pub(super) enum StageError {
     Restore(Box<RestoreError>),
 }
 
-/// A large file among the engine's files.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Destination {
     pub(super) file: FileIndex,

@@ -21,7 +21,6 @@ struct State {
     missing_bytes: u64,
 }
 
-/// All files of a restore. Shared by the workers.
 pub(super) struct Tree<'p> {
     pub(super) plan: &'p Plan<'p>,
     onto: Onto<'p>,
@@ -97,7 +96,6 @@ impl<'p> Tree<'p> {
         Ok(())
     }
 
-    /// Files without content, which no frame names.
     pub(super) fn make_empty_files(&self) -> Result<(), RestoreError> {
         let mut opening = Opening::new(self);
         let mut indexes: Vec<_> = self.plan.files.values().copied().collect();

@@ -40,7 +40,6 @@ pub struct RestoreShape {
     /// Reads in flight, and as many writes.
     pub depth: u32,
     pub workers: u32,
-    /// Most bytes of content in one request.
     pub transfer_bytes: u32,
     pub buffer_count: u32,
     pub memory_bytes: u64,
@@ -100,7 +99,6 @@ impl<'s> RestoreSample<'s> {
         self.bytes
     }
 
-    /// What is stored of each byte of it.
     pub fn stored_share(&self) -> f64 {
         self.stored_bytes as f64 / (self.bytes as f64).max(1.0)
     }

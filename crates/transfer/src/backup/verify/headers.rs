@@ -1,6 +1,6 @@
 //! What headers, indexes and ends of stripes say without the content.
 
-use super::found::Verified;
+use super::stage::Verified;
 use crate::backup::format::{FrameKind, IndexRecord};
 use crate::backup::read::{Fault, OpenSet, OpenStripe};
 use crate::progress::Progress;

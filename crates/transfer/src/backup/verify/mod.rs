@@ -1,6 +1,5 @@
 //! Checks a set without restoring it: every frame, or only headers, indexes and ends.
 
-mod found;
 mod headers;
 mod stage;
 
@@ -24,7 +23,7 @@ use crate::pipeline::{Job, OrderedStage, PipelineError, Stage, StageWorkers};
 use crate::progress::{Progress, StripeCounter};
 use crate::rate::RateLimit;
 
-pub use found::{BaseVerified, Verified};
+pub use stage::{BaseVerified, Verified};
 
 /// Files with missing content that are listed one by one; beyond, they are counted.
 const FILES_LISTED: usize = 100;
@@ -77,7 +76,6 @@ pub fn verify(
     Ok(found)
 }
 
-/// Checks all of a set that files are put together with.
 fn add_base(
     found: &mut Verified,
     base: &OpenSet,
@@ -96,7 +94,6 @@ fn add_base(
     Ok(())
 }
 
-/// The set itself with these frames, and what it is based on.
 fn parts(set: &OpenSet, records: Vec<Vec<IndexRecord>>) -> Vec<Part<'_>> {
     let of_number = |number| set.all_stripes().filter(move |one| one.number == number).collect::<Vec<_>>();
     let own = Part { set, stripes: of_number(0), records, number: 0 };

@@ -1,16 +1,16 @@
-//! The stages of a check.
+//! The stages of a check, and what it found.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_engine::{Buffer, IoFailure};
-use iostall_model::backup::{BaseRecord, FileEntry};
+use iostall_model::backup::{BaseRecord, FileEntry, SetId};
 
 use crate::backup::codec::{Decoder, FrameFault};
 use crate::backup::format::{
     Bundle, FRAME_HEADER_BYTES, FrameKind, IndexRecord, Piece, entry_lines, pieces_of,
 };
-use crate::backup::read::{ChainStripe, Damage, Fault, OpenSet, Run, frames_of};
+use crate::backup::read::{ChainStripe, Damage, Fault, OpenSet, Run, StripeRead, frames_of};
 use crate::pipeline::{Frame, OrderedStage, Stage, StageFailure};
 
 /// The stripes of one set that are read for a check: of the set itself, or of one that it is based on.
@@ -36,7 +36,6 @@ impl<'s> Part<'s> {
 #[derive(Debug, Default)]
 pub(super) struct Checked {
     pub(super) good_frames: u64,
-    /// Content of good frames.
     pub(super) bytes: u64,
     pub(super) stored_bytes: u64,
     /// Bytes of each file in good frames, or in damaged ones that are listed.
@@ -78,7 +77,6 @@ impl Checked {
 pub(super) struct VerifyStage<'s> {
     part: &'s Part<'s>,
     runs: &'s [Run],
-    /// Runs that a worker has seen.
     done: &'s [AtomicBool],
     decoder: Decoder,
     checked: Checked,
@@ -222,4 +220,28 @@ impl OrderedStage for HeaderHashes<'_> {
     }
 
     fn hole(&mut self, _: u64) {}
+}
+
+#[derive(Debug, Default)]
+pub struct Verified {
+    pub files: u64,
+    /// Frames that were found, but for those of the index and the ends.
+    pub frames: u64,
+    pub good_frames: u64,
+    pub bytes: u64,
+    pub stored_bytes: u64,
+    /// What was read of each stripe, but for headers and indexes; empty if only these were looked at.
+    pub stripes: Vec<StripeRead>,
+    /// The sets that it is based on and of which something is needed.
+    pub bases: Vec<BaseVerified>,
+    /// By stripe and position.
+    pub damage: Vec<Damage>,
+    pub was_cancelled: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BaseVerified {
+    pub set: SetId,
+    /// Frames of it that the increment needs. They were read unless only headers were looked at.
+    pub frames: u64,
 }

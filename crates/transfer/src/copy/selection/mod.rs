@@ -1,14 +1,11 @@
 //! Which files of the sources are copied: by name, by size, by age, or from a list.
 
-mod list;
-mod pattern;
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
 
-use std::path::Path;
-
-use iostall_engine::files::{FileKind, FileStamp};
-
-pub use list::{FileList, FileListError, Listed};
-pub use pattern::{NamePattern, NamePatternError};
+use globset::{GlobBuilder, GlobMatcher};
+use iostall_engine::files::{FileKind, FileStamp, path_from_bytes};
+use thiserror::Error;
 
 /// A pattern, and whether the names that match it are copied or left out.
 #[derive(Clone, Debug)]
@@ -22,9 +19,7 @@ pub struct NameRule {
 pub struct Selection {
     /// The first rule whose pattern matches decides, as with rsync; a name that matches none is copied.
     pub rules: Vec<NameRule>,
-    /// Smallest regular file, bytes.
     pub min_bytes: Option<u64>,
-    /// Largest regular file, bytes.
     pub max_bytes: Option<u64>,
     /// Regular files modified before this are left out, nanoseconds since 1970.
     pub modified_since_ns: Option<i128>,
@@ -42,7 +37,6 @@ impl Selection {
         self.rules.iter().find(decides).is_none_or(|rule| rule.includes)
     }
 
-    /// Whether an entry is copied, or for a directory, entered.
     pub(super) fn admits(&self, relative: &Path, stat: &FileStamp) -> bool {
         let is_directory = stat.kind == FileKind::Directory;
         let is_listed = match self.list.as_ref().map(|list| list.listed(relative)) {
@@ -63,10 +57,131 @@ impl Selection {
     }
 }
 
+/// Names below the source directory. A directory in it stands for everything in that directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileList {
+    /// In the order of the list, without repetitions.
+    names: Vec<PathBuf>,
+    named: HashSet<PathBuf>,
+    above: HashSet<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// It is in the list, or in a directory that is.
+    Yes,
+    Above,
+    No,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FileListError {
+    #[error("name {number} of the list, {}, leads out of the source directory", name.display())]
+    Outside {
+        /// Counted from 1.
+        number: usize,
+        name: PathBuf,
+    },
+    #[error("the list has no name")]
+    Empty,
+}
+
+impl FileList {
+    /// Reads names that end in `end`, a line break or a zero byte. A slash at the beginning is dropped, as
+    /// rsync does: all names are below the source.
+    pub fn parse(text: &[u8], end: u8) -> Result<Self, FileListError> {
+        let mut list = Self::default();
+        let named = text.split(|byte| *byte == end).filter(|name| !name.is_empty());
+        for (at, name) in named.enumerate() {
+            let name = path_from_bytes(name.to_vec());
+            let mut relative = PathBuf::new();
+            for component in name.components() {
+                match component {
+                    Component::Normal(part) => relative.push(part),
+                    Component::RootDir | Component::CurDir => {}
+                    Component::ParentDir | Component::Prefix(_) => {
+                        return Err(FileListError::Outside { number: at + 1, name });
+                    }
+                }
+            }
+            list.add(relative);
+        }
+        if list.names.is_empty() { Err(FileListError::Empty) } else { Ok(list) }
+    }
+
+    fn add(&mut self, relative: PathBuf) {
+        for above in relative.ancestors().skip(1) {
+            // If this one is known, so are all above it.
+            if !self.above.insert(above.to_owned()) {
+                break;
+            }
+        }
+        if self.named.insert(relative.clone()) {
+            self.names.push(relative);
+        }
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &Path> {
+        self.names.iter().map(PathBuf::as_path)
+    }
+
+    pub fn listed(&self, relative: &Path) -> Listed {
+        if relative.ancestors().any(|path| self.named.contains(path)) {
+            Listed::Yes
+        } else if self.above.contains(relative) {
+            Listed::Above
+        } else {
+            Listed::No
+        }
+    }
+}
+
+/// A pattern: `*` and `?` match within a name, `**` across directories, `[abc]` and `{a,b}` choose.
+///
+/// Without a slash it matches a name in any directory. With one at the beginning it starts at the source
+/// directory; with one in the middle it matches the end of a path. With one at the end it matches directories
+/// only.
+#[derive(Clone, Debug)]
+pub struct NamePattern {
+    matcher: GlobMatcher,
+    directories_only: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NamePatternError {
+    #[error("an empty pattern matches nothing")]
+    Empty,
+    #[error("{0}")]
+    Syntax(String),
+}
+
+impl NamePattern {
+    pub fn new(text: &str) -> Result<Self, NamePatternError> {
+        let directories_only = text.ends_with('/');
+        let path = text.trim_end_matches('/');
+        let (is_anchored, path) = match path.strip_prefix('/') {
+            Some(path) => (true, path.trim_start_matches('/')),
+            None => (false, path),
+        };
+        if path.is_empty() {
+            return Err(NamePatternError::Empty);
+        }
+        let glob = if is_anchored { path.to_owned() } else { format!("**/{path}") };
+        let built = GlobBuilder::new(&glob).literal_separator(true).build();
+        let glob = built.map_err(|error| NamePatternError::Syntax(error.kind().to_string()))?;
+        Ok(Self { matcher: glob.compile_matcher(), directories_only })
+    }
+
+    pub fn matches(&self, relative: &Path, is_directory: bool) -> bool {
+        (is_directory || !self.directories_only) && self.matcher.is_match(relative)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn selection(rules: &[&str]) -> Selection {
         let rule = |text: &&str| NameRule {
@@ -194,5 +309,49 @@ mod tests {
             let admitted = selection(&texts).admits_name(Path::new(&path), is_directory);
             prop_assert_eq!(admitted, naive(&rules, &path, is_directory), "{:?} {}", rules, path);
         }
+    }
+
+    #[test]
+    fn a_list_has_files_and_whole_directories_and_what_leads_to_them() {
+        let list = FileList::parse(b"/a/b/file\n./dir/\na/b/file\n\nodd\r\n", b'\n').unwrap();
+        assert_eq!(list.names().count(), 3);
+        for (path, listed) in [
+            ("", Listed::Above),
+            ("a", Listed::Above),
+            ("a/b", Listed::Above),
+            ("a/b/file", Listed::Yes),
+            ("a/b/other", Listed::No),
+            ("dir", Listed::Yes),
+            ("dir/deep/x", Listed::Yes),
+            ("odd\r", Listed::Yes),
+            ("c", Listed::No),
+        ] {
+            assert_eq!(list.listed(Path::new(path)), listed, "{path}");
+        }
+        let zero = FileList::parse(b"a\nb\0c\0", b'\0').unwrap();
+        assert_eq!(zero.names().collect::<Vec<_>>(), [Path::new("a\nb"), Path::new("c")]);
+        assert_eq!(FileList::parse(b".\n", b'\n').unwrap().listed(Path::new("any/file")), Listed::Yes);
+    }
+
+    #[test]
+    fn a_name_that_leads_out_of_the_source_is_refused() {
+        let refused = FileList::parse(b"a\nb/../../etc/passwd\n", b'\n').unwrap_err();
+        assert!(refused.to_string().contains("name 2 of the list"), "{refused}");
+        assert_eq!(FileList::parse(b"\n\n", b'\n'), Err(FileListError::Empty));
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_refused() {
+        for text in ["", "/", "//"] {
+            assert_eq!(NamePattern::new(text).unwrap_err(), NamePatternError::Empty);
+        }
+        assert!(matches!(NamePattern::new("a[b"), Err(NamePatternError::Syntax(_))));
+    }
+
+    #[test]
+    fn names_that_are_not_text_match_too() {
+        let name = iostall_engine::files::path_from_bytes(b"dir/odd-\xff.tmp".to_vec());
+        assert!(NamePattern::new("*.tmp").unwrap().matches(&name, false));
+        assert!(NamePattern::new("/dir/odd-?.tmp").unwrap().matches(&name, false));
     }
 }

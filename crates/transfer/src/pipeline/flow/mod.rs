@@ -10,10 +10,8 @@ use iostall_engine::{Buffer, Completion, Engine, FileIndex, Wait};
 use iostall_measure::Clock;
 use iostall_model::transfer::BufferTime;
 
-use super::busy::BusyFiles;
-use super::error::PipelineError;
 use super::frame::{Extent, Frame, Head};
-use super::job::{Equipment, Job, Moved};
+use super::job::{BusyFiles, Equipment, Job, Moved, PipelineError};
 use super::sink::{Sink, Written};
 use super::source::Source;
 use super::workers::{Finished, RunningStage};
@@ -39,14 +37,12 @@ enum Slot {
     Sync { sink: usize },
 }
 
-/// Where the next frame gets its bytes.
 #[derive(Clone, Copy, Debug)]
 enum NextFrame {
     Read(Extent),
     Fill(Extent),
 }
 
-/// A read of the missing rest of a frame.
 #[derive(Clone, Copy, Debug)]
 struct ReadPart {
     sequence: u64,
@@ -58,7 +54,6 @@ struct ReadPart {
     tries: u32,
 }
 
-/// A write of the missing rest of a frame.
 #[derive(Clone, Copy, Debug)]
 struct WritePart {
     head: Head,
@@ -91,7 +86,6 @@ pub(super) struct Flow<'p, 'j, E, C> {
     progress: &'j Progress,
     slots: Vec<Slot>,
     next_sequence: u64,
-    /// The next extent to read or to fill, with its sequence number.
     next_read: Option<(u64, NextFrame)>,
     ready: VecDeque<Frame>,
     /// Sinks in the order in which they are asked.
