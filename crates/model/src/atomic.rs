@@ -12,7 +12,6 @@ pub struct AtomicUnits {
 }
 
 impl AtomicUnits {
-    /// Whether a write of `bytes` may be one that is not torn.
     pub fn takes(&self, bytes: u64) -> bool {
         self.max_bytes > 0 && (self.min_bytes..=self.max_bytes).contains(&bytes) && bytes.is_power_of_two()
     }
@@ -99,7 +98,6 @@ pub struct PageProof {
     pub page_bytes: u64,
     /// Cuts while writes of at least that size went on.
     pub cuts: u64,
-    /// Those in which such a page was torn.
     pub torn_cuts: u64,
     /// With a confidence of 95 %, at most this share of cuts tears a page; `None` if one did, or none was seen.
     pub torn_share_max: Option<f64>,
@@ -154,7 +152,6 @@ impl AtomicReport {
         self.statx.filter(|units| units.max_bytes > 0)
     }
 
-    /// Whether the file system takes more than the devices do.
     pub fn is_by_file_system(&self) -> bool {
         let device_max = self.layers.iter().find_map(|layer| layer.queue).map(|queue| queue.units.max_bytes);
         self.units().zip(device_max).is_some_and(|(units, device)| units.max_bytes > device)
@@ -166,7 +163,6 @@ impl AtomicReport {
         drives.reduce(|one, other| Some(one?.min(other?))).flatten()
     }
 
-    /// Whether a write of `bytes` is promised to be whole or absent after a cut.
     pub fn promises(&self, bytes: u64) -> bool {
         let record = self.file_system.as_ref().and_then(|found| found.record_bytes);
         let is_power = bytes.is_power_of_two();
@@ -176,7 +172,6 @@ impl AtomicReport {
                 || record.is_some_and(|record| bytes <= record && record.is_multiple_of(bytes)))
     }
 
-    /// Whether cuts tore what the stack promises.
     pub fn is_disproved(&self) -> bool {
         let proof = self.proof.as_ref();
         proof.is_some_and(|proof| {

@@ -72,12 +72,10 @@ named! {
     pub enum BackupState {
         /// Complete by its headers and lengths.
         Whole = "complete",
-        /// It has no manifest: it was not completed, or is being written.
         NotCompleted = "NOT COMPLETED",
         /// Its deletion was begun and not ended.
         BeingDeleted = "being deleted",
         Damaged = "DAMAGED",
-        /// Some of its stripes are in other directories.
         Elsewhere = "stripes elsewhere",
         /// The store has the run that made it; its files were not looked for.
         OnRecord = "on record",
@@ -101,7 +99,6 @@ named! {
     pub enum PruneAction {
         Keep = "keep",
         Delete = "delete",
-        /// Nothing can be said about it, so it stays.
         Leave = "leave",
         Failed = "FAILED",
     }

@@ -17,7 +17,6 @@ const MILESTONES_DAYS: [u64; 9] = [7, 30, 90, 180, 365, 730, 1_095, 1_825, 3_650
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PlanInput {
-    /// Size of the source today, bytes.
     pub size_bytes: u64,
     /// Bytes of the source for each that is stored.
     pub ratio: f64,

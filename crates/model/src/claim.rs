@@ -14,7 +14,6 @@ pub enum Claim {
     WholeDevice,
     SpecifiedTest,
     VendorComparison,
-    /// They say how many drive writes a day the drive bears.
     Endurance,
 }
 

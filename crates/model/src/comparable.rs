@@ -7,7 +7,6 @@ use crate::{Profile, RoleProfile, Run, WarningCode};
 /// Target sizes within this share count as equal.
 const SIZE_SHARE: f64 = 0.01;
 
-/// Why comparing `first` with `second` is doubtful, one sentence per reason.
 pub fn differences(first: &Run, second: &Run) -> Vec<String> {
     let mut differences = Vec::new();
     if first.body.kind() != second.body.kind() {

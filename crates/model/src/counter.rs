@@ -52,12 +52,10 @@ counters! {
     /// Reads completed (PostgreSQL 16 and 17: blocks read).
     Reads = 0, "reads", Count;
     ReadBytes = 1, "read_bytes", Count;
-    /// Time that readers waited.
     ReadStall = 2, "read_stall", Time;
     /// Writes completed (PostgreSQL 16 and 17: blocks written).
     Writes = 3, "writes", Count;
     WriteBytes = 4, "write_bytes", Count;
-    /// Time that writers waited.
     WriteStall = 5, "write_stall", Time;
     /// Syncs of a file or flushes of a device.
     Syncs = 6, "syncs", Count;
@@ -74,29 +72,22 @@ counters! {
     /// Other file operations: open, close, stat, seek and, in MySQL, sync.
     Others = 16, "others", Count;
     OtherStall = 17, "other_stall", Time;
-    /// Blocks found in the server's own cache.
     Hits = 18, "hits", Count;
-    /// Blocks evicted from the server's own cache.
     Evictions = 19, "evictions", Count;
-    /// Ring buffer slots that were reused.
     Reuses = 20, "reuses", Count;
     /// The part of the read stall added by the resource governor.
     QueuedReadStall = 21, "queued_read_stall", Time;
     /// The part of the write stall added by the resource governor.
     QueuedWriteStall = 22, "queued_write_stall", Time;
-    /// Time with at least one request in flight.
     Busy = 23, "busy", Time;
     /// Time summed over the requests in flight.
     InFlightTime = 24, "in_flight_time", Time;
-    /// Reads the block layer merged into others.
     ReadsMerged = 25, "reads_merged", Count;
-    /// Writes the block layer merged into others.
     WritesMerged = 26, "writes_merged", Count;
     /// Time in which some tasks waited for I/O.
     WaitSome = 27, "wait_some", Time;
     /// Time in which all tasks waited for I/O.
     WaitFull = 28, "wait_full", Time;
-    /// Requests in flight when read.
     InFlight = 29, "in_flight", Gauge;
     /// Size on disk when read, bytes.
     SizeBytes = 30, "size_bytes", Gauge;

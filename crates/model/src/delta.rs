@@ -38,7 +38,6 @@ pub enum Change {
     Delta(Totals),
     /// First seen: the next sample will give a delta.
     Baseline,
-    /// It could not be read this time.
     NotRead,
     Reset(ResetReason),
 }
@@ -240,7 +239,6 @@ fn mark_reset(before: &Counters, now: &Counters) -> Option<ResetReason> {
     differs(Counter::StatisticsReset).then_some(ResetReason::StatisticsReset)
 }
 
-/// The columns in both readings that decreased.
 fn decreased(before: &Counters, now: &Counters) -> Vec<Counter> {
     now.iter()
         .filter(|(counter, value)| {
@@ -250,7 +248,6 @@ fn decreased(before: &Counters, now: &Counters) -> Vec<Counter> {
         .collect()
 }
 
-/// Whether a decrease of this column may be a wrap.
 fn is_narrow_time(kind: Kind, counter: Counter) -> bool {
     counter.role() == Role::Time && kind.column(counter).width_bits.is_some()
 }

@@ -54,24 +54,20 @@ impl DeviceIdentity {
 }
 
 named! {
-    /// What identifies a device or what takes its place, the same wherever it is attached.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum IdentityKind {
-        /// A cloud and the name of its volume.
         Cloud = "cloud",
         Nguid = "nguid",
         Eui = "eui",
         Naa = "naa",
         Uuid = "uuid",
         T10 = "t10",
-        /// A model and a serial number.
         Serial = "serial",
         /// Windows' own name of a volume, as SQL Server reports it.
         SqlServerVolume = "sqlserver-volume",
         /// A server and a directory that it exports.
         Nfs = "nfs",
-        /// A name given by hand.
         Tag = "tag",
     }
 }
@@ -90,7 +86,6 @@ pub struct Placement {
     pub devices: Vec<PlacedOn>,
 }
 
-/// What is said of a server whose history is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Greeting {
     pub hostname: String,
@@ -138,13 +133,10 @@ pub enum Transport {
     NvmePcie,
     NvmeTcp,
     NvmeRdma,
-    /// NVMe over Fibre Channel.
     NvmeFc,
     Sata,
-    /// Serial attached SCSI.
     Sas,
     FibreChannel,
-    /// SCSI over TCP.
     Iscsi,
     Usb,
     /// A hypervisor's paravirtual block device.
@@ -152,7 +144,6 @@ pub enum Transport {
     /// A hypervisor's paravirtual SCSI adapter.
     VirtioScsi,
     Xen,
-    /// SD card or eMMC.
     Mmc,
     Loop,
     /// A mapping of other devices: LVM, encryption, multipath.

@@ -22,7 +22,6 @@ impl fmt::Display for RunNumber {
 pub struct Entry {
     pub number: RunNumber,
     pub id: RunId,
-    /// [`crate::Outcome::kind`].
     pub kind: String,
     pub name: String,
     /// Time of the first request, UTC.

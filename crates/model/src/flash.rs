@@ -57,7 +57,6 @@ impl FlashCare {
         *self == Self::default()
     }
 
-    /// Whether it only has fewer blocks.
     pub fn is_area_only(&self) -> bool {
         Self { bad_share: 0.0, ..*self }.is_none()
     }
@@ -136,7 +135,6 @@ pub enum WritePattern {
     Uniform,
     /// One after the other, again and again.
     Sequential,
-    /// Parts of the data, each at random and with its share of the writes.
     Classes(Vec<WriteClass>),
     /// The page of rank k as often as k^-theta.
     Zipf {

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use crate::requirement::{LatencyMetric, Limit, Metric, Requirement};
 use crate::verdict::Verdict;
 
-/// A transfer that slowed down for the users of a database, and what it did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GiveWay {
     pub source: String,
@@ -15,7 +14,6 @@ pub struct GiveWay {
     pub floor_bytes_per_s: u64,
     /// Time between two readings of the source, nanoseconds: longer than asked for if reading takes long.
     pub interval_ns: u64,
-    /// Readings of the source that succeeded.
     pub readings: u64,
     pub failed_readings: u64,
     pub reading_ns_max: u64,
@@ -29,7 +27,6 @@ pub struct GiveWay {
     /// Of the time at the floor, time in which the source was slower than required all the same, nanoseconds.
     pub missed_at_floor_ns: u64,
     pub decisions: Vec<Decision>,
-    /// Decisions that were left out because there were too many.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub decisions_left_out: u64,
 }
@@ -39,7 +36,6 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// A requirement on the source, and what the source said about it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptFigure {
     /// As typed.
@@ -58,7 +54,6 @@ pub struct Decision {
     pub wait_ns: Option<u64>,
     /// The rate from then on, bytes a second.
     pub bytes_per_s: u64,
-    /// The most requests in flight on each side from then on.
     pub in_flight_max: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -68,11 +63,9 @@ pub struct Decision {
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
     Begin,
-    /// The source was slower than required, or about to be.
     Slower,
     /// The source could bear more.
     Faster,
-    /// Nobody waited for the source's storage.
     Idle,
     /// The source is slower than required although the transfer is at its floor.
     Missed,

@@ -27,7 +27,6 @@ pub struct GuardPlan {
 }
 
 impl GuardPlan {
-    /// Whether probes of the two are alike, so that they can be compared.
     pub fn is_like(&self, other: &Self) -> bool {
         let rate = |plan: &Self| plan.rate_iops.map(f64::to_bits);
         (self.queue_depth, self.workers, self.size, self.probe, rate(self))
@@ -35,14 +34,12 @@ impl GuardPlan {
     }
 }
 
-/// A watched database that is on the volume, or may be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DatabaseNear {
     pub name: String,
     /// Reads and writes a second in its newest interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iops: Option<f64>,
-    /// Seconds that its sessions waited for them, a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall_per_s: Option<f64>,
     /// When that interval ended; `None`: there is none that tells of now.
@@ -62,7 +59,6 @@ pub struct PaidFor {
 pub struct GuardPast {
     pub run: RunId,
     pub started_utc: Timestamp,
-    /// Of the device then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
     /// One for each size that it measured.
@@ -103,9 +99,7 @@ pub enum GuardEnd {
     Probes,
     Time,
     Bytes,
-    /// The device had work of its own, and was left alone.
     Busy,
-    /// A database on the volume had work to do, and was left alone.
     DatabaseBusy,
     /// What a database on the volume does is not known: it is watched, but there are no new samples.
     DatabaseUnknown,

@@ -30,7 +30,6 @@ named! {
 }
 
 impl JobOutcome {
-    /// Whether to notify the job's channels.
     pub fn is_failure(self) -> bool {
         match self {
             Self::Failed | Self::TimedOut | Self::Skipped | Self::Missed | Self::Stopped => true,

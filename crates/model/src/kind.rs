@@ -50,7 +50,6 @@ named! {
     }
 }
 
-/// The unit in which a source counts a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// As is: operations, blocks or bytes.
@@ -139,7 +138,6 @@ impl Kind {
         }
     }
 
-    /// Whether its reads and writes are blocks, which say nothing about the number or size of requests.
     pub fn counts_blocks(self) -> bool {
         matches!(
             self,
@@ -147,7 +145,6 @@ impl Kind {
         )
     }
 
-    /// Whether its source reports the stall of reads or writes, if configured to.
     pub fn has_stall(self) -> bool {
         matches!(
             self,
@@ -161,7 +158,6 @@ impl Kind {
         )
     }
 
-    /// Whether it has only levels, of which no sums are kept.
     pub fn has_levels_only(self) -> bool {
         matches!(self, Self::SqlServerBackup)
     }

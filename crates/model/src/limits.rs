@@ -15,7 +15,6 @@ pub enum LimitsTask {
     Search,
     FirstReads,
     ReadAll,
-    /// Only the volume's own log is read.
     VendorLog,
 }
 
@@ -23,7 +22,6 @@ pub enum LimitsTask {
 pub struct LimitsPlan {
     #[serde(default)]
     pub task: LimitsTask,
-    /// Writes instead of reads.
     pub writes: bool,
     /// Requests in flight per worker, with small requests; large ones have fewer.
     pub queue_depth: u32,
@@ -32,9 +30,7 @@ pub struct LimitsPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<ByteCount>,
     pub seed: u64,
-    /// The whole search takes no longer.
     pub time_limit: Nanos,
-    /// The whole search reads or writes no more.
     pub byte_limit: ByteCount,
     /// Every block is read no faster than this, bytes a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,7 +98,6 @@ pub struct ReadAll {
     /// The end of what is used of the target, bytes.
     pub whole_bytes: u64,
     pub elapsed_ns: u64,
-    /// Pieces of a mebibyte that could not be read.
     pub failed: u64,
     /// Where the first of them are, bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -115,7 +110,6 @@ pub struct ReadAll {
 impl ReadAll {
     pub const FAILED_AT_MAX: usize = 16;
 
-    /// Bytes that this run read, as far as they are without a gap.
     pub fn bytes(&self) -> u64 {
         self.to_bytes.saturating_sub(self.from_bytes)
     }
@@ -155,21 +149,18 @@ pub enum ProbeStep {
     Together,
 }
 
-/// Requests of one size, counted in short intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitsProbe {
     pub step: ProbeStep,
     /// Indices in the run's targets.
     pub targets: Vec<u32>,
     pub block_size: BlockSize,
-    /// Requests in flight over all workers and targets.
     pub in_flight: u64,
     /// From the start of the run, nanoseconds.
     pub start_ns: u64,
     /// Time without requests before it, nanoseconds.
     pub pause_ns: u64,
     pub interval_ns: u64,
-    /// Requests completed in each interval, in order.
     pub counts: Vec<u64>,
     /// Mean latency, nanoseconds; `None` if nothing completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -181,7 +172,6 @@ pub struct LimitsProbe {
 }
 
 impl LimitsProbe {
-    /// Requests completed in whole intervals.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }

@@ -24,7 +24,6 @@ pub struct Measured {
     pub intervals: Vec<IntervalFigures>,
 }
 
-/// Figures of one interval; `None` where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IntervalFigures {
     pub iops: Option<f64>,

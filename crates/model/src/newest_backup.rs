@@ -9,7 +9,6 @@ use crate::kind::Kind;
 use crate::sample::Row;
 
 named! {
-    /// A sort of backup that has an age of its own.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum BackupSort {
@@ -26,7 +25,6 @@ named! {
     }
 }
 
-/// The newest backup of one sort of one database, or that there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NewestBackup {
     pub database: String,
@@ -35,7 +33,6 @@ pub struct NewestBackup {
     pub finished: Option<Timestamp>,
     /// How long it took, in whole seconds.
     pub elapsed_s: Option<u64>,
-    /// What it holds of the database.
     pub bytes: Option<u64>,
     pub stored_bytes: Option<u64>,
 }

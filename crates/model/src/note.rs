@@ -26,17 +26,14 @@ named! {
     }
 }
 
-/// A deployment, a failover or the like, to be read beside the stall.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Note {
-    /// When it was, or began.
     pub at: Timestamp,
     /// When it was over, if it took a while.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Timestamp>,
     #[serde(default)]
     pub kind: NoteKind,
-    /// One line.
     pub text: String,
 }
 

@@ -43,7 +43,6 @@ pub struct RoleOutcome {
     pub commit: Option<Histogram>,
     /// Requested number of requests in flight: queue depth × workers × targets.
     pub depth_asked: u64,
-    /// Mean requests in flight over the measured part (sum of service latencies / length: Little's law).
     pub depth_mean: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_loop: Option<OpenLoop>,
@@ -149,7 +148,6 @@ impl OpOutcome {
         Some(sum)
     }
 
-    /// Completed requests.
     pub fn count(&self) -> u64 {
         self.service_ns.count()
     }
@@ -237,7 +235,6 @@ pub struct OpenLoop {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorOutcome {
     pub op: Op,
-    /// `EIO`, `ENOSPC`, …, or `short` for a partial transfer.
     pub kind: String,
     pub message: String,
     pub count: u64,

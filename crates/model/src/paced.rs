@@ -14,7 +14,6 @@ named! {
     }
 }
 
-/// How data arrives: packets in bursts, bursts at fixed times or a pause after each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pace {
     /// Bytes per packet; each packet is one write.
@@ -60,7 +59,6 @@ pub struct MethodOutcome {
     pub refused: Option<String>,
     pub pace: Pace,
     pub bytes: u64,
-    /// From the first write to the end of the last, nanoseconds.
     pub elapsed_ns: u64,
     /// The final sync, nanoseconds. Not included in `elapsed_ns`; buffered writing defers work to it.
     pub sync_ns: u64,
@@ -157,7 +155,6 @@ impl MethodOutcome {
         self.bytes_per(self.pace.with_last_pause(self.elapsed_ns, self.bytes))
     }
 
-    /// Bytes per second including the final sync.
     pub fn durable_bytes_per_second(&self) -> Option<f64> {
         let with_pause_ns = self.pace.with_last_pause(self.elapsed_ns, self.bytes);
         self.bytes_per(with_pause_ns.max(self.elapsed_ns + self.sync_ns))
@@ -219,7 +216,6 @@ impl PacedInterval {
         self.bytes.saturating_mul(2) >= interval_bytes
     }
 
-    /// Bytes per second of wall time; `None` if that is zero.
     pub fn bytes_per_second(&self) -> Option<f64> {
         (self.elapsed_ns > 0).then(|| self.bytes as f64 / (self.elapsed_ns as f64 / 1e9))
     }

@@ -26,7 +26,6 @@ pub struct Part {
     pub iops: Option<f64>,
     pub bytes_per_s: Option<f64>,
     pub latency_ns: Option<Histogram>,
-    /// Requests or files that failed.
     pub failed: Option<u64>,
     /// Stall per I/O as a database reports it, nanoseconds.
     pub stall_ns: Option<f64>,

@@ -32,11 +32,9 @@ pub struct Repeat {
     /// Start of its measured part, nanoseconds from the start of the run.
     pub start_ns: u64,
     pub measured_ns: u64,
-    /// Reads and writes completed in it.
     pub count: u64,
     pub bytes: u64,
     pub failed: u64,
-    /// `None` if nothing completed.
     pub latency_ns_mean: Option<f64>,
     /// 99th percentile, nanoseconds; `None` if nothing completed.
     pub latency_ns_p99: Option<u64>,

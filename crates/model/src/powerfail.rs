@@ -21,7 +21,6 @@ named! {
 }
 
 impl Primitive {
-    /// Whether each write is durable by itself, without a flush after it.
     pub fn is_per_write(self) -> bool {
         matches!(self, Self::OpenDatasync | Self::RwfDsync)
     }
@@ -41,7 +40,6 @@ pub struct PowerfailRun {
     pub target: String,
     /// Whether the device takes FUA; `None` if unknown.
     pub takes_fua: Option<bool>,
-    /// Whether the page cache was bypassed.
     pub is_direct: bool,
 }
 
@@ -63,7 +61,6 @@ pub enum Found {
     Stale {
         sequence: u64,
     },
-    /// Parts of several writes, or of one.
     Torn,
     Unreadable,
 }
@@ -93,7 +90,6 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// Whether the device lost what it had said was safe.
     pub fn is_loss(self) -> bool {
         self != Self::Torn
     }
@@ -104,7 +100,6 @@ pub struct Cut {
     pub run: PowerfailRun,
     pub acknowledged_writes: u64,
     pub acknowledged_flushes: u64,
-    /// Blocks whose newest acknowledged write was looked for.
     pub blocks_checked: u64,
     /// Whether the writer ended by itself, so that nothing was cut.
     pub is_ended: bool,
@@ -116,14 +111,12 @@ pub struct Cut {
     pub last_flush: (u64, u64),
     /// The flush of a lost write, and a later write that survived.
     pub reordered: Option<(u64, u64)>,
-    /// Blocks that hold pieces of several writes.
     pub torn_blocks: u64,
     /// The largest size of pieces that explains them, bytes.
     pub torn_bytes: Option<u32>,
 }
 
 impl Cut {
-    /// Whether it says something about the device.
     pub fn counts(&self) -> bool {
         !self.is_ended && self.acknowledged_writes > 0
     }
@@ -150,7 +143,6 @@ impl Cut {
 pub struct PrimitiveVerdict {
     pub primitive: Primitive,
     pub cuts: u64,
-    /// Cuts that lost acknowledged writes.
     pub cuts_with_loss: u64,
     /// With a confidence of 95 %, at most this share of cuts loses something; `None` if one did, or none was seen.
     pub loss_share_max: Option<f64>,

@@ -30,7 +30,6 @@ pub struct Profile {
     pub description: String,
     #[serde(default)]
     pub seed: u64,
-    /// The spans, in order; never empty in a checked profile.
     pub spans: Vec<SpanProfile>,
 }
 

@@ -31,7 +31,6 @@ pub enum LatencyMetric {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metric {
     Iops,
-    /// Bytes a second.
     Throughput,
     /// Latency, nanoseconds: response if requests had an intended start, otherwise service.
     Latency(LatencyMetric),
@@ -55,11 +54,8 @@ impl Metric {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// A run's own requests.
     Run,
-    /// Two sides beside each other.
     Comparison,
-    /// The counters of watched databases.
     Window,
 }
 
@@ -82,7 +78,6 @@ impl Basis {
     }
 }
 
-/// Which side of the value is good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     Below,
@@ -128,7 +123,7 @@ impl Limit {
         }
     }
 
-    /// Whether `figure` meets it; a missing number does not.
+    /// A missing number does not meet it.
     pub fn is_met_by(&self, figure: Option<f64>) -> bool {
         figure.is_some_and(|figure| self.bound.holds(figure, self.value))
     }

@@ -4,14 +4,12 @@ use iostall_measure::named;
 use serde::{Deserialize, Serialize};
 
 named! {
-    /// Why two readings of a row cannot be subtracted.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     #[repr(u8)]
     pub enum ResetReason {
         Restart = "restart" => 1,
         StatisticsReset = "statistics-reset" => 2,
-        /// The file or device was closed and reopened.
         Reattach = "reattach" => 3,
         IdentityChange = "identity-change" => 4,
         /// A counter of limited width wrapped, and the true difference is unknown.

@@ -52,23 +52,19 @@ impl Tier {
     }
 }
 
-/// A rate whose maximum is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Peak {
     Reads,
     Writes,
     ReadBytes,
     WriteBytes,
-    /// Stall per read, nanoseconds.
     ReadStall,
-    /// Stall per write, nanoseconds.
     WriteStall,
     /// Queue depth by Little's law.
     QueueDepth,
 }
 
 impl Peak {
-    /// All of them, in stored order.
     pub const ALL: [Self; 7] = [
         Self::Reads,
         Self::Writes,

@@ -10,7 +10,6 @@ use crate::run_id::RunId;
 use crate::verdict::Verdict;
 use crate::warning::Warning;
 
-/// Name of the stored form.
 pub const SCHEMA: &str = "iostall-run";
 /// Version of the stored form; incremented when an old reader would misread the new form.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -27,7 +27,6 @@ impl SampleTime {
     }
 }
 
-/// What two samples must have in common to be compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Epoch {
     /// Which instance answered: a system identifier, a server id, a boot id.
@@ -94,6 +93,5 @@ pub struct Sample {
     pub epoch: Epoch,
     /// Each subject occurs at most once.
     pub rows: Vec<Row>,
-    /// What the source could not read, and why.
     pub warnings: Vec<Warning>,
 }

@@ -73,7 +73,6 @@ impl Setting {
 pub struct SettingVersion {
     #[serde(flatten)]
     pub setting: Setting,
-    /// When it was seen first.
     pub from: Timestamp,
     /// When it was seen no more; `None`: it holds.
     pub to: Option<Timestamp>,

@@ -45,9 +45,7 @@ pub enum StackAnswer {
 pub struct StackCheck {
     pub name: String,
     pub answer: StackAnswer,
-    /// What was found, with its numbers.
     pub found: String,
-    /// What to do; may be empty.
     pub advice: String,
 }
 

@@ -16,7 +16,6 @@ pub struct Step {
     pub sample: Arc<Sample>,
     /// The change of each row, in order; empty if there is nothing to compare with.
     pub changes: Vec<Change>,
-    /// Missed samples since then.
     pub gaps: Vec<Gap>,
 }
 

@@ -10,7 +10,6 @@ pub struct BackupShape {
     pub block_bytes: u32,
     /// Unit of checksum, compression and encryption.
     pub frame_bytes: u32,
-    /// Size of one request.
     pub transfer_bytes: u32,
     pub buffer_count: u32,
     pub worker_count: u32,
@@ -60,7 +59,6 @@ pub struct BackupDamage {
     /// The file of the source whose content it holds. Invalid UTF-8 is replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Where the content is in that file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_offset: Option<u64>,
     /// How much of the file it is.

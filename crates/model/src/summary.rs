@@ -7,7 +7,6 @@ use crate::outcome::{OpOutcome, SpanOutcome};
 use crate::point::Point;
 use crate::profile::Profile;
 
-/// For finding a run; its document has the details by span, role and operation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Length of the measured parts of all spans, nanoseconds; `None` if nothing was measured.

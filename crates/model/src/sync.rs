@@ -20,7 +20,6 @@ named! {
         Fsync = "fsync",
         /// One write with `O_SYNC`.
         OpenSync = "open_sync",
-        /// The same with `O_DIRECT`.
         OpenSyncDirect = "open_sync_direct",
         /// A write, then `sync_file_range`, which does not flush the device's cache.
         SyncFileRange = "sync_file_range",
@@ -110,7 +109,6 @@ impl SyncStep {
     }
 }
 
-/// The settings of the PostgreSQL server whose log is, or would be, where it was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerSync {
     pub data_directory: String,

@@ -45,7 +45,6 @@ impl Totals {
         }
     }
 
-    /// Reads and writes per second.
     pub fn iops(&self) -> Option<f64> {
         let ops = self.sum(Counter::Reads, Counter::Writes)?;
         (self.covered_ns > 0).then(|| ops as f64 / self.covered_s())
@@ -80,7 +79,6 @@ impl Totals {
         }
     }
 
-    /// Number of reads and writes whose stall was reported.
     pub fn timed_ops(&self) -> u64 {
         self.timed_io().map_or(0, |(_, ops)| ops)
     }

@@ -77,11 +77,9 @@ pub enum VerifyMode {
     ReadBack,
 }
 
-/// Whether a copy may share blocks with the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reflink {
-    /// If the file system can.
     #[default]
     Auto,
     /// Never: every byte is read and written, so that there is a second set of blocks.
@@ -94,11 +92,8 @@ named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum LimitSide {
-        /// Buffers mostly waited for reads.
         Source = "source",
-        /// Buffers mostly waited for writes.
         Target = "destination",
-        /// Buffers mostly waited for checksums.
         Hash = "checksum",
         Rate = "rate limit",
         /// Reads and writes alike, as on one shared device.
@@ -165,11 +160,9 @@ pub struct TransferShape {
     pub reads_max: u32,
     pub writes_max: u32,
     pub same_device: bool,
-    /// Why these sizes, in a few words.
     pub chosen_because: String,
     pub source_caching: Caching,
     pub target_caching: Caching,
-    /// Why direct I/O was not used although requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caching_reasons: Vec<String>,
     pub engine: EngineUse,
@@ -184,7 +177,6 @@ pub struct CopySettings {
     pub limit_bytes_per_second: Option<u64>,
     pub overwrite: bool,
     pub resume: bool,
-    /// Files that are equal at the destination are left alone, whoever made them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skips_equal: bool,
 }
@@ -193,16 +185,12 @@ pub struct CopySettings {
 pub struct CopyCounts {
     pub files: u64,
     pub small_files: u64,
-    /// Of these, sharing their blocks with the source.
     pub reflinked_files: u64,
     pub resumed_files: u64,
     pub directories: u64,
     pub symlinks: u64,
-    /// Additional names of copied files.
     pub hard_links: u64,
-    /// Devices, pipes and sockets recreated.
     pub specials: u64,
-    /// Devices, pipes and sockets skipped.
     pub skipped_specials: u64,
     /// Equal at the destination, from an earlier attempt or copy.
     pub already_there: u64,
@@ -277,7 +265,6 @@ impl DryRun {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotCopied {
-    /// Its path in the source. Invalid UTF-8 is replaced.
     pub path: String,
     pub message: String,
 }
@@ -298,7 +285,6 @@ pub struct DeviceImage {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
-    /// Invalid UTF-8 is replaced.
     pub path: String,
     /// The first byte that differs, from 0; `None` if only digests could be compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,9 +17,7 @@ pub struct VolumeLog {
     pub write_ops: u64,
     pub read_bytes: u64,
     pub write_bytes: u64,
-    /// Sum over all reads, microseconds.
     pub read_us: u64,
-    /// Sum over all writes, microseconds.
     pub write_us: u64,
     /// How long more requests were asked for than the volume allows, microseconds.
     pub over_volume_iops_us: u64,

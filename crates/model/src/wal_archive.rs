@@ -25,7 +25,6 @@ pub struct WalListing {
     pub sets: Vec<WalSet>,
 }
 
-/// Segments that follow one another on a timeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WalRange {
     pub timeline: u32,
@@ -38,7 +37,6 @@ pub struct WalRange {
     /// Where the first begins, and where the last record in the last ends.
     pub from_lsn: String,
     pub to_lsn: String,
-    /// When the first and the last transaction in them ended; `None` if none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_utc: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -51,9 +51,7 @@ pub enum WarningCode {
     MemoryFileSystem,
     CompressibleData,
     DepthNotReached,
-    /// Completions were waited for in batches, and latencies include that wait.
     LatencyBatched,
-    /// The generator, not the device, was the bottleneck.
     GeneratorBound,
     RateNotHeld,
     /// Too few samples for a percentile that is shown.
@@ -70,7 +68,6 @@ pub enum WarningCode {
     CacheUnverified,
     /// A database is set not to wait until its commits are durable.
     SyncOff,
-    /// A control group limits this process.
     CgroupLimit,
     RequestsSplit,
     Interrupted,
@@ -81,7 +78,6 @@ pub enum WarningCode {
     SourceSilent,
     /// The users of a source waited longer than required although the transfer was at its floor.
     FloorMissed,
-    /// A manifest does not list the whole copy.
     PartialList,
     /// Only one key opens an encrypted backup.
     OneRecipient,
@@ -93,7 +89,6 @@ pub enum WarningCode {
     /// A restored database needs another step before a server may be started on it.
     NotPrepared,
     VisibilityMapsEmpty,
-    /// There is a newer backup of the same source than the one that was used.
     NewerBackup,
     StripeRenamed,
     MissingGrant,

@@ -36,7 +36,6 @@ impl Match {
     }
 }
 
-/// A storage class, which has its own threshold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StorageClass {
     pub name: String,

@@ -22,7 +22,6 @@ impl GoodDrill {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastDrill {
-    /// The backups that the rule is about; `None`: any.
     pub backup: Option<String>,
     /// When the last good one ended; `None` if there never was one.
     pub at: Option<Timestamp>,

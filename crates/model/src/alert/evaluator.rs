@@ -70,7 +70,6 @@ impl RuleEvaluator {
         Self { book, sources: Vec::new(), backups, drills: None }
     }
 
-    /// Adds a source that is sampled from `now` on. Returns its number.
     pub fn add(&mut self, source: RuleSource, now: Now) -> usize {
         let rules = self.book.rules.len();
         self.sources.push(Source {
@@ -189,7 +188,7 @@ impl RuleEvaluator {
         self.tick(now)
     }
 
-    /// Time has passed: handles silence, repeats and the end of mute hours.
+    /// Handles silence, repeats and the end of mute hours.
     pub fn tick(&mut self, now: Now) -> Vec<Notice> {
         let mut notices = Vec::new();
         for source in self.sources.iter_mut().filter(|source| !source.is_retired) {

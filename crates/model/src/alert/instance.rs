@@ -12,11 +12,9 @@ pub(super) enum Evidence {
     /// The condition holds, with this value.
     Holds(f64),
     HoldsNot(Option<f64>),
-    /// Unknown: a reset, a gap, or a first sample.
     Unknown,
 }
 
-/// A firing alert, until its end has been notified.
 #[derive(Clone, Debug, PartialEq)]
 struct Alert {
     since: Timestamp,
@@ -164,7 +162,6 @@ impl AlertInstance {
         Some(due)
     }
 
-    /// Whether somebody was notified that it fires, and it still does.
     pub(super) fn is_known_to_fire(&self) -> bool {
         self.alert.as_ref().is_some_and(|alert| alert.notified_ns.is_some() && alert.ended_ns.is_none())
     }

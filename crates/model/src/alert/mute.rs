@@ -9,7 +9,6 @@ pub struct MuteHours {
     pub from: Time,
     /// End; if at or before `from`, on the next day.
     pub to: Time,
-    /// The days on which they begin; empty means every day.
     pub days: Vec<Weekday>,
     pub zone: TimeZone,
 }

@@ -50,7 +50,6 @@ pub struct About {
     pub class: Option<String>,
     pub volume: Option<String>,
     pub measured: Measured,
-    /// In the unit of the metric.
     pub threshold: f64,
     /// The value in the newest interval; `None` if it had none, or the group is gone.
     pub value: Option<f64>,

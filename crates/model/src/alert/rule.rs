@@ -18,25 +18,18 @@ use crate::totals::Totals;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measured {
-    /// Stall per read, nanoseconds.
     StallPerRead,
-    /// Stall per write, nanoseconds.
     StallPerWrite,
-    /// Stall per read or write, nanoseconds.
     StallPerIo,
-    /// Stall per sync or flush, nanoseconds.
     StallPerSync,
     Syncs,
     Throughput,
-    /// Reads and writes per second.
     Iops,
-    /// Size, bytes.
     Size,
     /// Time since the last backup, nanoseconds. Not from an interval.
     BackupAge,
     /// Reads and writes per second at which a volume is held. From several intervals.
     HeldIops,
-    /// Bytes per second at which it is held.
     HeldThroughput,
     /// Time until credits are spent, nanoseconds.
     EmptyIn,
@@ -104,7 +97,6 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Whether it is about sources that give no sample.
     pub fn is_silence(&self) -> bool {
         matches!(self, Self::Silent)
     }
@@ -145,7 +137,6 @@ pub struct Rule {
     pub operations_min: u64,
     /// Time between repeats, nanoseconds; `None` notifies once.
     pub repeat_ns: Option<u64>,
-    /// When nobody is notified.
     pub mute: Vec<MuteHours>,
     pub channels: Vec<String>,
     pub grouping: Grouping,
@@ -153,7 +144,6 @@ pub struct Rule {
     pub group_wait_ns: u64,
 }
 
-/// What goes into one notice when several things begin or end at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grouping {
@@ -161,7 +151,6 @@ pub enum Grouping {
     #[default]
     Volume,
     Source,
-    /// Nothing: each thing is a notice of its own.
     Each,
 }
 
@@ -173,7 +162,6 @@ impl Rule {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuleBook {
-    /// Storage classes; the first match applies.
     pub classes: Vec<StorageClass>,
     pub rules: Vec<Rule>,
 }

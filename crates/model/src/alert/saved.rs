@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::notice::Notice;
 
-/// An alert that fires, or has ended and nobody was notified of that yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedAlert {
     pub notice: Notice,

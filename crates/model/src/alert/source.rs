@@ -1,6 +1,5 @@
 //! A source, for matching rules.
 
-/// The parts of a source that rules can match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleSource {
     pub name: String,

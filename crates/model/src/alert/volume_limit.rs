@@ -8,7 +8,6 @@ use crate::totals::Totals;
 
 /// Intervals that a held rate has at least, and that a drain is averaged over.
 const INTERVALS: usize = 10;
-/// A rate that varies less, as a share of its mean, is held there by something.
 const FLAT: f64 = 0.02;
 /// Requests that wait or are served, on average: fewer, and nobody asks for more than is given.
 const IN_FLIGHT: f64 = 4.0;
@@ -16,7 +15,6 @@ const IN_FLIGHT: f64 = 4.0;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VolumeLimit {
-    /// The same requests a second in every interval while more are waiting.
     HeldIops,
     HeldThroughput,
     /// A bucket of credits is soon empty at the present rate.

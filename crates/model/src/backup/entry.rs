@@ -13,7 +13,6 @@ pub enum FileKind {
         /// Where it leads to, as it was read.
         to: StoredName,
     },
-    /// A further name of a file of the set.
     HardLink {
         to: StoredName,
     },
@@ -56,7 +55,6 @@ pub struct FileEntry {
     /// Bytes in frames. Extents of one file do not overlap, so a file is whole when it has as many.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub data_bytes: u64,
-    /// Which of the manifest's sources it belongs to, from 0.
     #[serde(default, skip_serializing_if = "is_zero_u32")]
     pub source: u32,
     pub metadata: FileMetadata,

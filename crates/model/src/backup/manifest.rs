@@ -73,7 +73,6 @@ pub struct StripeRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     pub files: u64,
-    /// Sizes of all files, bytes.
     pub bytes: u64,
     /// Of these, in holes, which are not stored.
     pub hole_bytes: u64,

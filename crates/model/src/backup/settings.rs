@@ -15,7 +15,6 @@ pub struct BackupSettings {
     /// One request to the source, bytes.
     pub transfer_bytes: u32,
     pub buffer_count: u32,
-    /// Threads that compress.
     pub workers: u32,
     pub compression: Compression,
     pub encrypted: bool,

@@ -29,10 +29,7 @@ pub enum SourceKind {
     Stream,
     Postgresql(PostgresRecord),
     Mariadb(MariadbRecord),
-    Sqlite {
-        /// Version of the library that made the copy.
-        version: String,
-    },
+    Sqlite { version: String },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +49,6 @@ pub struct PostgresRecord {
     /// changed since, and are called `INCREMENTAL.NAME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub increment_from: Option<String>,
-    /// Its tablespaces besides the two that every cluster has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tablespaces: Vec<TablespaceRecord>,
 }
@@ -97,12 +93,10 @@ pub struct TablespaceRecord {
     pub location: StoredName,
 }
 
-/// A MariaDB server that was backed up while it was running, by its own mariadb-backup.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MariadbRecord {
     /// As `VERSION()` says.
     pub version: String,
-    /// Version of the mariadb-backup that read it.
     pub tool_version: String,
     /// Position in InnoDB's log up to which its changes are in the backup, bytes.
     pub end_lsn: u64,

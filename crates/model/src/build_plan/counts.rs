@@ -9,13 +9,11 @@ pub(super) fn operations_per_request(demand: &Demand, level: RaidLevel) -> f64 {
     (1.0 - writes) + writes * f64::from(level.write_penalty())
 }
 
-/// Drives for the size of a volume, a whole number.
 pub(super) fn drives_for_size(demand: &Demand, level: RaidLevel, drive: &Drive) -> f64 {
     let size = (drive.size.bytes() as f64).max(1.0);
     level.with_redundancy((demand.size.bytes() as f64 / size).ceil().max(1.0))
 }
 
-/// Drives for the random requests of a volume, a whole number.
 pub(super) fn drives_for_iops(demand: &Demand, level: RaidLevel, drive: &Drive) -> f64 {
     (demand.iops * operations_per_request(demand, level) / drive.iops).ceil()
 }

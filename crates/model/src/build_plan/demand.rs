@@ -103,17 +103,14 @@ impl Spindle {
     }
 }
 
-/// A drive, as its data sheet or a measurement has it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Drive {
     pub size: ByteCount,
-    /// Random requests a second that it serves.
     pub iops: f64,
     /// Where that comes from, in a few words.
     pub iops_from: String,
     /// If it is a hard disk whose requests follow from its mechanics.
     pub spindle: Option<Spindle>,
-    /// How long one of them takes, milliseconds.
     pub latency_ms: f64,
     /// Sequential bytes a second, also while it is rebuilt.
     pub bytes_per_s: f64,

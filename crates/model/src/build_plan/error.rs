@@ -4,7 +4,6 @@ use iostall_measure::hinted;
 use thiserror::Error;
 
 hinted! {
-    /// Why there is no plan.
     #[derive(Clone, Debug, PartialEq, Error)]
     #[non_exhaustive]
     pub enum BuildError {

@@ -19,7 +19,6 @@ impl Figure {
         Self { name, value, unit, formula }
     }
 
-    /// The value as it is shown, without its unit.
     pub fn shown(&self) -> String {
         shown(self.value)
     }

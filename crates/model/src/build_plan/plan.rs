@@ -41,6 +41,5 @@ pub struct BuildPlan {
     pub hot_spares: u64,
     /// With those that stand by.
     pub drives: u64,
-    /// Of all arrays together.
     pub figures: Vec<Figure>,
 }

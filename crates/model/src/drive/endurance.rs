@@ -47,7 +47,6 @@ pub enum DriveState {
 pub struct Endurance {
     pub drive: DriveIdentity,
     pub state: DriveState,
-    /// Number of readings with a time.
     pub readings: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_utc: Option<Timestamp>,
@@ -77,7 +76,6 @@ pub struct Endurance {
     /// The longest route's days over the shortest's, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
-    /// Why nothing is projected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub too_thin: Option<String>,
     pub warnings: Vec<Warning>,

@@ -36,7 +36,6 @@ impl WearInterval {
     }
 }
 
-/// How fast it is written, bytes a day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct WriteRates {
     /// Over the newest days.

@@ -84,7 +84,6 @@ pub struct Wear {
     /// The bits of NVMe's critical warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critical_warning: Option<u64>,
-    /// Whether the drive calls itself healthy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
 }

@@ -80,7 +80,6 @@ impl BackupOutcome {
         self.page_bytes.map(|size| self.bytes / u64::from(size.max(1)))
     }
 
-    /// Whether something was left that can be restored.
     pub fn is_whole(&self) -> bool {
         self.manifest.is_some()
     }

@@ -15,7 +15,6 @@ use crate::summary::Summary;
 use crate::transfer::TransferPoint;
 use crate::wal_archive::RecoveryRecord;
 
-/// A backup that was restored to a scratch directory, and the database that was started from it there.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DrillOutcome {
     /// Id of the stripe set, in hexadecimal digits.
@@ -40,7 +39,6 @@ pub struct DrillOutcome {
     pub restore_ns: u64,
     /// From the start of the engines until they answered, recovery included, nanoseconds.
     pub start_ns: u64,
-    /// What the checks took after that, nanoseconds.
     pub checks_ns: u64,
     pub elapsed_ns: u64,
     pub series: Vec<TransferPoint>,

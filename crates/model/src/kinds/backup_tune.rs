@@ -60,7 +60,6 @@ pub struct TunedRestore {
     pub set: String,
 }
 
-/// A server whose own backups were tuned, and the answer in its words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TunedServer {
     /// Its address, without the password.
@@ -135,7 +134,6 @@ pub struct TunedSetting {
     pub seconds: f64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_default: bool,
-    /// What the command line has.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_best: bool,
 }

@@ -30,7 +30,6 @@ pub struct BackupVerifyOutcome {
     pub files: u64,
     /// Those of its bases that it needs included.
     pub frames: u64,
-    /// Of these, as they should be.
     pub good_frames: u64,
     /// What the checked frames hold.
     pub bytes: u64,

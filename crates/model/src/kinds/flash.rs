@@ -128,14 +128,12 @@ pub struct Nand {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlashLife {
-    /// In all, bytes.
     pub written_bytes: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_bytes: Option<u64>,
 }
 
 impl FlashLife {
-    /// How long it lasts, days of 24 hours.
     pub fn days(&self) -> Option<f64> {
         self.daily_bytes.filter(|bytes| *bytes > 0).map(|bytes| self.written_bytes / bytes as f64)
     }

@@ -20,7 +20,6 @@ pub struct FsyncOutcome {
     pub segment_bytes: u64,
     /// Requested length of a step's measured part, nanoseconds.
     pub duration_ns: u64,
-    /// In the order they were measured.
     pub steps: Vec<SyncStep>,
     /// The PostgreSQL server that the directory belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,7 +12,6 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::summary::Summary;
 
-/// A volume that was compared with what it was, or with what was paid for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuardOutcome {
     pub plan: GuardPlan,

@@ -10,7 +10,6 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::summary::Summary;
 
-/// A search for the highest arrival rate that meets a response time target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MaxRateOutcome {
     /// The load, except rate, depth and workers, which are in each point.

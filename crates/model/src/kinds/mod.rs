@@ -136,7 +136,6 @@ impl RunBody {
         }
     }
 
-    /// [`Outcome::kind`].
     pub fn kind(&self) -> &'static str {
         self.outcome().kind()
     }

@@ -16,7 +16,6 @@ use crate::qualify::{
 use crate::run_id::RunId;
 use crate::summary::Summary;
 
-/// A drive that was loaded until its figures no longer changed, or until the planned rounds were over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QualifyOutcome {
     pub plan: QualifyPlan,

@@ -23,7 +23,6 @@ pub struct SqlServerBackupOutcome {
     pub kind: BackupKind,
     /// Where the stripes went, seen from the server.
     pub devices: Vec<String>,
-    /// The T-SQL that was run.
     pub statement: String,
     pub end: BackupEnd,
     /// From the statement until its answer, by our clock, nanoseconds.
@@ -96,7 +95,6 @@ pub struct HistoryEntry {
 pub struct ReadBack {
     /// Of VERIFYONLY, nanoseconds.
     pub elapsed_ns: u64,
-    /// What is wrong; `None` if nothing is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// How many backups its media set holds.
@@ -105,7 +103,6 @@ pub struct ReadBack {
     pub files: Vec<FileInBackup>,
 }
 
-/// A file of the database, as a restore would make it again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileInBackup {
     pub logical_name: String,
@@ -114,12 +111,10 @@ pub struct FileInBackup {
 }
 
 impl SqlServerBackupOutcome {
-    /// Whether the server has made it.
     pub fn is_complete(&self) -> bool {
         matches!(self.end, BackupEnd::Complete | BackupEnd::CompleteAlone { .. })
     }
 
-    /// Whether nothing of it was kept.
     pub fn is_to_nul(&self) -> bool {
         self.devices.iter().any(|device| device == "NUL")
     }

@@ -24,11 +24,9 @@ pub struct SqlServerVerifyOutcome {
     pub backups: Vec<BackupHeader>,
     /// Which of them was checked.
     pub position: u64,
-    /// The files of the database in that one.
     pub files: Vec<FileInBackup>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headers_only: bool,
-    /// What is wrong; `None` if nothing is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     pub statements: Vec<String>,

@@ -10,7 +10,6 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::summary::Summary;
 
-/// A sweep: one load with an increasing number of requests in flight.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepOutcome {
     /// The load, except depth and workers, which are in each point.

@@ -12,7 +12,6 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::summary::Summary;
 
-/// A paced write: one method after another, each with its own file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PacedOutcome {
     pub interval_bytes: u64,

@@ -9,9 +9,7 @@ use crate::spelling::{SpellingError, as_text, refuse};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// Share of the target's size.
     Percent(Percent),
-    /// Bytes from the target's start.
     Bytes(ByteCount),
 }
 

@@ -47,7 +47,6 @@ pub struct RoleProfile {
     /// Requests in flight per worker and target; in an open loop the maximum.
     #[serde(default = "RoleProfile::default_queue_depth")]
     pub queue_depth: u32,
-    /// Workers (threads) of this role. Each uses every target of the role.
     #[serde(default = "RoleProfile::default_workers")]
     pub workers: u32,
     /// Open loop at this rate, over all workers and targets of the role. Absent: closed loop at the queue
@@ -95,7 +94,6 @@ pub struct RoleProfile {
     pub thresholds: Option<Thresholds>,
 }
 
-/// What storage of each class does under a role's load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Thresholds {
@@ -146,7 +144,6 @@ pub enum Arrivals {
     Poisson,
 }
 
-/// A sync call after every `every` completed writes of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SyncRule {
@@ -156,7 +153,6 @@ pub struct SyncRule {
     pub call: SyncCall,
 }
 
-/// `requests` requests of a worker, then `pause` without new ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Burst {

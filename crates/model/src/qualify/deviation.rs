@@ -13,11 +13,9 @@ pub enum Deviation {
     Discarded,
     /// Holes were made in the file; the drive may not know of them.
     Punched,
-    /// The active range was written in order fewer than two times.
     FewerPasses {
         passes: u32,
     },
-    /// A measurement is shorter than specified.
     ShortCells {
         cell_ns: u64,
         #[serde(default = "minute_ns")]
@@ -47,12 +45,10 @@ pub enum Deviation {
         in_flight: u32,
         queue: u32,
     },
-    /// Fewer bursts of writes with each pause.
     FewerBursts {
         bursts: u32,
         specified: u32,
     },
-    /// The specification has no such test.
     OwnTest,
     /// The write cache was neither switched off nor on: writes that must be durable stand for a drive without one.
     CacheByWriteThrough,

@@ -71,11 +71,9 @@ pub struct DriveConditions {
     pub earlier: Vec<Disturbance>,
 }
 
-/// Why the figures of a test are not those of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Disturbance {
-    /// Its link is slower or narrower than it can be.
     LinkBelowBest {
         link: Link,
     },

@@ -49,7 +49,6 @@ impl QualifyTest {
         "fast-cache",
     ];
 
-    /// Whether the specification that it follows has it.
     pub fn is_specified(self) -> bool {
         match self {
             Self::Iops
@@ -63,7 +62,6 @@ impl QualifyTest {
         }
     }
 
-    /// Whether it is random writes without a pause, whose windows are parts of what is written.
     pub fn is_saturation(self) -> bool {
         self == Self::Saturation
     }
@@ -82,7 +80,6 @@ named! {
     }
 }
 
-/// How the target is brought into the state before its first write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purge {
@@ -104,11 +101,8 @@ pub struct QualifyPlan {
     pub test: QualifyTest,
     pub scale: QualifyScale,
     pub purge: Purge,
-    /// Shares of writes, in the order of measurement.
     pub write_pcts: Vec<Percent>,
-    /// Sizes of requests, in the order of measurement.
     pub sizes: Vec<BlockSize>,
-    /// Requests in flight per worker.
     pub queue_depth: u32,
     pub workers: u32,
     /// How much of the target is used, from its start; absent: all of it.
@@ -117,7 +111,6 @@ pub struct QualifyPlan {
     pub seed: u64,
     /// How often the active range is written in order before the first round.
     pub passes: u32,
-    /// Length of one measurement of a round.
     pub cell: Nanos,
     pub rounds_max: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]

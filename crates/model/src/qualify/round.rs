@@ -15,13 +15,11 @@ pub enum Purged {
     /// Holes were made in the file. Its file system discards them on the device at once, later, or never.
     Punched,
     Formatted,
-    /// All blocks of the drive were erased by Sanitize.
     BlocksErased,
     /// The key of the drive's encryption was erased by Sanitize.
     KeyErased,
 }
 
-/// What was done before the rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preconditioning {
     pub purged: Purged,
@@ -43,7 +41,6 @@ pub struct QualifyRound {
     pub idle_ns: Option<u64>,
     /// Written by the rounds up to its end, bytes.
     pub written_bytes: u64,
-    /// In the order of measurement, each with one interval.
     pub points: Vec<Point>,
 }
 

@@ -9,14 +9,12 @@ pub struct Cell {
     pub write_pct: Percent,
     pub size: BlockSize,
     pub access: Access,
-    /// Requests in flight per worker.
     pub queue_depth: u32,
     pub workers: u32,
     /// The part of the active range that is used, from its start.
     pub range_pct: Percent,
     pub durability: Durability,
     pub length: Nanos,
-    /// Time without load after it.
     pub pause: Nanos,
 }
 
@@ -30,7 +28,6 @@ impl Cell {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     Iops,
-    /// Millions of bytes a second.
     MbPerS,
     LatencyMs,
 }
@@ -41,9 +38,7 @@ pub struct Stage {
     pub name: String,
     /// How often its range is written in order before it, and in requests of how many bytes.
     pub passes: (u32, u32),
-    /// Time without load before it.
     pub rest: Nanos,
-    /// In the order of measurement.
     pub cells: Vec<Cell>,
     /// Indices of the cells that must be steady. Empty: the number of rounds is fixed.
     pub tracked: Vec<usize>,
@@ -74,7 +69,6 @@ impl Stage {
         (active_bytes as f64 * self.range_pct().fraction()).round() as u64
     }
 
-    /// Whether it is done when its figures no longer change.
     pub fn is_until_steady(&self) -> bool {
         !self.tracked.is_empty()
     }

@@ -22,7 +22,6 @@ const RANGES: [f64; 5] = [10.0, 25.0, 50.0, 75.0, 100.0];
 /// Rests before writes in order are tried again, in lengths of a measurement.
 const RESTS: [u32; 3] = [30, 120, 600];
 const RESTS_SHORT: [u32; 2] = [5, 20];
-/// Ranges that a stage writes at most before it is steady.
 const FILLS_MAX: u32 = 4;
 /// The histogram of latency takes this many measurements: 20 minutes.
 const HISTOGRAM: u32 = 20;

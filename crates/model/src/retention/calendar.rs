@@ -6,7 +6,6 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 named! {
-    /// A period of which the newest backup is kept.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Period {

@@ -18,9 +18,7 @@ pub use self::rules::{Rules, Within, WithinError};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Proof {
-    /// Found damaged or incomplete.
     Damaged,
-    /// Nobody has read it back yet.
     #[default]
     Unproven,
     /// Every frame of it was read back and was as written.
@@ -128,7 +126,6 @@ fn of_source(
     }
 }
 
-/// Whether it can be restored as far as anybody knows: it and all that it is based on.
 fn is_good(sets: &[Kept], index: usize) -> bool {
     let mut current = index;
     // As many steps as there are sets: a circle, which only a damaged manifest can have, ends here.

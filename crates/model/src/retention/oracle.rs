@@ -111,7 +111,6 @@ fn can_be_restored(sets: &[Kept], set: &Kept, steps: usize) -> bool {
         }
 }
 
-/// Whether a kept set is based on `set`, directly or not.
 fn is_base_of_kept(sets: &[Kept], set: &Kept, kept: &[bool]) -> bool {
     let stands_on = |from: &Kept| {
         let mut at = Some(from);

@@ -26,7 +26,6 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Whether they keep nothing by themselves.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

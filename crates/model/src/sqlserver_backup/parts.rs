@@ -3,7 +3,6 @@
 use super::refusal::{BACKUP, IDENTIFIERS, MEDIA, MIRRORS, PARTIAL, Refusal, SYSTEM};
 use super::statement::{BackupDevice, BackupKind, BackupStatement};
 
-/// Most mirrors: with the first one there are four.
 const MIRRORS_MAX: usize = 3;
 
 pub(super) fn mirrors(statement: &BackupStatement, found: &mut Vec<Refusal>) {

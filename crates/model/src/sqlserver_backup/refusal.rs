@@ -2,7 +2,6 @@
 
 use thiserror::Error;
 
-/// Something that the server would refuse, ignore, or do to somebody's regret.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct Refusal {

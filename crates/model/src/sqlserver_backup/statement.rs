@@ -72,7 +72,6 @@ pub struct BackupSetOptions {
     pub retain_days: Option<u32>,
 }
 
-/// When a backup may be overwritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expiry<'a> {
     Date(&'a str),
@@ -221,7 +220,6 @@ impl BackupDevice {
         matches!(self, Self::Url(url) if url.to_ascii_lowercase().starts_with("s3://"))
     }
 
-    /// Whether it is a blob or an object.
     pub fn is_url(&self) -> bool {
         matches!(self, Self::Url(_))
     }
@@ -264,7 +262,6 @@ impl BackupStatement {
         self.devices.iter().any(BackupDevice::is_url)
     }
 
-    /// Whether backups that its files already hold are lost.
     pub fn replaces(&self) -> bool {
         self.media.format || self.media.overwrite == Some(Overwrite::Replace)
     }

@@ -8,13 +8,11 @@ pub struct BackupTrace {
     /// The most memory that its buffers could take, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit_bytes: Option<u64>,
-    /// The BUFFERCOUNT that was in effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_count: Option<u64>,
     /// How often there are so many buffers: three times with compression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_sets: Option<u64>,
-    /// The MAXTRANSFERSIZE that was in effect, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_bytes: Option<u64>,
     /// Of all buffers together.

@@ -14,7 +14,6 @@ use crate::sample::Row;
 struct Backups {
     /// How long ago the newest one that counts was, nanoseconds.
     age_ns: Option<u64>,
-    /// How old the database itself is, nanoseconds; `None`: it may be of any age.
     database_ns: Option<u64>,
 }
 
