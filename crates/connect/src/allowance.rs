@@ -20,7 +20,6 @@ const READING_BYTES: u64 = 64 << 20;
 /// Rows of one reading, which take about a kilobyte each in memory.
 const READING_ROWS: u64 = 200_000;
 
-/// The limits shared by all connections of a source.
 #[derive(Clone, Debug)]
 pub struct Allowance(Arc<Shared>);
 
@@ -32,7 +31,6 @@ struct Shared {
 }
 
 impl Allowance {
-    /// What a server may send for one reading.
     pub fn for_one_reading() -> Self {
         Self(Arc::new(Shared {
             bytes: READING_BYTES.into(),
@@ -41,7 +39,6 @@ impl Allowance {
         }))
     }
 
-    /// No limits, for a server whose answers are trusted.
     pub fn without_limit() -> Self {
         Self(Arc::new(Shared {
             bytes: u64::MAX.into(),
@@ -91,7 +88,6 @@ impl Allowance {
     }
 }
 
-/// A connection that enforces the limits.
 #[derive(Debug)]
 pub(crate) struct Metered<S> {
     stream: S,

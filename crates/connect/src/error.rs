@@ -16,7 +16,6 @@ pub enum SourceError {
     TimedOut { source_name: String, limit: Duration },
     #[error("cannot connect to {source_name}: {reason}")]
     Connect { source_name: String, reason: String },
-    /// The server has no free connection.
     #[error("{source_name} has no connection free: {reason}")]
     Full { source_name: String, reason: String },
     #[error("{source_name} refused the login {user:?}: {reason}")]

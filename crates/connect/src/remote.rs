@@ -56,7 +56,6 @@ async fn first_of(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// A column value, whatever the driver.
 pub enum Value {
     Text(String),
     Number(u64),

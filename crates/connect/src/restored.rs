@@ -17,7 +17,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub enum CopyError {
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// The server's own words.
     #[error("{0}")]
     Said(String),
     /// Nobody wants the answer any more.

@@ -12,7 +12,6 @@ use crate::error::SourceError;
 /// One line, possibly with notes below it.
 const PASSWORD: Input = Input { what: "password file", limit: ByteCount(64 << 10) };
 
-/// A password, hidden in debug output.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
 

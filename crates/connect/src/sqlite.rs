@@ -30,7 +30,6 @@ const UNFINISHED: [std::ffi::c_int; 2] = [776, 264];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteCopy {
-    /// Version of the library that made it.
     pub version: String,
     pub page_bytes: u32,
     /// Whether writers could go on meanwhile: with a write-ahead log they do, otherwise they wait.
@@ -130,7 +129,6 @@ pub fn copy(
     Ok(SqliteCopy { version: rusqlite::version().to_owned(), page_bytes, has_log })
 }
 
-/// Whether the database has a write-ahead log, from its header.
 fn has_log(source: &Path) -> Result<bool, SqliteError> {
     let header = head(source, HEADER_BYTES)
         .map_err(|error| SqliteError::Look { path: source.to_owned(), source: error })?;

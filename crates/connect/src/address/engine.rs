@@ -9,7 +9,6 @@ pub enum Engine {
     /// Microsoft SQL Server and Azure SQL.
     SqlServer,
     Postgres,
-    /// MySQL and MariaDB.
     Mysql,
     /// The Linux host that iostall runs on.
     Linux,

@@ -23,7 +23,6 @@ pub enum AddressError {
         /// The same address without the password, as a URL; `None` if it could not be parsed.
         instead: Option<String>,
     },
-    /// `smart:` without the path of anything.
     #[error("smart: needs the whole path of a device, a file or a directory, and no host")]
     Place,
     #[error("'{}' is not known in a source's URL", shown(name))]

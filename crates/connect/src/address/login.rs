@@ -7,7 +7,6 @@ use super::engine::Engine;
 use super::error::AddressError;
 use super::written::Tls;
 
-/// The values of `auth=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {
     Sql,

@@ -8,7 +8,6 @@ use url::Url;
 use super::login::{self, LoginParts};
 use super::{Address, AddressError, Engine, PasswordFrom, Tls};
 
-/// The values of `tls=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TlsWord {
     On,
@@ -64,7 +63,6 @@ impl Parts {
         Ok((engine, parts))
     }
 
-    /// What a URL says.
     pub(super) fn of_url(url: &Url, unknown: Unknown) -> Result<(Engine, Self), AddressError> {
         let engine: Engine = url.scheme().parse()?;
         let decode = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();

@@ -13,7 +13,6 @@ use super::auth::{Auth, Entra};
 pub enum PasswordFrom {
     #[default]
     Nowhere,
-    /// The first line of this file.
     File(PathBuf),
     Environment(String),
     /// Typed at the terminal.
@@ -50,7 +49,6 @@ pub struct Address {
 }
 
 impl Address {
-    /// Whether it is on this machine, without a network connection.
     pub fn is_local(&self) -> bool {
         self.is_socket() || matches!(self.host.as_str(), "localhost" | "127.0.0.1" | "::1")
     }

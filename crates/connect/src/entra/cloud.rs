@@ -2,11 +2,9 @@
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cloud {
-    /// The end of its servers' names.
     suffix: &'static str,
     /// What a token for its databases is issued for.
     pub(super) resource: &'static str,
-    /// The address of its Entra.
     authority: &'static str,
 }
 

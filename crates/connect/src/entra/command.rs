@@ -58,7 +58,6 @@ struct Output {
 }
 
 impl Output {
-    /// Reads the pipe, so that the program never waits because it is full.
     fn follow(pipe: PipeReader) -> Self {
         let (sender, end) = channel();
         let bytes = Arc::new(Mutex::new(Vec::new()));

@@ -59,7 +59,6 @@ fn answer(answer: Result<Response<Body>, Error>, limit: Duration) -> Result<Answ
     Ok(Answer { status: answer.status().as_u16(), text })
 }
 
-/// The token in an answer of `who`.
 pub(super) fn token(who: &str, answer: Result<Answer, String>, hints: &Hints) -> Result<Token, Failure> {
     let answer = answer.map_err(|reason| Failure::passing(format!("{who}: {reason}"), hints.unreachable))?;
     if answer.status == 200 {
@@ -75,7 +74,6 @@ pub(super) fn token(who: &str, answer: Result<Answer, String>, hints: &Hints) ->
     }
 }
 
-/// What the service says about its refusal.
 fn explanation(text: &str) -> String {
     let answer: Value = serde_json::from_str(text).unwrap_or_default();
     let words = ["error_description", "message", "error"].iter().find_map(|name| answer[*name].as_str());

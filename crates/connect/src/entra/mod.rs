@@ -26,7 +26,6 @@ use crate::address::{Address, Entra, TokenFrom};
 use crate::error::SourceError;
 use crate::secret::Secret;
 
-/// A token takes some kilobytes.
 const TOKEN: Input = Input { what: "token file", limit: ByteCount(64 << 10) };
 
 const PRINTS_TOKEN: &str = "the output must be the token, or JSON with access_token: `az account get-access-token --resource \

@@ -21,7 +21,6 @@ pub(super) struct Token {
     pub(super) text: Secret,
     /// Unknown for tokens in an unknown format, which are used once.
     expires: Option<Timestamp>,
-    /// What it was issued for.
     audience: Option<String>,
 }
 
@@ -52,7 +51,6 @@ impl Token {
         Some(Self { text: Secret::typed(text.to_owned()), expires, audience })
     }
 
-    /// Whether another connection can use it.
     pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
         self.expires.is_some_and(|end| end.duration_since(now) > SPARE)
     }

@@ -21,7 +21,6 @@ pub struct BackupFacts {
     /// Who built it, in their words.
     pub comment: String,
     pub data_directory: PathBuf,
-    /// Page size of InnoDB, bytes.
     pub page_bytes: u32,
     /// Whether names of tables are kept in lower case: 0, 1 or 2. A server on the files needs the same.
     pub lower_case_table_names: u32,
@@ -34,7 +33,6 @@ impl BackupFacts {
     }
 }
 
-/// Asks the server that `address` names, within `limit`.
 pub fn backup_facts(
     address: &Address,
     password: &Secret,

@@ -20,10 +20,8 @@ use crate::remote;
 use crate::secret::Secret;
 use crate::tls;
 
-/// What is needed to connect to any database of a server.
 #[derive(Clone)]
 pub struct Login {
-    /// For messages.
     pub name: String,
     pub allowance: Allowance,
     pub(super) address: Address,
@@ -182,10 +180,8 @@ fn is_about_login(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// SQLSTATE of a missing privilege.
 pub(super) const DENIED: &str = "42501";
 
-/// Whether a statement was refused because the login lacks a privilege.
 pub(super) fn is_denied(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|state| state.code() == DENIED)
 }

@@ -22,9 +22,7 @@ pub(super) struct Messages<S> {
     header: [u8; HEADER_BYTES],
     /// How much of a header was read.
     seen: usize,
-    /// How much of a message is still to come.
     left: u64,
-    /// Whether our side is closed.
     is_shut: bool,
 }
 

@@ -22,7 +22,6 @@ pub enum Parameter<'a> {
     Number(i64),
 }
 
-/// A connection with a runtime of its own.
 pub struct BlockingConnection {
     // Dropped first: it ends while its runtime is still there.
     connection: Connection,
@@ -32,7 +31,6 @@ pub struct BlockingConnection {
 }
 
 impl BlockingConnection {
-    /// Connects and logs in within `limit`, which is also the limit of each query.
     pub fn open(address: &Address, access: &Access, limit: Duration) -> Result<Self, SourceError> {
         let runtime = runtime(address)?;
         let connection = bounded(&runtime, address, limit, async {

@@ -24,7 +24,6 @@ pub struct Connection {
     allowance: Allowance,
 }
 
-/// Where a login led.
 enum Login {
     Done(Box<Connection>),
     SentOn { host: String, port: u16 },
@@ -95,7 +94,6 @@ pub async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option
     tokio::time::timeout(limit, work).await.ok()
 }
 
-/// A result row as named columns, independent of the driver.
 pub type Columns = Vec<(String, Value)>;
 
 /// The rows that the statement `text`, which carries `tag`, returns.
@@ -133,7 +131,6 @@ pub async fn query_with(
     answer.map_err(|error| fault::asking(address, tag, error))
 }
 
-/// The rows of a result, within the limits.
 async fn rows(
     mut stream: QueryStream<'_>,
     allowance: &Allowance,

@@ -36,7 +36,6 @@ pub(crate) fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> 
     Ok(found)
 }
 
-/// Whether a line of it begins a PEM object.
 fn is_pem(text: &[u8]) -> bool {
     let marker = b"-----BEGIN ";
     text.starts_with(marker)

@@ -14,7 +14,6 @@ const UNVERIFIED: &str = "?tls=unverified encrypts without verifying the server"
 const SHOWN_BY_AUTHORITY: &str = "of PostgreSQL, ?ca=FILE with this certificate is enough; other servers need one with \
                                   CA:FALSE (openssl req -x509 -addext basicConstraints=critical,CA:FALSE)";
 
-/// Whether the server uses a certificate that may issue others.
 pub(super) fn is_of_an_authority(fault: &CertificateError) -> bool {
     matches!(fault, CertificateError::Other(other) if other.to_string().contains(AUTHORITY))
 }

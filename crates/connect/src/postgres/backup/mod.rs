@@ -45,7 +45,6 @@ const NO_SLOT: [&str; 2] = ["53400", "55000"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupServer {
-    /// Major version.
     pub version: u32,
     /// As `server_version` says.
     pub version_text: String,
@@ -56,7 +55,6 @@ pub struct BackupServer {
     pub config_file: PathBuf,
     pub port: u16,
     pub wal_segment_bytes: u64,
-    /// Blocks in each file of a relation.
     pub blocks_per_segment: u32,
     pub block_bytes: u32,
     pub has_checksums: bool,
@@ -72,7 +70,6 @@ pub struct BackupStop {
     pub tablespace_map: String,
 }
 
-/// A session that keeps a server in backup mode.
 pub struct BackupSession {
     // Dropped first: the connection ends while its runtime is still there.
     client: Client,

@@ -35,11 +35,8 @@ const STATEMENT_LIMIT: Duration = Duration::from_secs(7 * 24 * 3600);
 
 #[derive(Clone, Copy)]
 pub struct CopyServer<'a> {
-    /// The directory of its socket.
     pub sockets: &'a Path,
-    /// A superuser of the copy.
     pub role: &'a str,
-    /// Whether nobody waits any more.
     pub is_over: &'a dyn Fn() -> bool,
 }
 
@@ -48,7 +45,6 @@ pub struct CopyFacts {
     /// As `server_version` says.
     pub version: String,
     pub block_bytes: u32,
-    /// Blocks in each file of a relation.
     pub blocks_per_segment: u32,
     pub has_checksums: bool,
 }

@@ -34,17 +34,14 @@ const TABLESPACES_MAX: usize = 100_000;
 pub struct BaseBackupOptions {
     /// What the server's log and the label call the backup.
     pub label: String,
-    /// Whether the checkpoint at the beginning is made at once or spread.
     pub fast_checkpoint: bool,
     /// Whether the log that the files need is sent, too. Something must keep it meanwhile, such as a slot.
     pub with_log: bool,
-    /// Whether a manifest follows, from version 13.
     pub has_manifest: bool,
     /// Whether only what changed since the backup is sent whose manifest the server has been given, from version 17.
     pub is_increment: bool,
 }
 
-/// A part of the server's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseTablespace {
     /// `None`: the data directory itself.
@@ -68,7 +65,6 @@ enum Piece {
 }
 
 impl BaseBackupOptions {
-    /// The command for a server of `version`.
     fn command(&self, version: u32) -> String {
         let label = self.label.replace('\'', "''");
         let has_manifest = self.has_manifest && version >= MANIFESTS;
@@ -141,7 +137,6 @@ impl ReplicationSession {
 }
 
 impl BaseBackup {
-    /// Reads what stands before the files.
     fn begin(mut session: ReplicationSession, has_manifest: bool) -> Result<Self, ReplicationError> {
         let mut sets: Vec<Vec<Row>> = Vec::new();
         let link = &mut session.link;
@@ -200,7 +195,6 @@ impl BaseBackup {
         self.stop
     }
 
-    /// Whether the server has found pages with a wrong checksum.
     pub fn has_wrong_pages(&self) -> bool {
         self.has_wrong_pages
     }
@@ -295,7 +289,6 @@ impl BaseBackup {
         }
     }
 
-    /// Reads what stands behind the files.
     fn finish(&mut self) -> Result<(), ReplicationError> {
         let mut rows: Vec<Row> = Vec::new();
         let link = &mut self.session.link;

@@ -17,13 +17,7 @@ pub enum ReplicationError {
     #[error("the login {user:?} of {source_name} may not {action}: {reason}")]
     Denied { source_name: String, user: String, action: &'static str, reason: String },
     #[error("{source_name} could not {action}: {reason}")]
-    Refused {
-        source_name: String,
-        action: &'static str,
-        /// The five characters of its SQLSTATE.
-        state: String,
-        reason: String,
-    },
+    Refused { source_name: String, action: &'static str, state: String, reason: String },
     #[error("the connection to {source_name} ended: {reason}")]
     Lost { source_name: String, reason: String },
     #[error("{source_name} has sent nothing for {silence:?}")]
@@ -50,7 +44,6 @@ impl ReplicationError {
         }
     }
 
-    /// Whether the server has removed the log that was asked for.
     pub fn is_log_removed(&self) -> bool {
         self.state() == Some(NO_FILE)
     }

@@ -27,7 +27,6 @@ pub(super) struct Link {
     pub(super) source_name: String,
     pub(super) user: String,
     pub(super) limit: Duration,
-    /// Set when nobody wants an answer any more.
     pub(super) cancel: Arc<AtomicBool>,
 }
 
@@ -139,7 +138,6 @@ impl Link {
             .map_err(|_| self.unknown(what, &String::from_utf8_lossy(bytes)))
     }
 
-    /// A field that is a number or a position.
     pub(super) fn parsed<T: std::str::FromStr>(
         &self,
         field: Option<&Bytes>,

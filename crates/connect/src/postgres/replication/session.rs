@@ -25,7 +25,6 @@ pub struct ReplicationLogin<'a> {
     pub password: &'a Secret,
     /// How long connecting, or the answer to a simple question, may take.
     pub limit: Duration,
-    /// Ends every wait once it is set.
     pub cancel: Arc<AtomicBool>,
 }
 
@@ -139,7 +138,6 @@ impl ReplicationSession {
         Ok(SlotState::There { is_physical, restart: restart.transpose()?, timeline: timeline.transpose()? })
     }
 
-    /// Drops a slot that nobody uses.
     pub fn drop_slot(&mut self, name: &str) -> Result<(), ReplicationError> {
         let command = format!("DROP_REPLICATION_SLOT {}", self.slot_name(name)?);
         self.link.rows(&command, "drop a replication slot").map(drop)

@@ -22,7 +22,6 @@ const AGREED: u8 = b'S';
 const MESSAGES_MAX: usize = 1000;
 /// The oldest version with everything that is used.
 const OLDEST: u32 = 12;
-/// The setting with the server's version.
 const VERSION: &str = "server_version";
 /// What a server says if `pg_hba.conf` has no line for replication.
 const HBA: &str = "pg_hba.conf";
@@ -31,7 +30,6 @@ const NOT_ALLOWED: &str = "28000";
 
 pub(super) struct Started {
     pub(super) wire: Wire,
-    /// Major version.
     pub(super) version: u32,
     /// As `server_version` says.
     pub(super) version_text: String,
@@ -61,7 +59,6 @@ pub(super) async fn start(login: &Login, name: &str) -> Result<Started, Replicat
     Err(broken(io::Error::new(io::ErrorKind::InvalidData, "the login has no end")))
 }
 
-/// Asks for TLS if the address does.
 async fn secured(login: &Login, mut socket: Socket) -> Result<Socket, SourceError> {
     if !login.is_encrypted() {
         return Ok(socket);
@@ -198,7 +195,6 @@ impl Startup<'_> {
     }
 }
 
-/// Why the server does not let us in.
 fn refused(login: &Login, Said { state, text }: Said) -> ReplicationError {
     let (source_name, user) = (login.name.clone(), login.user().to_owned());
     match state.as_str() {

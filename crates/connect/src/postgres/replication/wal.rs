@@ -59,7 +59,6 @@ pub struct WalStream {
 }
 
 impl ReplicationSession {
-    /// Begins to receive the log of `timeline` from `start` on, through `slot` if one is named.
     pub fn start_wal(
         mut self,
         slot: Option<&str>,
@@ -213,7 +212,6 @@ fn read(mut message: Bytes) -> Option<WalMessage> {
     }
 }
 
-/// A time by the server's clock. One that no clock can show is as good as none.
 fn time(since_epoch_us: i64) -> Timestamp {
     let microseconds = since_epoch_us.saturating_add(EPOCH_US);
     Timestamp::from_microsecond(microseconds).unwrap_or(Timestamp::UNIX_EPOCH)

@@ -21,22 +21,18 @@ const TAG_BYTES: usize = 1;
 const READ_BYTES: usize = 256 << 10;
 
 pub(super) enum Incoming {
-    /// The server waits for data.
     CopyIn,
-    /// A stream in both directions begins.
     CopyBoth,
     Message(Message),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Said {
-    /// The five characters of its SQLSTATE.
     pub(super) state: String,
     /// The message, and its detail in brackets.
     pub(super) text: String,
 }
 
-/// The fields of a row, as the server sends them.
 pub(super) type Row = Vec<Option<Bytes>>;
 
 pub(super) struct Wire {
@@ -95,7 +91,6 @@ impl Wire {
         Ok(None)
     }
 
-    /// The kind and the length of the next message, if all of it is there.
     fn whole(&mut self) -> io::Result<Option<(u8, usize)>> {
         let Some(header) = Header::parse(&self.input)? else { return Ok(None) };
         let length = u64::try_from(header.len()).unwrap_or(u64::MAX);
