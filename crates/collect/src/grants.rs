@@ -2,7 +2,6 @@
 
 use iostall_connect::Engine;
 
-/// The statements for `engine`.
 pub fn text(engine: Engine) -> &'static str {
     match engine {
         Engine::SqlServer => include_str!("grants/sqlserver.sql"),

@@ -70,7 +70,6 @@ pub(crate) trait Columns {
 pub(crate) struct Plan(Vec<Field>);
 
 impl Plan {
-    /// For columns with these names.
     pub(crate) fn of<'a>(names: impl Iterator<Item = &'a str>) -> Self {
         Self(names.map(Field::named).collect())
     }

@@ -35,9 +35,7 @@ pub struct Filter {
     /// Names of databases. Rows that belong to no database are kept: a server's log, and every device of a
     /// host.
     pub databases: Vec<String>,
-    /// Parts of names of files, relations or devices.
     pub names: Vec<String>,
-    /// Whether the relations of PostgreSQL's own catalogs are left out.
     pub is_without_catalogs: bool,
     /// Kinds of row, for readings so frequent that the server must not answer more than is needed.
     pub kinds: Vec<Kind>,
@@ -98,7 +96,6 @@ fn no_database(name: &str, alike: Option<&str>) -> Warning {
     Warning::new(WarningCode::NotCounted, message).hint(hint)
 }
 
-/// Whether it is a table or an index of `pg_catalog` or `information_schema`.
 fn is_of_catalog(subject: &Subject) -> bool {
     let is_relation = matches!(subject.kind, Kind::PostgresTable | Kind::PostgresIndex);
     let schema = subject.name.split('.').next();

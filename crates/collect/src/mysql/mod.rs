@@ -30,7 +30,6 @@ const SETTINGS: &str = include_str!("sql/settings.sql");
 /// How long the server may take to end the session.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// Server error: missing privilege on a table.
 const TABLE_ACCESS_DENIED: u16 = 1142;
 const NO_SUCH_TABLE: u16 = 1146;
 
@@ -113,7 +112,6 @@ impl Source for MysqlSource {
     }
 }
 
-/// The error for a statement of that tag.
 fn failed(address: &Address, query: &'static str) -> impl Fn(mysql_async::Error) -> SourceError {
     let source_name = address.to_string();
     move |error| SourceError::Query {

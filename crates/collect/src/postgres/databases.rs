@@ -32,7 +32,6 @@ const SHARED: &str = "(shared)";
 pub(super) struct Databases {
     /// Databases to read; empty for all.
     wanted: Vec<String>,
-    /// Databases whose last reading failed.
     refused: HashMap<String, Refusal>,
     /// Whether the server lacked free sessions for reading several databases at once.
     is_crowded: bool,

@@ -23,7 +23,6 @@ use self::queries::{DIRECTORY, INSTANCE, PLACE, RELATIONS, SERVER, TIMING, VERSI
 use crate::sample_time;
 use crate::source::{Filter, Source};
 
-/// The oldest supported version.
 const OLDEST: u32 = 12;
 /// How long the server may take to end the session.
 const ENDING: Duration = Duration::from_secs(1);
@@ -39,7 +38,6 @@ pub(crate) struct PostgresSource {
 struct Server {
     login: Login,
     client: Option<Client>,
-    /// Drives the connection of the client.
     connection: Option<JoinHandle<()>>,
     databases: Databases,
     wanted: Filter,
@@ -241,7 +239,6 @@ fn place_unknown() -> Warning {
     .hint("`iostall collect grants postgres` prints a function that reveals this path and no other setting")
 }
 
-/// Warnings about settings of the server that hide counters.
 fn setting_warnings(version: u32, io_timing: bool, wal_timing: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if !io_timing {

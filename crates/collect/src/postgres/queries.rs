@@ -47,7 +47,6 @@ pub(super) struct Counted {
     pub(super) kind: fn(u32) -> Kind,
 }
 
-/// Server-wide statistics, available in any database.
 pub(super) const SERVER: [Counted; 4] = [
     Counted {
         query: Query {
@@ -79,7 +78,6 @@ pub(super) const SERVER: [Counted; 4] = [
     },
 ];
 
-/// Statistics of the current database only.
 pub(super) const RELATIONS: [Counted; 2] = [
     Counted {
         query: Query { tag: "iostall:tables", texts: &[(12, include_str!("sql/tables_12.sql"))] },

@@ -9,7 +9,6 @@ use iostall_measure::hinted;
 use thiserror::Error;
 
 hinted! {
-    /// See the module. `name` is the file or the device.
     #[derive(Debug, Error)]
     #[non_exhaustive]
     pub enum SmartError {

@@ -10,7 +10,6 @@ const TEXT_CHARS_MAX: usize = 256;
 /// Drives count up to 254, and 255 is more.
 pub(super) const PERCENT_MAX: u64 = 255;
 
-/// A part of a document, with its name for messages.
 #[derive(Clone, Copy)]
 pub(super) struct Field<'a> {
     pub(super) document: &'a str,

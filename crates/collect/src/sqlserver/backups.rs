@@ -67,7 +67,6 @@ impl Backups {
         is_usable
     }
 
-    /// The rows of the last reading that succeeded.
     pub(super) fn rows(&self) -> &[Row] {
         &self.rows
     }

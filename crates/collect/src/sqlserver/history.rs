@@ -20,7 +20,6 @@ const GAPS: &str = include_str!("sql/history_gaps.sql");
 /// Rows read at once: a few megabytes.
 const ROWS_AT_ONCE: u64 = 50_000;
 
-/// The samples in a management database.
 pub struct History {
     address: Address,
     access: Access,
@@ -29,10 +28,8 @@ pub struct History {
     connection: Option<Connection>,
 }
 
-/// How far a history has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Number of the last sample read.
     pub number: i64,
     /// The latest time among the samples read.
     pub taken: Timestamp,
@@ -41,12 +38,10 @@ pub struct Position {
 }
 
 impl Position {
-    /// Everything later than `time`.
     pub fn after(time: Timestamp) -> Self {
         Self { number: i64::MAX, taken: time, gaps_to: time }
     }
 
-    /// Everything after the sample numbered `number`, if the latest time so far is `taken`.
     pub fn following(number: i64, taken: Timestamp) -> Self {
         Self { number, taken, gaps_to: taken }
     }
@@ -116,7 +111,6 @@ impl History {
     }
 }
 
-/// A sample without its rows.
 #[derive(Clone, Debug)]
 struct Head {
     number: i64,
