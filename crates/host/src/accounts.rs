@@ -11,7 +11,6 @@ pub struct Account {
 }
 
 impl System {
-    /// The account called `name`, which may be its number.
     pub fn account(&self, name: &str) -> Option<Account> {
         let number = name.parse::<u32>().ok();
         self.find_account(|account| account.name == name || Some(account.user) == number)

@@ -14,7 +14,6 @@ pub fn since_boot_ns() -> u64 {
 }
 
 impl System {
-    /// The kernel's random id of this boot.
     pub fn boot_id(&self) -> Option<String> {
         self.line("/proc/sys/kernel/random/boot_id")
     }

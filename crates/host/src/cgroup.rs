@@ -11,7 +11,6 @@ use super::system::System;
 /// Version 1 expresses "no limit" as the largest multiple of the page size; no machine has this much memory.
 const UNLIMITED_V1_BYTES: u64 = 1 << 60;
 
-/// Files with the I/O limits of version 1.
 const THROTTLES_V1: [&str; 4] = [
     "blkio.throttle.read_bps_device",
     "blkio.throttle.write_bps_device",

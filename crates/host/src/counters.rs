@@ -15,7 +15,6 @@ impl System {
         names.iter().filter_map(|name| counters_of(all.iter().find(|stats| stats.name == *name)?)).collect()
     }
 
-    /// Cumulative time of every online CPU.
     pub fn cpu_ticks(&self) -> Vec<CpuTicks> {
         self.text("/proc/stat").map(|text| parse_stat(&text)).unwrap_or_default()
     }

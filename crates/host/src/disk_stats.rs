@@ -19,7 +19,6 @@ pub enum DiskColumn {
     WritesMerged,
     SectorsWritten,
     WriteMs,
-    /// Requests in flight now.
     InFlight,
     /// Time with at least one request in flight.
     BusyMs,

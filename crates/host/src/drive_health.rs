@@ -58,7 +58,6 @@ impl System {
         Some(LogPlace(records(&log).map(|(number, _)| number + 1).max().unwrap_or(0)))
     }
 
-    /// Temperature sensors of a device: the first part of the names of their files.
     fn sensors(&self, device: &Path) -> Vec<PathBuf> {
         let own = self.names_in(device).into_iter().filter(|name| is_monitor(name));
         let below = self.names_in(device.join("hwmon")).into_iter().filter(|name| is_monitor(name));

@@ -19,7 +19,6 @@ pub struct Mount {
     pub mount_options: String,
     pub kind: String,
     pub source: String,
-    /// Options of the file system.
     pub super_options: String,
 }
 
@@ -62,7 +61,6 @@ impl System {
 }
 
 impl System {
-    /// Swap files and devices.
     pub fn swaps(&self) -> Vec<PathBuf> {
         self.text("/proc/swaps").map(|text| parse_swaps(&text)).unwrap_or_default()
     }

@@ -21,14 +21,12 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts `command` in a new process group.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         let child = command.process_group(0).spawn()?;
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         Ok(Self { child, group })
     }
 
-    /// The same under `account`, without any of our groups. Only root can.
     pub fn start_as(command: &mut Command, account: &Account) -> io::Result<Self> {
         Self::start(command.uid(account.user).gid(account.group))
     }
@@ -47,7 +45,6 @@ impl Program {
         Ok(waitid(WaitId::Pid(id), look)?.is_some())
     }
 
-    /// Sends SIGTERM to the group.
     pub fn ask_to_end(&self) {
         self.signal(Signal::TERM);
     }
@@ -62,12 +59,10 @@ impl Program {
         self.signal(Signal::QUIT);
     }
 
-    /// Sends SIGKILL to the group.
     pub fn kill(&self) {
         self.signal(Signal::KILL);
     }
 
-    /// Waits for the program to end.
     pub fn finish(mut self) -> io::Result<ExitStatus> {
         self.child.wait()
     }

@@ -30,7 +30,6 @@ const OF_DISKS: [(&str, &str); 18] = [
     ("device/device/max_link_speed", "PCIe speed max"),
     ("alignment_offset", "alignment offset bytes"),
 ];
-/// Of the whole machine.
 const OF_MACHINE: [(&str, &str); 8] = [
     ("/proc/sys/kernel/osrelease", "kernel"),
     ("/proc/sys/vm/dirty_ratio", "vm.dirty_ratio"),
@@ -46,7 +45,6 @@ const CPUS: &str = "/sys/devices/system/cpu";
 const SYSTEMD_TIMERS: &str = "/etc/systemd/system/timers.target.wants";
 
 impl System {
-    /// The settings of the machine, its disks, their partitions and its file systems on them.
     pub fn io_settings(&self) -> Vec<Setting> {
         let mut all = self.machine_settings();
         for disk in self.names_in("/sys/block").iter().filter(|disk| !is_made_up(disk)) {

@@ -26,7 +26,6 @@ struct Device {
 }
 
 impl Topology {
-    /// Whether the device is a disk, a partition, or built on other devices.
     pub fn role(&self, number: &str) -> DeviceRole {
         match self.devices.get(number) {
             Some(device) if device.is_partition => DeviceRole::Partition,

@@ -95,7 +95,6 @@ fn seen(directory: &Path) -> Option<(PathBuf, Option<String>)> {
     }
 }
 
-/// The devices in diskstats, by number.
 fn names(stats: Vec<DiskStats>) -> HashMap<String, String> {
     stats.into_iter().map(|stats| (stats.number, stats.name)).collect()
 }
