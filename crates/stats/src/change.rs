@@ -2,7 +2,6 @@
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// Index of the first value of the new level.
     pub at: usize,
     pub before: f64,
     pub after: f64,

@@ -57,7 +57,6 @@ impl Rhythm {
     }
 }
 
-/// A trend, in the values' unit per day.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
     pub slope_per_day: f64,
@@ -71,7 +70,6 @@ pub struct Trend {
 }
 
 impl Trend {
-    /// Whether the interval excludes "no change".
     pub fn is_sure(&self) -> bool {
         self.slope_per_day_min > 0.0 || self.slope_per_day_max < 0.0
     }

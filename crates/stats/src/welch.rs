@@ -45,7 +45,6 @@ impl Level {
     }
 }
 
-/// Variances with their degrees of freedom, added up.
 fn added(parts: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
     let (mut variance, mut over, mut least) = (0.0, 0.0, f64::INFINITY);
     for (part, freedom) in parts {

@@ -284,7 +284,6 @@ fn spread_out(all: usize, count: usize) -> Vec<usize> {
     if count >= all { (0..all).collect() } else { (0..count).map(|place| place * all / count).collect() }
 }
 
-/// A part of a path, and what it can do alone, in the unit of the whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alone {
     pub name: &'static str,

@@ -39,7 +39,6 @@ impl CurvePoint {
         self.iops / (self.latency_ns_mean / 1e9)
     }
 
-    /// Requests in flight by Little's law: throughput × mean latency.
     pub fn in_flight_by_little(&self) -> f64 {
         self.iops * self.latency_ns_mean / 1e9
     }
@@ -107,7 +106,6 @@ pub struct Knees {
     /// Highest throughput whose 99th percentile meets the target; `None` without a target or if no point
     /// meets it.
     pub slo: Option<usize>,
-    /// Highest ratio of throughput to latency.
     pub power: Option<usize>,
     /// Kneedle on throughput over queue depth (not its logarithm), with sensitivity 1.
     pub kneedle: Option<usize>,

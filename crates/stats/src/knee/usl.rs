@@ -2,7 +2,6 @@
 //! `X(N) = g N / (1 + a (N - 1) + b N (N - 1))`, where g is the throughput of one request, a the serial share
 //! (contention) and b the cost of coordination (coherence).
 
-/// Fewest points for a fit of three parameters.
 pub const POINTS_MIN: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
