@@ -38,7 +38,6 @@ pub(crate) enum Event {
     Collected(u32),
 }
 
-/// A page-mapped device.
 #[derive(Debug)]
 pub struct Ftl {
     pub(crate) pages_per_block: u32,
