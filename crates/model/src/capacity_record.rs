@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::capacity::{Capacity, CapacityPoint, IoShape};
 use crate::device::DeviceIdentity;
+use crate::entry::RunId;
 use crate::run::Run;
-use crate::run_id::RunId;
 use crate::warning::WarningCode;
 
 /// What a device achieved with one shape of I/O. This is a lower bound: more requests in flight might have

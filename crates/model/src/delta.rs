@@ -24,11 +24,14 @@
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
 
 use crate::counter::{Counter, Counters, Role};
 use crate::kind::{Kind, Unit};
 use crate::reset::ResetReason;
-use crate::sample::{Epoch, Row, Sample, Subject};
+use crate::sample::{Epoch, Gap, Row, Sample, SampleTime, Subject};
 use crate::scope::Scope;
 use crate::totals::Totals;
 
@@ -256,6 +259,40 @@ fn is_narrow_time(kind: Kind, counter: Counter) -> bool {
 fn wrapped(before: u64, now: u64, bits: u32) -> u64 {
     let difference = now.wrapping_sub(before);
     if bits >= 64 { difference } else { difference & ((1 << bits) - 1) }
+}
+
+/// One sample of a source, compared once: history, alerts, metrics and views all use these results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// When the previous sample was taken; `None` if unknown.
+    pub since: Option<SampleTime>,
+    pub sample: Arc<Sample>,
+    /// The change of each row, in order; empty if there is nothing to compare with.
+    pub changes: Vec<Change>,
+    pub gaps: Vec<Gap>,
+}
+
+impl Step {
+    pub fn first(sample: Arc<Sample>) -> Self {
+        Self { since: None, sample, changes: Vec::new(), gaps: Vec::new() }
+    }
+
+    pub fn between(before: &Sample, sample: Arc<Sample>) -> Self {
+        let changes = compare(before, &sample);
+        Self { since: Some(before.taken.clone()), sample, changes, gaps: Vec::new() }
+    }
+
+    pub fn at(&self) -> Timestamp {
+        self.sample.taken.utc
+    }
+
+    pub fn rows(&self) -> impl Iterator<Item = (&Row, &Change)> {
+        self.sample.rows.iter().zip(&self.changes)
+    }
+
+    pub fn to_rows(&self) -> Vec<(Row, Change)> {
+        self.rows().map(|(row, change)| (row.clone(), change.clone())).collect()
+    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use iostall_measure::{ByteCount, Nanos};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::entry::RunId;
 use crate::point::Point;
-use crate::run_id::RunId;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuardPlan {

@@ -3,7 +3,7 @@
 use iostall_measure::{BlockSize, ByteCount, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::run_id::RunId;
+use crate::entry::RunId;
 use crate::volume_log::VolumeLog;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,11 +14,10 @@ use serde::{Deserialize, Serialize};
 
 pub use block_mix::BlockMix;
 pub use region::{Bound, Region};
-pub use role::{Access, Arrivals, Burst, RoleProfile, SyncRule, Thresholds};
+pub use role::{Access, Arrivals, Burst, RoleProfile, SyncRule, Thresholds, WriteData};
 
 pub use crate::distribution::{Distribution, RangeShare, SpanShare};
 pub use crate::spelling::SpellingError;
-pub use crate::write_data::WriteData;
 
 /// A load: one or more spans in sequence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

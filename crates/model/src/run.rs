@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::device::DeviceIdentity;
+use crate::entry::RunId;
 use crate::kinds::RunBody;
-use crate::run_id::RunId;
 use crate::verdict::Verdict;
 use crate::warning::Warning;
 

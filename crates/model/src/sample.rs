@@ -95,3 +95,10 @@ pub struct Sample {
     pub rows: Vec<Row>,
     pub warnings: Vec<Warning>,
 }
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    pub at: Timestamp,
+    pub missed: u64,
+    pub reason: String,
+}

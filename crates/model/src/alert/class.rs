@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::source::RuleSource;
 use crate::kind::Kind;
 use crate::sample::Subject;
 
@@ -40,6 +39,14 @@ impl Match {
 pub struct StorageClass {
     pub name: String,
     pub matches: Match,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleSource {
+    pub name: String,
+    pub tags: Vec<String>,
+    /// Time between ticks, nanoseconds.
+    pub interval_ns: u64,
 }
 
 #[cfg(test)]

@@ -2,24 +2,21 @@
 
 mod backups;
 mod grouping;
-mod limits;
 mod memory;
-mod state;
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use self::state::{Name, Source};
-use super::drill::{GoodDrill, LastDrill};
+use super::class::RuleSource;
 use super::instance::{AlertInstance, Evidence};
-use super::notice::Notice;
-use super::now::Now;
-use super::rule::{Condition, Measured, Rule, RuleBook};
-use super::saved::SavedAlert;
-use super::source::RuleSource;
+use super::mute::Now;
+use super::notice::{Notice, SavedAlert};
+use super::rule::{Condition, GoodDrill, LastDrill, Measured, Rule, RuleBook};
+use super::volume_limit::{VolumeCourse, VolumeLimit};
 use crate::counter::Counter;
 use crate::delta::Change;
+use crate::kind::Kind;
 use crate::sample::Row;
 use crate::totals::Totals;
 
@@ -306,6 +303,62 @@ fn evidence(rule: &Rule, measured: Measured, interval: &Interval, threshold: f64
     match measured.value(&interval.totals, interval.size_bytes) {
         Some(value) if value > threshold && is_enough => Evidence::Holds(value),
         value => Evidence::HoldsNot(value),
+    }
+}
+
+/// What a rule can be about: a group of rows on one class of storage.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Name {
+    kind: Kind,
+    group: String,
+    class: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct Source {
+    known: RuleSource,
+    /// When it was last known to answer; at first, when the watch over it began.
+    answered_ns: u64,
+    /// By rule: its alert instances.
+    instances: Vec<BTreeMap<Name, AlertInstance>>,
+    /// By rule: whether it is silent; of the backups, whether they lack a drill.
+    silence: Vec<AlertInstance>,
+    is_retired: bool,
+    /// By rule and volume: how it went lately.
+    courses: BTreeMap<(usize, Name), VolumeCourse>,
+}
+
+impl Source {
+    fn look_at_limits(
+        &mut self,
+        place: usize,
+        rule: &Rule,
+        limit: VolumeLimit,
+        found: &BTreeMap<Name, Interval>,
+        now: Now,
+    ) {
+        let interval_ns = self.known.interval_ns;
+        let Self { courses, instances, .. } = self;
+        let instances = &mut instances[place];
+        for (name, interval) in found {
+            let course = courses.entry((place, name.clone())).or_default();
+            let evidence = if interval.is_broken || !interval.is_whole {
+                course.interrupt();
+                Evidence::Unknown
+            } else {
+                course.add(limit, &interval.totals).map_or(Evidence::HoldsNot(None), Evidence::Holds)
+            };
+            if matches!(evidence, Evidence::Holds(_)) && !instances.contains_key(name) {
+                instances.insert(name.clone(), AlertInstance::on(interval.volume.clone()));
+            }
+            if let Some(instance) = instances.get_mut(name) {
+                instance.update(evidence, interval.totals.covered_ns, rule, now);
+            }
+        }
+        courses.retain(|(of, name), _| *of != place || found.contains_key(name));
+        for (_, gone) in instances.iter_mut().filter(|(name, _)| !found.contains_key(name)) {
+            gone.update(Evidence::HoldsNot(None), interval_ns, rule, now);
+        }
     }
 }
 

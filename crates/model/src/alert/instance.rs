@@ -2,10 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::notice::Occasion;
-use super::now::Now;
+use super::mute::Now;
+use super::notice::{Occasion, SavedTimes};
 use super::rule::Rule;
-use super::saved::SavedTimes;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Evidence {

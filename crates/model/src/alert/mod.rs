@@ -25,24 +25,16 @@
 //!    what has ended meanwhile is resolved. An alert whose rule or source is gone is resolved, too.
 
 mod class;
-mod drill;
 mod evaluator;
 mod instance;
 mod mute;
 mod notice;
-mod now;
 mod rule;
-mod saved;
-mod source;
 mod volume_limit;
 
-pub use class::{Match, StorageClass};
-pub use drill::{GoodDrill, LastDrill};
+pub use class::{Match, RuleSource, StorageClass};
 pub use evaluator::RuleEvaluator;
-pub use mute::MuteHours;
-pub use notice::{About, Notice, Occasion};
-pub use now::Now;
-pub use rule::{Condition, Grouping, Measured, Rule, RuleBook};
-pub use saved::{SavedAlert, SavedTimes};
-pub use source::RuleSource;
+pub use mute::{MuteHours, Now};
+pub use notice::{About, Notice, Occasion, SavedAlert, SavedTimes};
+pub use rule::{Condition, GoodDrill, Grouping, LastDrill, Measured, Rule, RuleBook};
 pub use volume_limit::VolumeLimit;

@@ -3,8 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::drill::LastDrill;
-use super::rule::{Condition, Measured, Rule};
+use super::rule::{Condition, LastDrill, Measured, Rule};
 use crate::kind::Kind;
 use crate::level::Level;
 
@@ -111,4 +110,19 @@ impl Notice {
             lasted_ns: 0,
         }
     }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SavedAlert {
+    pub notice: Notice,
+    pub times: SavedTimes,
+}
+
+/// When what happened to an alert, by the calendar: clocks that only move forward begin anew with each process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SavedTimes {
+    pub since: Timestamp,
+    pub notified: Timestamp,
+    pub ended: Option<Timestamp>,
+    pub value_max: f64,
 }

@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use thiserror::Error;
 
 use crate::spelling::{SpellingError, as_text, refuse};
 
@@ -104,6 +105,30 @@ fn hex_bytes(text: &str) -> Option<Vec<u8>> {
     let pairs = text.as_bytes().chunks_exact(2);
     pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
+
+/// The id of a stripe set: 16 random bytes, which stand in every stripe and in every frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SetId(pub [u8; 16]);
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0:?} is not the id of a stripe set: it has 32 hexadecimal digits")]
+pub struct SetIdError(String);
+
+impl fmt::Display for SetId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_hex(&self.0, f)
+    }
+}
+
+impl FromStr for SetId {
+    type Err = SetIdError;
+
+    fn from_str(text: &str) -> Result<Self, SetIdError> {
+        from_hex(text).map(Self).ok_or_else(|| SetIdError(text.to_owned()))
+    }
+}
+
+as_text!(SetId);
 
 #[cfg(test)]
 mod tests {

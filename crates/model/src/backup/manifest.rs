@@ -3,12 +3,10 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::base::BaseRecord;
-use super::bytes::{Digest32, StoredName};
+use super::bytes::{Digest32, SetId, StoredName};
+use super::compression::Compression;
 use super::entry::FileEntry;
 use super::object_lock::ObjectLock;
-use super::set_id::SetId;
-use super::settings::BackupSettings;
 use super::source::{PostgresRecord, SourceKind, SourceRecord};
 
 /// What makes stripes a backup: it names every stripe and every file. It is written last, so a set without
@@ -88,4 +86,33 @@ pub struct Totals {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// A set that an increment cannot be restored without, and how to know it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseRecord {
+    pub set: SetId,
+    pub started_utc: Timestamp,
+    /// Where its manifest was when the increment was made. A reader looks beside the increment first.
+    pub manifest: StoredName,
+    /// What the ends of its stripes were, by number: another set that claims its id is not taken for it.
+    pub end_digests: Vec<Digest32>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupSettings {
+    /// Number of stripes; 0 for the target `null:`.
+    pub stripes: u16,
+    /// Alignment of everything in a stripe, bytes.
+    pub block_bytes: u32,
+    /// Unit of checksum, compression and encryption, bytes of the source.
+    pub frame_bytes: u32,
+    /// One request to the source, bytes.
+    pub transfer_bytes: u32,
+    pub buffer_count: u32,
+    pub workers: u32,
+    pub compression: Compression,
+    pub encrypted: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_bytes_per_second: Option<u64>,
 }

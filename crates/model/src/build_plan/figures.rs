@@ -2,11 +2,11 @@
 
 use iostall_measure::number::number;
 
-use super::counts::{drives_for_iops, drives_for_rate, drives_for_size, operations_per_request};
-use super::demand::{Demand, Drive};
-use super::figure::{Figure, GB, shown};
+use super::demand::{
+    Demand, Drive, drives_for_iops, drives_for_rate, drives_for_size, operations_per_request,
+};
 use super::level::RaidLevel;
-use super::plan::{BuildRequest, PlannedArray};
+use super::plan::{BuildRequest, Figure, GB, PlannedArray, shown};
 use super::risk::risks;
 use crate::drive::RaidShare;
 

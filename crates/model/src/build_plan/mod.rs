@@ -1,10 +1,8 @@
 //! A build of drives for a database server: how many drives of which level each volume needs, and what comes of it. Arithmetic
 //! alone; each figure comes with its formula.
 
-mod counts;
 mod demand;
 mod error;
-mod figure;
 mod figures;
 mod level;
 mod plan;
@@ -14,11 +12,10 @@ mod tests;
 
 pub use demand::{Demand, Drive, Role, Spindle};
 pub use error::BuildError;
-pub use figure::Figure;
 pub use level::RaidLevel;
-pub use plan::{BuildPlan, BuildRequest, PlannedArray, Volume};
+pub use plan::{BuildPlan, BuildRequest, Figure, PlannedArray, Volume};
 
-use counts::{drives_for_iops, drives_for_rate, drives_for_size};
+use demand::{drives_for_iops, drives_for_rate, drives_for_size};
 use figures::{array_figures, build_figures};
 
 const DRIVES_MAX: f64 = 1_000_000.0;

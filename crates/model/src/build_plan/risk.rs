@@ -1,8 +1,8 @@
 //! What the loss of a drive means for an array.
 
 use super::demand::Drive;
-use super::figure::{Figure, GB, shown};
 use super::level::RaidLevel;
+use super::plan::{Figure, GB, shown};
 
 const YEAR_H: f64 = 8_760.0;
 const BITS: f64 = 8.0;

@@ -2,7 +2,7 @@
 
 use iostall_measure::{ByteCount, Percent};
 
-use super::counts::operations_per_request;
+use super::demand::operations_per_request;
 use super::*;
 
 fn drive(iops: f64) -> Drive {

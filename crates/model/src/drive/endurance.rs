@@ -3,9 +3,8 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::found::Found;
 use super::history::{DriveHistory, WearInterval, WriteRates};
-use super::plausibility;
+use super::plausibility::{self, Found};
 use super::projection::{DaysBand, Ground, Route, routes};
 use super::raid::RaidShare;
 use super::rating::{Converted, DriveRating};

@@ -1,7 +1,6 @@
 //! How long a solid-state drive lasts: what it says of its own wear, what its data sheet promises, and what follows.
 
 mod endurance;
-mod found;
 mod history;
 mod plausibility;
 mod projection;
@@ -12,8 +11,8 @@ mod reading;
 mod tests;
 
 pub use endurance::{DriveState, Endurance, Planned, endurance};
-pub use found::Found;
 pub use history::{DriveHistory, WearInterval, WriteRates};
+pub use plausibility::Found;
 pub use projection::{DaysBand, Route, RouteName};
 pub use raid::{RaidError, RaidShare};
 pub use rating::{Converted, DriveRating, RatingError};

@@ -1,6 +1,7 @@
 //! Numbers of a drive that cannot all be true.
 
-use super::found::Found;
+use serde::Serialize;
+
 use super::rating::DriveRating;
 use super::reading::{DriveIdentity, Wear};
 use crate::warning::{Warning, WarningCode};
@@ -84,4 +85,10 @@ fn more_cycles_than_rated(rating: Option<&DriveRating>, ratio: Option<f64>) -> O
             "the rated bytes need {implied:.0} erase cycles of each block and {cycles} are rated: the promise holds only below a write amplification of {most:.2}"
         )
     })
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    pub value: f64,
+    pub basis: String,
 }

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::outcome::Outcome;
 use crate::backup::{ObjectLock, Through};
 use crate::capacity::Capacity;
+use crate::entry::Summary;
 use crate::give_way::GiveWay;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
 use crate::profile::Profile;
 use crate::stripe::{BackupShape, StripeUse};
-use crate::summary::Summary;
 use crate::transfer::is_zero;
 use crate::transfer_use::TransferUse;
 

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::outcome::Outcome;
 use crate::capacity::Capacity;
 use crate::drill::{CheckState, DrillCheck};
+use crate::entry::Summary;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
 use crate::profile::Profile;
 use crate::stripe::BackupDamage;
-use crate::summary::Summary;
 use crate::transfer::TransferPoint;
 use crate::wal_archive::RecoveryRecord;
 

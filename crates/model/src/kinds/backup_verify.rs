@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use crate::capacity::Capacity;
+use crate::entry::Summary;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
 use crate::profile::Profile;
 use crate::stripe::{BackupDamage, StripeUse};
-use crate::summary::Summary;
 use crate::transfer_use::TransferUse;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

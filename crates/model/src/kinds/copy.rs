@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use crate::capacity::Capacity;
+use crate::entry::Summary;
 use crate::give_way::GiveWay;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
 use crate::profile::Profile;
-use crate::summary::Summary;
 use crate::transfer::{
     CopyCounts, CopySettings, DeviceImage, DryRun, Mismatch, NotCopied, TransferShape, is_zero,
 };

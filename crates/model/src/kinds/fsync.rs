@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use crate::capacity::Capacity;
+use crate::entry::Summary;
 use crate::measured::{IntervalFigures, Measured};
 use crate::outcome::EngineUse;
 use crate::point::Point;
 use crate::profile::{BlockMix, Profile, Thresholds};
-use crate::summary::Summary;
 use crate::sync::{ServerSync, SyncStep};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

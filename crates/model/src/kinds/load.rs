@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use crate::capacity::{Capacity, CapacityPoint, IoShape};
+use crate::entry::Summary;
 use crate::figures::rows;
 use crate::measured::Measured;
 use crate::outcome::{EngineUse, SpanOutcome};
 use crate::point::Point;
 use crate::profile::Profile;
-use crate::summary::Summary;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadOutcome {

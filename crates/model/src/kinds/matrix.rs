@@ -6,12 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use crate::capacity::{Capacity, IoShape, by_shape};
+use crate::entry::{RunId, Summary};
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
 use crate::profile::{Access, Profile};
-use crate::run_id::RunId;
-use crate::summary::Summary;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatrixPlan {

@@ -3,11 +3,11 @@
 use std::any::Any;
 
 use crate::capacity::Capacity;
+use crate::entry::Summary;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
 use crate::profile::Profile;
-use crate::summary::Summary;
 
 /// The interface of every run kind. Nothing has a default, so that a new kind implements all of it.
 pub trait Outcome: Any {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use crate::capacity::{Capacity, IoShape, by_shape};
+use crate::entry::{RunId, Summary};
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
@@ -13,8 +14,6 @@ use crate::qualify::{
     Deviation, Disturbance, DriveConditions, Preconditioning, QualifyPlan, QualifyRound, QualifyTest,
     RoundSpan, Stopped,
 };
-use crate::run_id::RunId;
-use crate::summary::Summary;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QualifyOutcome {

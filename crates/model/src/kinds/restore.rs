@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::backup_verify::Newest;
 use super::outcome::Outcome;
 use crate::capacity::Capacity;
+use crate::entry::Summary;
 use crate::give_way::GiveWay;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
 use crate::profile::Profile;
 use crate::stripe::{BackupDamage, StripeUse};
-use crate::summary::Summary;
 use crate::transfer_use::TransferUse;
 use crate::wal_archive::RecoveryRecord;
 

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use crate::capacity::Capacity;
+use crate::entry::Summary;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
 use crate::profile::Profile;
 use crate::sqlserver_backup::{BackupKind, BackupTrace, ServerVersion};
-use crate::summary::Summary;
 
 const PAGE_BYTES: u64 = 8192;
 

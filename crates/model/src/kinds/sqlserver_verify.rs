@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::outcome::Outcome;
 use super::sqlserver_backup::FileInBackup;
 use crate::capacity::Capacity;
+use crate::entry::Summary;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
 use crate::profile::Profile;
 use crate::sqlserver_backup::ServerVersion;
-use crate::summary::Summary;
 
 /// What HEADERONLY, FILELISTONLY and VERIFYONLY say of a media set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use crate::capacity::Capacity;
+use crate::entry::Summary;
 use crate::give_way::GiveWay;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::paced::{MethodOutcome, WriteMethod};
 use crate::point::Point;
 use crate::profile::Profile;
-use crate::summary::Summary;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PacedOutcome {

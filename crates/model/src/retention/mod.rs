@@ -1,6 +1,5 @@
 //! Which backups are kept: grandfather, father, son. A pure function of the backups and the rules.
 
-mod calendar;
 #[cfg(test)]
 mod oracle;
 mod rules;
@@ -11,8 +10,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-pub use self::calendar::Period;
 pub use self::rules::{Rules, Within, WithinError};
+pub use rules::Period;
 
 /// What is known about a backup, the least first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

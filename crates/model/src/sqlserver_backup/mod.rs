@@ -1,13 +1,11 @@
 //! SQL Server's own BACKUP: the statement with its options, and what each version and edition accepts.
 
-mod parts;
 mod refusal;
 mod rules;
 mod server;
 mod statement;
 mod trace;
 mod version;
-mod versions;
 
 pub use refusal::Refusal;
 pub use rules::refusals;
@@ -18,8 +16,7 @@ pub use statement::{
     MediaOptions, Overwrite, StatementCompression, Tail, TapeOptions, TransferOptions,
 };
 pub use trace::{BackupTrace, TraceSetting, TraceStep};
-pub use version::{ServerVersion, ServerVersionError};
-pub use versions::{Need, needs, oldest_version};
+pub use version::{Need, ServerVersion, ServerVersionError, needs, oldest_version};
 
 #[cfg(test)]
 mod tests;

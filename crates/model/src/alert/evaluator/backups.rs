@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::state::{Name, Source};
+use super::{Name, Source};
 use crate::alert::instance::AlertInstance;
-use crate::alert::now::Now;
+use crate::alert::mute::Now;
 use crate::alert::rule::Rule;
 use crate::kind::Kind;
 use crate::newest_backup::{BackupSort, NewestBackup};

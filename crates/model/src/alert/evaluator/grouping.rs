@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::state::{Name, Source};
-use crate::alert::drill::LastDrill;
+use super::{Name, Source};
 use crate::alert::instance::{AlertInstance, Due};
+use crate::alert::mute::Now;
 use crate::alert::notice::{About, Notice, Occasion};
-use crate::alert::now::Now;
-use crate::alert::rule::{Condition, Grouping, Measured, Rule};
+use crate::alert::rule::{Condition, Grouping, LastDrill, Measured, Rule};
 
 /// How many things are named after the worst one.
 const OTHERS_MAX: usize = 4;

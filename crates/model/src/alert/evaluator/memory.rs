@@ -1,12 +1,11 @@
 //! What outlives a process, and a change of the rules.
 
 use super::grouping::about;
-use super::state::{Name, Source};
+use super::{Name, Source};
 use crate::alert::instance::Due;
-use crate::alert::notice::{Notice, Occasion};
-use crate::alert::now::Now;
+use crate::alert::mute::Now;
+use crate::alert::notice::{Notice, Occasion, SavedAlert, SavedTimes};
 use crate::alert::rule::Rule;
-use crate::alert::saved::{SavedAlert, SavedTimes};
 
 impl Source {
     /// Goes on with an alert of the rule at `place`. Whether the rule is still about such a thing.
