@@ -4,7 +4,6 @@ mod auth;
 mod engine;
 mod error;
 mod login;
-mod pairs;
 mod parts;
 mod pasted;
 mod written;

@@ -7,8 +7,6 @@ use iostall_host::Unreadable;
 use iostall_measure::ByteCount;
 use thiserror::Error;
 
-use crate::pooler;
-
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SourceError {
@@ -99,7 +97,7 @@ impl SourceError {
 
     pub fn hint(&self) -> String {
         if let Self::Connect { reason, .. } | Self::Login { reason, .. } | Self::Query { reason, .. } = self
-            && let Some(hint) = pooler::hint(reason)
+            && let Some(hint) = pooler_hint(reason)
         {
             return hint.to_owned();
         }
@@ -172,6 +170,28 @@ fn scheme(source_name: &str) -> &str {
     source_name.split(':').next().unwrap_or_default()
 }
 
+/// What only PgBouncer, Pgpool-II or Odyssey says, and what a server says when a pooler gave the connection to another.
+const POOLER_WORDS: [&str; 9] = [
+    "pgbouncer",
+    "unsupported startup parameter",
+    "no such database:",
+    "no more connections allowed (max_client_conn)",
+    "query_wait_timeout",
+    "server login has been failing",
+    "prepared statement \"s",
+    "pgpool",
+    "odyssey:",
+];
+
+const POOLER_HINT: &str = "this looks like a pooler (PgBouncer or the like): name the PostgreSQL server itself, with its own port. Through a \
+                    pooler each reading may reach another server or database, and its counters would mix";
+
+/// What to do where `reason` is a pooler's.
+fn pooler_hint(reason: &str) -> Option<&'static str> {
+    let reason = reason.to_ascii_lowercase();
+    POOLER_WORDS.iter().any(|word| reason.contains(word)).then_some(POOLER_HINT)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,5 +200,28 @@ mod tests {
     fn the_advice_is_about_the_engine_that_failed() {
         let error = SourceError::Connect { source_name: "mysql://db1:3306".into(), reason: "refused".into() };
         assert!(error.hint().contains("grants mysql"), "{}", error.hint());
+    }
+
+    /// Sampling went through PgBouncer because applications did, and failed with a message about prepared statements that
+    /// sent the DBA to the wrong place.
+    #[test]
+    fn what_a_pooler_says_is_recognised_and_what_a_server_says_is_not() {
+        for pooler in [
+            "db error: FATAL: unsupported startup parameter: options",
+            "db error: FATAL: no such database: sales",
+            "db error: ERROR: prepared statement \"s0\" does not exist",
+            "db error: FATAL: pgbouncer cannot connect to server",
+            "FATAL: no more connections allowed (max_client_conn)",
+        ] {
+            assert!(pooler_hint(pooler).is_some(), "{pooler}");
+        }
+        for server in [
+            "db error: FATAL: database \"sales\" does not exist",
+            "db error: FATAL: sorry, too many clients already",
+            "db error: FATAL: password authentication failed for user \"mon\"",
+            "Connection refused (os error 111)",
+        ] {
+            assert_eq!(pooler_hint(server), None, "{server}");
+        }
     }
 }

@@ -8,7 +8,6 @@ mod allowance;
 mod entra;
 mod error;
 pub mod mysql;
-mod pooler;
 pub mod postgres;
 mod remote;
 mod restored;

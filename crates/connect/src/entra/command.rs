@@ -11,7 +11,7 @@ use iostall_host::Program;
 use iostall_measure::clock::receive;
 use iostall_measure::foreign::{said, shown};
 
-use super::failure::Failure;
+use super::token::Failure;
 
 /// A token has some kilobytes.
 const OUTPUT_BYTES_MAX: u64 = 64 << 10;

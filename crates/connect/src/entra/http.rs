@@ -11,8 +11,7 @@ use ureq::http::Response;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body, Error, Proxy};
 
-use super::failure::Failure;
-use super::token::Token;
+use super::token::{Failure, Token};
 
 /// An answer has a token of some kilobytes.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;

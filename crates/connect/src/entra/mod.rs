@@ -2,10 +2,8 @@
 //!
 //! A token is a password for an hour: it is kept in memory alone, and no message repeats one.
 
-mod application;
 mod cloud;
 mod command;
-mod failure;
 mod http;
 mod identity;
 mod token;
@@ -17,14 +15,14 @@ use iostall_engine::Input;
 use iostall_measure::ByteCount;
 use iostall_measure::clock::utc_now;
 
-use self::application::Application;
 use self::cloud::Cloud;
-use self::failure::Failure;
 use self::identity::Endpoint;
 use self::token::{Token, without_tokens};
 use crate::address::{Address, Entra, TokenFrom};
 use crate::error::SourceError;
 use crate::secret::Secret;
+use identity::Application;
+use token::Failure;
 
 const TOKEN: Input = Input { what: "token file", limit: ByteCount(64 << 10) };
 

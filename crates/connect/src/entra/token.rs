@@ -1,4 +1,4 @@
-//! A token, and what it says about itself.
+//! A token and what it says about itself, or why there is none.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -91,6 +91,26 @@ pub(super) fn without_tokens(text: &str) -> String {
         rest = &token[end..];
     }
     out + rest
+}
+
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) reason: String,
+    pub(super) hint: String,
+    /// Someone must fix something first: trying again soon is useless.
+    pub(super) is_refused: bool,
+}
+
+impl Failure {
+    /// What a person must fix.
+    pub(super) fn refused(reason: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { reason: reason.into(), hint: hint.into(), is_refused: true }
+    }
+
+    /// What may be over soon.
+    pub(super) fn passing(reason: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { reason: reason.into(), hint: hint.into(), is_refused: false }
+    }
 }
 
 #[cfg(test)]

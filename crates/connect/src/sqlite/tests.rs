@@ -148,3 +148,27 @@ fn a_copy_that_is_no_longer_wanted_ends() {
     let answer = copy(&case.source(), &case.copy(), LIMIT, &|| true);
     assert!(matches!(answer, Err(SqliteError::Cancelled)), "{answer:?}");
 }
+
+fn database(statements: &str) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("shop.db");
+    Connection::open(&path).unwrap().execute_batch(statements).unwrap();
+    (directory, path)
+}
+
+#[test]
+fn a_good_database_has_no_problem_and_a_row_without_its_parent_is_one() {
+    let (_directory, path) = database(include_str!("../../testdata/sql/sqlite_family.sql"));
+    let found = check(&path, &|| false).unwrap();
+    assert_eq!(found, ["row 2 of line has no parent in orders"]);
+    let (_directory, path) = database("");
+    assert_eq!(check(&path, &|| false).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_no_database_cannot_be_checked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("notes");
+    std::fs::write(&path, "not a database at all, but long enough to be looked at").unwrap();
+    assert!(check(&path, &|| false).unwrap_err().to_string().contains("notes"));
+}

@@ -1,14 +1,17 @@
 //! TLS: one configuration for all drivers.
 
-mod certificates;
 mod pinned;
 mod words;
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
+use iostall_engine::Input;
+use iostall_measure::ByteCount;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{AlertDescription, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
@@ -46,7 +49,7 @@ pub(crate) fn client(address: &Address) -> Result<Option<ClientConfig>, SourceEr
 /// The certificates that `address` names with `?ca=`; empty if there are none.
 pub(crate) fn authorities(address: &Address) -> Result<Vec<CertificateDer<'static>>, SourceError> {
     let Tls::VerifyWith(path) = &address.tls else { return Ok(Vec::new()) };
-    certificates::read(path).map_err(|reason| SourceError::Tls { source_name: address.to_string(), reason })
+    read_certificates(path).map_err(|reason| SourceError::Tls { source_name: address.to_string(), reason })
 }
 
 /// Why connecting failed: `reason`, or the certificate error if there is a rustls error among the causes of
@@ -133,9 +136,44 @@ impl ServerCertVerifier for BelieveAnyone {
     }
 }
 
+/// Ten times the size of a distribution's trust store.
+const CERTIFICATES: Input = Input { what: "file of certificates", limit: ByteCount(4 << 20) };
+
+/// The certificates in the file at `path`, one or more in PEM form or one in DER form, as exported by Windows; otherwise what is wrong.
+fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let bytes = CERTIFICATES.read(path).map_err(|error| error.to_string())?;
+    // Windows programs begin text files with a byte order mark.
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let fail = |what: &str| Err(format!("{}: {what}", path.display()));
+    let found: Vec<_> = if is_pem(text) {
+        match CertificateDer::pem_slice_iter(text).collect() {
+            Ok(found) => found,
+            Err(_) => return fail("a certificate in it is damaged"),
+        }
+    } else {
+        vec![CertificateDer::from(bytes)]
+    };
+    if found.is_empty() {
+        return fail("there is no certificate in it");
+    }
+    for certificate in &found {
+        if RootCertStore::empty().add(certificate.clone()).is_err() {
+            return fail("it holds no certificate in PEM or DER form");
+        }
+    }
+    Ok(found)
+}
+
+fn is_pem(text: &[u8]) -> bool {
+    let marker = b"-----BEGIN ";
+    text.starts_with(marker)
+        || text.windows(marker.len() + 1).any(|part| part[0] == b'\n' && &part[1..] == marker)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rcgen::{CertificateParams, KeyPair};
 
     #[test]
     fn a_missing_authority_file_is_an_error_that_names_it() {
@@ -148,5 +186,29 @@ mod tests {
     fn no_configuration_is_made_where_none_is_wanted() {
         let address: Address = "postgres://u@localhost/x".parse().unwrap();
         assert!(client(&address).unwrap().is_none());
+    }
+
+    #[test]
+    fn both_forms_are_read_and_what_is_neither_is_said() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("server.cer");
+        let key = KeyPair::generate().unwrap();
+        let made = CertificateParams::new(vec!["db1".to_owned()]).unwrap().self_signed(&key).unwrap();
+        let of = |content: &[u8]| {
+            std::fs::write(&path, content).unwrap();
+            read_certificates(&path)
+        };
+        assert_eq!(of(made.der()).unwrap(), [made.der().clone()]);
+        assert_eq!(of(format!("\u{feff}{0}note\n{0}", made.pem()).as_bytes()).unwrap().len(), 2);
+        for (content, wanted) in [
+            (&b""[..], "no certificate"),
+            (b"hello", "no certificate"),
+            (key.serialize_pem().as_bytes(), "no certificate in it"),
+            (&made.der()[..100], "no certificate in PEM or DER form"),
+            (b"-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n", "damaged"),
+        ] {
+            let said = of(content).unwrap_err();
+            assert!(said.contains(wanted) && said.contains("server.cer"), "{said}");
+        }
     }
 }
