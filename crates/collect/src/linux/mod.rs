@@ -1,12 +1,12 @@
 //! The Linux host: block devices, control groups and pressure, from `/proc` and `/sys`.
 
-mod cgroup;
 mod diskstats;
-mod pressure;
 
 use iostall_connect::SourceError;
-use iostall_host::{System, Topology};
-use iostall_model::{Epoch, Kind, Row, Sample, Setting, Warning};
+use iostall_host::{GroupDeviceIo, GroupIo, Pressure, System, Topology};
+use iostall_model::{
+    Counter, Counters, Epoch, Kind, Row, Sample, Scope, Setting, Subject, Warning, WarningCode,
+};
 
 use crate::sample_time;
 use crate::settings::checked;
@@ -39,12 +39,12 @@ impl Source for LinuxSource {
         let mut warnings: Vec<Warning> = Vec::new();
         if self.wanted.has_kind(Kind::LinuxPressure) {
             match self.system.io_pressure() {
-                Ok(pressure) => rows.extend(pressure.and_then(|pressure| pressure::row(pressure, "host"))),
-                Err(_) => warnings.push(pressure::not_counted()),
+                Ok(pressure) => rows.extend(pressure.and_then(|pressure| pressure_row(pressure, "host"))),
+                Err(_) => warnings.push(pressure_not_counted()),
             }
         }
         if self.wanted.has_kind(Kind::LinuxCgroup) {
-            rows.extend(self.system.group_io().iter().flat_map(cgroup::rows));
+            rows.extend(self.system.group_io().iter().flat_map(group_rows));
         }
         let instance = sample_time::boot_id();
         let epoch = Epoch {
@@ -67,6 +67,63 @@ impl Source for LinuxSource {
     fn narrow(&mut self, filter: &Filter) {
         self.wanted = filter.clone();
     }
+}
+
+/// The row of one `io.pressure` file: microseconds since boot or since the group was created.
+fn pressure_row(pressure: Pressure, name: &str) -> Option<Row> {
+    let counters = Counters::new()
+        .with_opt(Counter::WaitSome, pressure.some_us)
+        .with_opt(Counter::WaitFull, pressure.full_us);
+    let subject = Subject {
+        kind: Kind::LinuxPressure,
+        scope: Scope::Source,
+        name: name.to_owned(),
+        identity: name.to_owned(),
+        volume: None,
+    };
+    (!counters.is_empty()).then_some(Row { subject, counters, age_ms: None })
+}
+
+fn pressure_not_counted() -> Warning {
+    Warning::new(
+        WarningCode::NotCounted,
+        "this kernel has no pressure stall information: how long tasks waited for I/O is unknown",
+    )
+    .hint("boot with psi=1 on a kernel of version 4.20 or later")
+}
+
+/// The rows of a group; none if it has done no I/O. The kernel counts no time per device.
+fn group_rows(group: &GroupIo) -> Vec<Row> {
+    let mut rows: Vec<Row> =
+        group.devices.iter().filter_map(|device| device_row(device, &group.name, group.inode)).collect();
+    if let Some(mut row) = group.pressure.and_then(|pressure| pressure_row(pressure, &group.name))
+        && !row.counters.is_zero()
+    {
+        row.subject.scope = Scope::Cgroup(group.name.clone());
+        row.subject.identity = format!("{} {}", group.name, group.inode);
+        rows.push(row);
+    }
+    rows
+}
+
+/// A group that is recreated under its name has a new inode, and its counters start at 0.
+fn device_row(io: &GroupDeviceIo, group: &str, inode: u64) -> Option<Row> {
+    let counters = Counters::new()
+        .with_opt(Counter::ReadBytes, io.read_bytes)
+        .with_opt(Counter::WriteBytes, io.write_bytes)
+        .with_opt(Counter::Reads, io.reads)
+        .with_opt(Counter::Writes, io.writes)
+        .with_opt(Counter::DiscardBytes, io.discard_bytes)
+        .with_opt(Counter::Discards, io.discards);
+    let device = &io.number;
+    let subject = Subject {
+        kind: Kind::LinuxCgroup,
+        scope: Scope::Cgroup(group.to_owned()),
+        name: format!("{group} {device}"),
+        identity: format!("{group} {inode} {device}"),
+        volume: None,
+    };
+    (!counters.is_zero()).then_some(Row { subject, counters, age_ms: None })
 }
 
 #[cfg(test)]
@@ -105,5 +162,30 @@ mod tests {
             sample.rows.iter().all(|row| row.subject.scope.database().is_none()),
             "a host has no databases"
         );
+    }
+
+    #[test]
+    fn what_is_not_counted_is_absent_and_not_0() {
+        let row = pressure_row(Pressure { some_us: Some(9), full_us: None }, "host").unwrap();
+        assert_eq!(
+            (row.counters.get(Counter::WaitSome), row.counters.get(Counter::WaitFull)),
+            (Some(9), None)
+        );
+        assert!(pressure_row(Pressure::default(), "host").is_none());
+    }
+
+    #[test]
+    fn a_group_made_anew_is_another_thing_of_the_same_name() {
+        let line = "259:0 rbytes=4096 wbytes=8192 rios=1 wios=2 dbytes=0 dios=0 cost.usage=7";
+        let io = GroupDeviceIo::parse(line).unwrap();
+        let (first, second) =
+            (device_row(&io, "/db", 11).unwrap().subject, device_row(&io, "/db", 12).unwrap().subject);
+        assert_eq!(first.name, second.name);
+        assert!(!first.is_same_series(&second));
+    }
+
+    #[test]
+    fn a_group_without_io_has_no_row() {
+        assert!(device_row(&GroupDeviceIo::parse("259:0 ").unwrap(), "/db", 11).is_none());
     }
 }
