@@ -3,8 +3,8 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::pressure::Pressure;
 use super::system::{System, read_text};
+use crate::counters::Pressure;
 
 /// Mount point of version 2.
 const GROUPS: &str = "/sys/fs/cgroup";

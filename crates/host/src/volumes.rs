@@ -5,9 +5,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::disk_stats::DiskStats;
 use super::mounts::{self, Mount, mount_point_of};
 use super::system::{System, device_number};
+use crate::counters::DiskStats;
 
 /// Volumes of paths. Asks the kernel once per directory, and again after a mount or unmount.
 #[derive(Debug)]
