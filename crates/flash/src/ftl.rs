@@ -7,9 +7,8 @@ use iostall_model::flash::{FlashSettings, Separation, WritePattern};
 
 use crate::collector::{Collector, Ring};
 use crate::counts::Counts;
-use crate::divide::Divider;
 use crate::error::FlashError;
-use crate::number::{count, index};
+use crate::number::{Divider, count, index};
 use crate::random::Stream;
 
 /// A logical page that is nowhere, a physical page that holds nothing valid.

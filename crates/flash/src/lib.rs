@@ -9,7 +9,6 @@ mod care;
 mod collector;
 pub mod counts;
 mod device;
-mod divide;
 mod error;
 mod forms;
 pub mod ftl;
