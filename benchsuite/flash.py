@@ -108,7 +108,7 @@ def run(command):
 
 
 def mean_field(alpha, pages):
-    """What greedy collection converges to; the formula is that of crates/flash/src/theory/greedy.rs."""
+    """What greedy collection converges to; the formula is that of crates/flash/src/theory/mod.rs."""
     above, best = 0.0, None
     for whole in range(pages, 0, -1):
         divisor = 1 - pages / (alpha * whole)
