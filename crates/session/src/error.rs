@@ -50,6 +50,19 @@ impl StdError for UseCaseError {
     }
 }
 
+/// Makes a use case's own error a [`SessionError`] with its hint.
+macro_rules! of_use_case {
+    ($error:ty) => {
+        impl From<$error> for $crate::error::SessionError {
+            fn from(error: $error) -> Self {
+                let hint = error.hint();
+                Self::OfUseCase($crate::error::UseCaseError::new(error, hint))
+            }
+        }
+    };
+}
+pub(crate) use of_use_case;
+
 hinted! {
     #[derive(Debug, Error)]
     pub enum SessionError {

@@ -17,7 +17,7 @@ use thiserror::Error;
 use super::mariadb::{self, MariadbBackupError, MariadbRequest};
 use super::postgres::{self, PostgresBackupError, PostgresRequest};
 use super::sqlite::{self, SqliteBackupError, SqliteRequest};
-use crate::error::{SessionError, UseCaseError};
+use crate::error::of_use_case;
 
 const SQLITE: &str = "sqlite:";
 /// How long connecting, or waiting for a lock, may take.
@@ -72,12 +72,7 @@ hinted! {
     }
 }
 
-impl From<DatabaseSourceError> for SessionError {
-    fn from(error: DatabaseSourceError) -> Self {
-        let hint = error.hint();
-        Self::OfUseCase(UseCaseError::new(error, hint))
-    }
-}
+of_use_case!(DatabaseSourceError);
 
 impl DatabaseSourceError {
     pub fn is_cancelled(&self) -> bool {

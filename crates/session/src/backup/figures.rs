@@ -12,7 +12,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::known::source_name;
-use crate::error::{SessionError, UseCaseError};
+use crate::error::of_use_case;
 
 /// As many of the newest give ratio and rates: settings and devices change.
 const NEWEST: usize = 5;
@@ -57,12 +57,7 @@ hinted! {
     }
 }
 
-impl From<KeptFiguresError> for SessionError {
-    fn from(error: KeptFiguresError) -> Self {
-        let hint = error.hint();
-        Self::OfUseCase(UseCaseError::new(error, hint))
-    }
-}
+of_use_case!(KeptFiguresError);
 
 struct Made {
     source: String,

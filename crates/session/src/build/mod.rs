@@ -17,7 +17,7 @@ use iostall_model::{CapacityRecord, RunNumber};
 use iostall_store::{Selector, Store};
 use thiserror::Error;
 
-use crate::error::{SessionError, UseCaseError};
+use crate::error::{SessionError, UseCaseError, of_use_case};
 use checks::checks;
 
 /// What to plan, and what to look at; one of them at least.
@@ -37,12 +37,7 @@ pub struct PlanReport {
     pub stack: Option<StackReport>,
 }
 
-impl From<BuildError> for SessionError {
-    fn from(error: BuildError) -> Self {
-        let hint = error.hint();
-        Self::OfUseCase(UseCaseError::new(error, hint))
-    }
-}
+of_use_case!(BuildError);
 
 /// Plans, and looks. Nothing is written.
 pub fn plan(request: &PlanRequest) -> Result<PlanReport, SessionError> {

@@ -9,7 +9,7 @@ use iostall_measure::foreign::{shell_path, shown};
 use iostall_measure::hinted;
 use thiserror::Error;
 
-use crate::error::{SessionError, UseCaseError};
+use crate::error::of_use_case;
 
 hinted! {
     #[derive(Debug, Error)]
@@ -55,9 +55,4 @@ hinted! {
     }
 }
 
-impl From<PowerfailError> for SessionError {
-    fn from(error: PowerfailError) -> Self {
-        let hint = error.hint();
-        Self::OfUseCase(UseCaseError::new(error, hint))
-    }
-}
+of_use_case!(PowerfailError);

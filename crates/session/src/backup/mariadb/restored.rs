@@ -18,7 +18,7 @@ use super::child;
 use super::error::MariadbBackupError;
 use super::tool::{Tool, backup_tool};
 use crate::backup::entry::barred;
-use crate::error::{SessionError, UseCaseError};
+use crate::error::of_use_case;
 
 /// What pages are held in meanwhile.
 pub(in crate::backup) const MEMORY_BYTES: u64 = 256 << 20;
@@ -37,12 +37,7 @@ struct Server {
     owner: Option<Account>,
 }
 
-impl From<MariadbBackupError> for SessionError {
-    fn from(error: MariadbBackupError) -> Self {
-        let hint = error.hint();
-        Self::OfUseCase(UseCaseError::new(error, Some(hint)))
-    }
-}
+of_use_case!(MariadbBackupError);
 
 impl Preparation {
     pub(in crate::backup) fn of(

@@ -16,7 +16,7 @@ use super::archive::{ArchiveRequest, archive_as};
 use super::error::WalError;
 use super::name::{SegmentName, WalName};
 use super::partial::Partial;
-use crate::error::{SessionError, UseCaseError};
+use crate::error::of_use_case;
 
 /// How long nothing may come before the server is told that we are there.
 const STATUS_EVERY: Duration = Duration::from_secs(5);
@@ -230,9 +230,4 @@ hinted! {
     }
 }
 
-impl From<ReceiveError> for SessionError {
-    fn from(error: ReceiveError) -> Self {
-        let hint = error.hint();
-        Self::OfUseCase(UseCaseError::new(error, hint))
-    }
-}
+of_use_case!(ReceiveError);
