@@ -3,9 +3,14 @@
 use std::collections::BTreeMap;
 
 use iostall_model::Step;
-use iostall_model::alert::{GoodDrill, Notice, Now, RuleEvaluator, RuleSource, SavedAlert};
-use iostall_notify::{AlertFile, Delivery, Dispatcher, Message, Pulse};
+use iostall_model::alert::{GoodDrill, Notice, Now, Rule, RuleEvaluator, RuleSource, SavedAlert};
+use iostall_notify::{
+    AlertFile, Channel, Delivery, DeliveryError, Dispatcher, Message, Pulse, Transport, deliver,
+};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::error::WatchError;
 
 const LOOK_EVERY_NS: u64 = 1_000_000_000;
 /// How many messages that have not arrived are remembered over a restart.
@@ -20,10 +25,8 @@ pub enum AlertEvent<'a> {
 
 pub(crate) type Observer<'o> = &'o mut dyn FnMut(AlertEvent<'_>);
 
-/// What has to be known again after a restart.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Memory {
-    /// Alerts that somebody was notified of.
     alerts: Vec<SavedAlert>,
     /// Messages of which nobody knows yet whether they arrived, each with one channel.
     outbox: Vec<Message>,
@@ -41,9 +44,7 @@ pub struct Alerting {
     dispatcher: Dispatcher,
     pulses: Vec<Beating>,
     sources: Vec<RuleSource>,
-    /// By the number of the delivery.
     outbox: BTreeMap<u64, Message>,
-    /// Whether the memory has changed since it was taken.
     is_changed: bool,
     looked_ns: u64,
 }
@@ -199,4 +200,37 @@ impl Beating {
         (self.sent_ns, self.is_due) = (Some(now.clock_ns), false);
         Some(self.pulse.channel.clone())
     }
+}
+
+/// Sends a notice through each channel once, of the rule that was named or of the first that notifies it. Whether all arrived.
+pub fn test_channels(
+    file: &AlertFile,
+    rule: Option<&str>,
+    now: Timestamp,
+    observer: &mut dyn FnMut(&Channel, &Result<(), DeliveryError>),
+) -> Result<bool, WatchError> {
+    let all = &file.book.rules;
+    let rules: Vec<&Rule> = all.iter().filter(|one| rule.is_none_or(|name| one.name == name)).collect();
+    if rules.is_empty() && rule.is_some() {
+        let known = all.iter().map(|rule| rule.name.clone()).collect();
+        return Err(WatchError::NoRule { name: rule.unwrap_or_default().to_owned(), known });
+    }
+    let mut all_arrived = true;
+    for channel in &file.channels {
+        let of_channel = rules.iter().find(|rule| rule.channels.contains(&channel.name));
+        if of_channel.is_none() && rule.is_some() {
+            continue;
+        }
+        let message = match (&channel.transport, of_channel.or(rules.first())) {
+            (Transport::Heartbeat(_), _) => Message::Heartbeat(channel.name.clone()),
+            (_, Some(rule)) => Notice::test(rule, now).into(),
+            (_, None) => continue,
+        };
+        // Somebody is waiting for the answer: once is enough.
+        let once = Channel { attempts: 1, ..channel.clone() };
+        let result = deliver(&once, &message).result;
+        all_arrived &= result.is_ok();
+        observer(channel, &result);
+    }
+    Ok(all_arrived)
 }

@@ -25,10 +25,8 @@ named! {
         Join = "join",
         /// Nothing: the server says who it is now.
         Hello = "hello",
-        /// How much of a source is there.
         Known = "known",
         Append = "append",
-        /// To note what the volumes of a source lie on.
         Place = "place",
         /// Which of some runs are not there as they are now.
         Runs = "runs",
@@ -36,11 +34,8 @@ named! {
         /// Which of some sheets of notes and settings are not there as they are now.
         Sheets = "sheets",
         Sheet = "sheet",
-        /// To take another key.
         Rotate = "rotate",
-        /// Whether a release is wanted of this server.
         Wanted = "wanted",
-        /// A part of that release.
         Part = "part",
         /// Nothing: the server says what became of it.
         Outcome = "outcome",
@@ -53,7 +48,6 @@ impl Verb {
         matches!(self, Self::Known | Self::Append)
     }
 
-    /// Its path, with the slash that it begins with.
     pub fn path(self) -> String {
         format!("/{PREFIX}{VERSION}/{}", self.name())
     }
@@ -145,7 +139,6 @@ pub struct KnownAnswer {
     pub newest: Option<Timestamp>,
 }
 
-/// The answer to [`Verb::Append`], [`Verb::Run`] and [`Verb::Sheet`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AppendAnswer {
     pub is_added: bool,

@@ -21,7 +21,6 @@ use crate::push::PushEvent;
 use crate::sampling::{Event, Missed, Next, Sampling};
 use crate::writer::{SampleWriter, WriterEvent};
 
-/// How long to wait for an event before checking the time.
 const WAIT: Duration = Duration::from_secs(1);
 /// How many earlier runs of a job are read to find where the previous collector ended.
 const RUNS_LOOKED_AT: u32 = 20;
@@ -43,7 +42,6 @@ pub enum CollectEvent<'a> {
     Job(&'a JobRun),
     /// A receiver of samples fails, or takes them again.
     Push(&'a PushEvent),
-    /// The file has changed, and counts from now on.
     Reloaded(&'a Path),
     /// The file has changed and cannot be used: what was read before still counts.
     Refused(&'a WatchError),
@@ -68,7 +66,6 @@ pub struct Collector<H, C> {
     clock: C,
     forget_next: Timestamp,
     failing: HashMap<usize, LastHeard>,
-    /// Those whose last tick was answered.
     answering: HashSet<usize>,
     memory_name: Option<String>,
     drills: Drills,
@@ -247,7 +244,6 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         self.writer.settings(id, at, settings, &mut |event| observer(CollectEvent::Writer(event)))
     }
 
-    /// Whether the settings of that source were read within the hour.
     pub(crate) fn has_settings(&self, source: usize) -> Result<bool, WatchError> {
         self.writer.has_settings(self.sources[source].0, self.clock.now().utc)
     }

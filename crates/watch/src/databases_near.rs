@@ -13,7 +13,6 @@ use crate::error::WatchError;
 use crate::stored_past::StoredPast;
 use crate::windows::{Grain, Interval};
 
-/// A source without a sample for this long is no longer watched.
 const WATCHED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
 /// A source's newest interval tells of now if it ended this recently, or three times its length ago.
 const CURRENT_WITHIN: SignedDuration = SignedDuration::from_mins(5);
@@ -59,7 +58,6 @@ impl Place {
         Self { volume, device }
     }
 
-    /// Whether files on `volumes` may be here; where nobody knows, they may.
     fn may_have(&self, volumes: &BTreeSet<String>) -> bool {
         let on_device = |volume: &String| {
             let name = volume.split(" (").next().unwrap_or(volume);

@@ -5,16 +5,17 @@ use std::path::PathBuf;
 
 use iostall_collect::smart::SmartError;
 use iostall_collect::{AddressError, SourceError};
+use iostall_engine::InputError;
+use iostall_measure::foreign::shown;
+use iostall_measure::hinted;
+use iostall_model::drive::RatingError;
 use iostall_notify::AlertFileError;
-use iostall_store::StoreError;
+use iostall_store::{RepositoryError, StoreError};
 use jiff::Timestamp;
 use thiserror::Error;
 
 use crate::centre_error::CentreError;
-use crate::ratings_error::RatingsError;
 use crate::release_error::ReleaseError;
-use crate::rollout_error::RolloutError;
-use crate::setup_error::SetupError;
 use crate::windows::SourceHistory;
 
 #[derive(Debug, Error)]
@@ -159,6 +160,121 @@ impl WatchError {
             | Self::Thread(_)
             | Self::BatchTooLong
             | Self::SamplingEnded => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+hinted! {
+    #[derive(Debug, Error)]
+    pub enum RatingsError {
+        #[error(transparent)]
+        Input(#[from] error: InputError) => error.hint(),
+        #[error("{} cannot be read as ratings: {reason}", path.display())]
+        Form { path: PathBuf, reason: String } => "docs/endurance.md explains the file",
+        #[error("{}: [[drive]] {}: {reason}", path.display(), shown(model))]
+        Drive { path: PathBuf, model: String, reason: String } => "docs/endurance.md explains the file",
+        #[error(transparent)]
+        Typed(#[from] error: RatingError)
+            => "write --tbw 1380TB --years 5, or --dwpd 1 --years 5 --capacity 1TB",
+        #[error("one rating was given for drives of several models: {}", shown(&.0.join(", ")))]
+        SeveralModels(error: Vec<String>)
+            => "put the rating of each model into a file and name it with --drives",
+    }
+}
+
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    #[error(transparent)]
+    Read(#[from] InputError),
+    /// Not TOML, or an unknown key.
+    #[error("{path} is no collector's file: {reason}", path = path.display())]
+    Form {
+        path: PathBuf,
+        /// The parser's message, with the line.
+        reason: String,
+    },
+    #[error("{path}: {place}: {reason}", path = path.display())]
+    Value {
+        path: PathBuf,
+        /// The source or job.
+        place: String,
+        /// What is wrong, and what to write instead.
+        reason: String,
+    },
+    /// The receiver on the command line.
+    #[error("cannot send samples: {0}")]
+    Push(String),
+    #[error(transparent)]
+    Alerts(#[from] AlertFileError),
+}
+
+impl SetupError {
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Read(error) => error.hint().unwrap_or_else(|| "docs/watch.md explains the file".into()),
+            Self::Form { .. } | Self::Value { .. } => {
+                "docs/watch.md explains the file; `iostall collect check FILE` reads it".into()
+            }
+            Self::Push(_) => "docs/watch.md explains receivers of samples".into(),
+            Self::Alerts(_) => "docs/alerts.md explains rules and channels".into(),
+        }
+    }
+}
+
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RolloutError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
+    #[error("no server whose agent has asked has these labels")]
+    NoServers,
+    #[error("another push wants something of {server}")]
+    Busy { server: String },
+    #[error("there is no push {push}")]
+    NoPush { push: u64 },
+    #[error("push {push} does not wait for a server {server:?}")]
+    NotAwaited { push: u64, server: String },
+    #[error("push {push} is {state}, and cannot be ended")]
+    NotRunning { push: u64, state: String },
+    #[error("push {push} is {state}, and cannot be undone")]
+    NotUndone { push: u64, state: String },
+    #[error("this permit is for another release than that of push {push}")]
+    OtherPermit { push: u64 },
+    #[error("{text:?} is no label")]
+    Label { text: String },
+    #[error("{text:?} is no list of rings")]
+    Rings { text: String },
+    #[error("{text:?} is neither a number nor a share")]
+    FailedMax { text: String },
+}
+
+impl From<RepositoryError> for RolloutError {
+    fn from(error: RepositoryError) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl RolloutError {
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Store(error) => return error.hint(),
+            Self::Release(error) => return error.hint(),
+            Self::NoServers => "`iostall fleet agent` on a server asks, and its policy says its labels",
+            Self::Busy { .. } | Self::NoPush { .. } => "`iostall fleet push status` lists what goes on",
+            Self::NotAwaited { .. } => {
+                "`iostall fleet push status` with its number lists its servers, and what they do"
+            }
+            Self::NotUndone { .. } | Self::NotRunning { .. } => {
+                "`iostall fleet push status` says how far it is"
+            }
+            Self::OtherPermit { .. } => "`iostall fleet release undo` makes one for the release of this push",
+            Self::Label { .. } => "write a name and a value, such as role=standby",
+            Self::Rings { .. } => "write how many servers each ring reaches, such as 1,10%,100%",
+            Self::FailedMax { .. } => "write how many servers may fail, such as 3 or 2%",
         };
         Some(hint.to_owned())
     }

@@ -24,7 +24,6 @@ pub enum FeedEvent<'a> {
         at: Timestamp,
         reason: &'a str,
     },
-    /// An interval from before the newest one.
     Past {
         source: &'a str,
         interval: &'a Interval,
@@ -37,9 +36,7 @@ pub enum FeedEvent<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Travel {
-    /// To the sample before.
     Back,
-    /// To the next sample.
     Forward,
     /// By that much time, back if it is negative.
     By(SignedDuration),
@@ -51,7 +48,6 @@ pub enum Travel {
 pub type FeedObserver<'o> = &'o mut dyn FnMut(FeedEvent<'_>);
 
 pub trait Feed {
-    /// Passes new data to `observer`, waiting at most `limit` for it.
     fn wait(&mut self, limit: Duration, observer: FeedObserver<'_>) -> Result<(), WatchError>;
 
     /// Whether the first wait returns everything there is.
@@ -60,7 +56,6 @@ pub trait Feed {
     /// Goes to another time and passes on what was sampled until then. Returns whether there is anything.
     fn travel(&mut self, travel: Travel, observer: FeedObserver<'_>) -> Result<bool, WatchError>;
 
-    /// Changes the sampling interval. Only for feeds that have one.
     fn set_interval(&mut self, interval: Duration) -> Result<(), WatchError>;
 }
 

@@ -12,9 +12,8 @@ use crate::confirmed::Confirmed;
 use crate::destination::{Destination, Known};
 use crate::error::WatchError;
 use crate::named::{AskPassword, NamedSource};
-use crate::placed::Placed;
-use crate::sent_runs::send_runs;
-use crate::sent_sheets::SentSheets;
+use crate::reported_volumes::Placed;
+use crate::sent_runs::{SentSheets, send_runs};
 
 /// Samples in a batch: an hour of minutes, or a minute of seconds.
 const BATCH_SAMPLES: u32 = 60;
@@ -70,7 +69,6 @@ pub fn send_history(
     send_with(from, to, &mut Heard::default(), stop, observer)
 }
 
-/// What a destination has heard, and need not hear again.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
     placed: Placed,

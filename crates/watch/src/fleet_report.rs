@@ -35,16 +35,13 @@ pub struct FleetRequest {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FleetReport {
-    /// The repository's URL without login, password and transport.
     pub repository: String,
     pub from: Timestamp,
     pub to: Timestamp,
-    /// All of them, by name.
     pub servers: Vec<ServerState>,
     /// Sorted by time waited, longest first, like the lists below.
     pub files: Vec<FleetFile>,
     pub volumes: Vec<FleetLoad>,
-    /// Devices with volumes of several sources.
     pub devices: Vec<FleetDevice>,
     /// What each source holds, those that grow most first.
     pub capacity: Vec<FleetCapacity>,
@@ -53,14 +50,11 @@ pub struct FleetReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ServerState {
     pub server: String,
-    /// The id of its store.
     pub id: String,
-    /// The iostall that sent last.
     pub version: Option<String>,
     pub sources: u64,
     pub newest_sample: Option<Timestamp>,
     pub last_contact: Option<Timestamp>,
-    /// How far its clock was ahead of the repository's, milliseconds.
     pub clock_ahead_ms: Option<i64>,
     pub faults: Vec<ServerFault>,
 }
@@ -76,11 +70,9 @@ pub enum ServerFault {
     Old,
     /// Its clock was off by more than five seconds.
     Clock,
-    /// Another machine sends as this server.
     Cloned,
 }
 
-/// What a file or a volume did in each second of the window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FleetLoad {
     pub server: String,
@@ -88,7 +80,6 @@ pub struct FleetLoad {
     /// Absent for a volume of a shared device.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// Its database or the like.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub scope: String,
     pub name: String,
@@ -112,7 +103,6 @@ pub struct FleetFile {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FleetDevice {
-    /// What its identity is.
     pub kind: String,
     pub identity: String,
     pub model: Option<String>,
@@ -127,7 +117,6 @@ pub struct FleetCapacity {
     pub last: Timestamp,
     pub bytes_first: f64,
     pub bytes_last: f64,
-    /// Bytes a day.
     pub trend: DailyTrend,
 }
 

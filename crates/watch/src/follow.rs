@@ -54,12 +54,9 @@ pub fn follow_history<C: Clock>(
 #[derive(Debug)]
 pub struct Follower {
     interval_ns: u64,
-    /// Failed tries since the last success.
     failures: u32,
     said: String,
-    /// When it was last sent, and up to what.
     sent: Option<(u64, Newest)>,
-    /// What the destination has heard, and since when it is not said again.
     heard: Heard,
     heard_ns: u64,
 }
@@ -71,7 +68,6 @@ impl Follower {
         Self { interval_ns, failures: 0, said: String::new(), sent: None, heard, heard_ns }
     }
 
-    /// Sends what is new. How long to wait before the next look, nanoseconds.
     pub fn look<C: Clock>(
         &mut self,
         from: &mut (impl History + CollectorState + RunsToSend + SheetsToSend),
@@ -125,7 +121,6 @@ fn newest(from: &(impl History + RunsToSend + SheetsToSend)) -> Result<Newest, S
     Ok((samples, from.runs_state()?, from.sheets_state()?))
 }
 
-/// Waits so long, or until `stop` is set.
 pub(crate) fn wait(clock: &impl Clock, pause_ns: u64, stop: &AtomicBool) {
     let until_ns = clock.now_ns().saturating_add(pause_ns);
     while clock.now_ns() < until_ns && !stop.load(Ordering::Relaxed) {

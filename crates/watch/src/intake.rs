@@ -17,7 +17,6 @@ const PLACE_NAME_BYTES_MAX: usize = 1 << 10;
 /// A sample is at most so far ahead of the clock of the centre. Each day needs tables of its own: no server may fill the repository with
 /// those of all centuries.
 const AHEAD_MAX: SignedDuration = SignedDuration::from_hours(1);
-/// A sample is at most this old.
 const AGE_MAX: SignedDuration = SignedDuration::from_hours(10 * 366 * 24);
 
 #[derive(Debug)]

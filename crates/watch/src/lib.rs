@@ -8,7 +8,6 @@ mod alerting;
 pub mod centre;
 mod centre_error;
 pub mod centre_protocol;
-mod channels;
 mod clock;
 mod collector;
 mod confirmed;
@@ -30,25 +29,20 @@ mod metrics;
 mod named;
 mod note;
 mod once;
-mod placed;
 pub mod pull;
 mod push;
 mod push_follow;
-mod ratings_error;
 pub mod release;
 mod release_error;
 mod reported_volumes;
 mod reports;
 pub mod rollout;
-mod rollout_error;
 mod sampling;
 mod sent_runs;
-mod sent_sheets;
 mod service;
 mod settings;
 mod settings_history;
 mod setup;
-mod setup_error;
 #[cfg(test)]
 mod simulation;
 mod slots;
@@ -59,8 +53,7 @@ pub mod windows;
 mod writer;
 
 pub use advice::{Evidence, Outcome, Rule, RuleAdvice, SourceAdvice, Weight, advise, rules as advice_rules};
-pub use alerting::{AlertEvent, Alerting};
-pub use channels::test_channels;
+pub use alerting::{AlertEvent, Alerting, test_channels};
 pub use clock::{MachineClock, WatchClock};
 pub use collector::{CollectEvent, CollectObserver, Collector, Observers};
 pub use confirmed::{Confirmed, SPOOL_AGE_MAX, SPOOL_BYTES_MAX, Unconfirmed, put_confirmed};
@@ -69,7 +62,7 @@ pub use destination::{Destination, Known};
 pub use endurance::{
     EnduranceReport, EnduranceRequest, TypedRating, drive_endurance, rated_bytes, stored_endurance,
 };
-pub use error::WatchError;
+pub use error::{RatingsError, SetupError, WatchError};
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};
 pub use fleet::{SendEvent, initialise_repository, open_repositories, open_repository, send_history};
 pub use fleet_report::{
@@ -87,7 +80,6 @@ pub use note::add_note;
 pub use once::{OnceEvent, sample_once};
 pub use push::{BACKLOG, PushEvent, PushTarget, WrittenPush};
 pub use push_follow::{Asked, PushFollower};
-pub use ratings_error::RatingsError;
 pub use reports::{ReportRequest, TimeRange, compare, report};
 pub use sampling::{Event, Missed, Next, Retry, Sampler, SamplerOptions, Sampling, Stopper};
 pub use service::CollectorService;
@@ -95,7 +87,6 @@ pub use settings_history::{
     SourceChanges, SourceChoice, SourceSettings, setting_changes, setting_difference, settings_at,
 };
 pub use setup::{CollectorSetup, INTERVAL, KEEP_RAW, TIMEOUT, TypedSetup, WatchedSource};
-pub use setup_error::SetupError;
 pub use slots::{EachSlot, Slot, slots};
 pub use stored_feed::StoredFeed;
 pub use writer::WriterEvent;

@@ -11,11 +11,8 @@ use crate::clock::WatchClock;
 pub struct SourceNow {
     pub name: String,
     pub last: Option<Arc<Sample>>,
-    /// Whether the newest tick has a sample.
     pub is_up: bool,
-    /// Age of the newest sample, nanoseconds.
     pub age_ns: Option<u64>,
-    /// Samples since the collector started.
     pub samples: u64,
     /// Missed samples since then.
     pub gaps: u64,

@@ -50,7 +50,6 @@ pub fn named_sources(texts: &[String], ask: AskPassword<'_>) -> Result<Vec<Named
         .collect()
 }
 
-/// The password of the source `name`, from the place its address gives.
 fn secret(address: &Address, name: &str, ask: AskPassword<'_>) -> Result<Secret, WatchError> {
     if let Some(secret) = Secret::of(&address.password)? {
         return Ok(secret);

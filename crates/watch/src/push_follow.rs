@@ -15,11 +15,7 @@ pub struct PushFollower {
 pub enum Asked {
     Nothing,
     Applied(Applied),
-    /// Nothing was changed, and the centre knows why.
-    Refused {
-        reason: String,
-        hint: Option<String>,
-    },
+    Refused { reason: String, hint: Option<String> },
 }
 
 impl PushFollower {

@@ -12,9 +12,7 @@ use crate::windows::{Order, SourceHistory, WatchComparison, WatchReport, WatchSe
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportRequest {
     pub level: Level,
-    /// Only sources whose name contains this.
     pub source: Option<String>,
-    /// An interval with a higher stall per I/O is too slow, nanoseconds.
     pub threshold_ns: Option<u64>,
     /// At most so many groups of each source are shown; `None`: as many as the form has room for.
     pub top: Option<usize>,
@@ -40,7 +38,6 @@ pub fn report(
     })?
 }
 
-/// Compares two windows that do not overlap.
 pub fn compare(
     history: &impl History,
     request: &ReportRequest,

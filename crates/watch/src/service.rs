@@ -98,7 +98,6 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
         Ok(new)
     }
 
-    /// Current values, if a metrics address is set.
     pub fn metrics(&self) -> Option<&Metrics<MachineClock>> {
         self.metrics.as_ref()
     }

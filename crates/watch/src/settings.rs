@@ -20,7 +20,6 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 pub(crate) type Opened = Result<Box<dyn Source>, SourceError>;
 
-/// What was read of the source of that number.
 type Answer = (usize, Result<Vec<Setting>, SourceError>);
 
 /// Whether settings that were read then need not be read `now`, which is within the hour.

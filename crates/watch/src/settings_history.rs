@@ -9,7 +9,6 @@ use crate::error::WatchError;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SourceChoice<'a> {
-    /// Those whose name contains this.
     pub part: Option<&'a str>,
     /// In a repository, what its servers are called: sources are shown with their server.
     pub names: Option<&'a ServerNames>,
@@ -37,7 +36,6 @@ pub struct SourceSettings {
     pub first_read: Timestamp,
     /// When they were read for the last time: what is measured is of then.
     pub last_read: Timestamp,
-    /// By subject and name.
     pub settings: Vec<SettingVersion>,
 }
 

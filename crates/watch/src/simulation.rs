@@ -23,7 +23,6 @@ use crate::{AlertEvent, Alerting, CollectEvent, Collector, Metrics, Observers, W
 const SECOND_NS: u64 = 1_000_000_000;
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// A machine's time. While it sleeps only the calendar advances.
 #[derive(Clone)]
 struct SimClock {
     awake: ManualClock,
@@ -38,7 +37,6 @@ impl SimClock {
         Self { awake: ManualClock::new(), start, sleeps: Arc::new(sleeps.to_vec()) }
     }
 
-    /// A copy starting at the beginning, for a source that runs through time on its own.
     fn another(&self) -> Self {
         Self { awake: ManualClock::new(), ..self.clone() }
     }
@@ -54,7 +52,6 @@ impl SimClock {
         self.elapsed_ns() / SECOND_NS
     }
 
-    /// Advances until the calendar shows `at` or more, past any sleep in between.
     fn wait_until(&self, at: Timestamp) {
         let target_ns = u64::try_from(at.duration_since(self.start).as_nanos()).unwrap();
         while let Some(left_ns @ 1..) = target_ns.checked_sub(self.elapsed_ns()) {
@@ -72,7 +69,6 @@ impl WatchClock for SimClock {
     }
 }
 
-/// The behaviour of a scripted source.
 type Script = Box<dyn FnMut(&SimClock) -> Result<Sample, SourceError> + Send>;
 
 struct Scripted {
@@ -109,7 +105,6 @@ impl Lane {
     }
 }
 
-/// Passes the events of all lanes to a collector in order of time, and advances its clock.
 struct Lanes {
     lanes: Vec<Lane>,
     clock: SimClock,
@@ -221,7 +216,6 @@ fn rules() -> RuleBook {
     }
 }
 
-/// Missed samples by reason.
 fn missed(gaps: &[Gap]) -> BTreeMap<&str, u64> {
     let mut all = BTreeMap::new();
     for gap in gaps {
@@ -235,7 +229,6 @@ const SLEPT: &str = "this machine slept, or its clock was set forward";
 const REFUSED: &str = "postgres://b refused the login \"mon\": wrong password";
 const SOURCES: [&str; 2] = ["sqlserver://a", "postgres://b"];
 
-/// The results of an hour.
 struct Hour {
     _directory: tempfile::TempDir,
     history: SqliteHistory,
@@ -292,7 +285,6 @@ fn an_hour() -> Hour {
     Hour { _directory: directory, history, kept, notices, said, tries, metrics }
 }
 
-/// Counted reads, number of intervals, and intervals without a count.
 fn counted(history: &SqliteHistory, name: &str) -> (u64, usize, usize) {
     let sources = history.sources().unwrap();
     let id = sources.iter().find(|watched| watched.source.name == name).unwrap().source.id;

@@ -22,7 +22,6 @@ pub struct StoredFeed<H> {
     history: H,
     clock: RunClock,
     look_ns: u64,
-    /// The last sample shown of each source.
     shown: HashMap<SourceId, Timestamp>,
     /// The time in the past that is shown; `None`: now.
     position: Option<Timestamp>,
@@ -55,7 +54,6 @@ impl<H: History> StoredFeed<H> {
         Self { history, clock, look_ns: 0, shown: HashMap::new(), position: None }
     }
 
-    /// The sources being watched, or all if none is.
     pub fn names(&self) -> Vec<String> {
         let mut watched = self.watched().unwrap_or_default();
         if watched.is_empty() {

@@ -91,7 +91,6 @@ impl<H: History> StoredPast<'_, H> {
         Ok(None)
     }
 
-    /// When the intervals that end between two times did.
     fn ends(&self, from: Timestamp, to: Timestamp) -> Result<Vec<Timestamp>, WatchError> {
         let mut ends = Vec::new();
         for watched in self.0.sources()? {

@@ -20,7 +20,6 @@ use crate::settings::is_fresh;
 pub enum WriterEvent<'a> {
     /// A source could not read something, reported once.
     Warning(&'a Warning),
-    /// Samples are lost until the store can be written again.
     Unwritable(StoreError),
     WritableAgain,
     /// Samples are older than they are kept, and no centre has confirmed them. Said once an hour at most.
@@ -34,7 +33,6 @@ pub(crate) struct SampleWriter<H> {
     pub(crate) samples: u64,
     warned: HashSet<(SourceId, String)>,
     lost: HashMap<SourceId, Gap>,
-    /// The store's error while it cannot be written.
     trouble: Option<String>,
 }
 
@@ -168,7 +166,6 @@ impl<H: History + CollectorState> SampleWriter<H> {
         Ok(self.store.finish()?)
     }
 
-    /// First stores gaps that could not be stored before.
     fn with_lost(&mut self, source: SourceId) -> Result<(), StoreError> {
         if let Some(gap) = self.lost.get(&source) {
             self.store.add_gap(source, gap)?;

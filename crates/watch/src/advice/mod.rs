@@ -23,7 +23,6 @@ use facts::Facts;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceAdvice {
-    /// Its server, in a repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     pub source: String,

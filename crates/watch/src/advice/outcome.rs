@@ -35,7 +35,6 @@ impl Outcome {
         Self::Unknown { reason: reason.into() }
     }
 
-    /// What speaks comes first.
     pub(super) fn order(&self) -> u8 {
         match self {
             Self::Found { .. } => 0,

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use iostall_engine::files::stamp_of_path;
+use iostall_host::System;
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::RunId;
@@ -14,8 +16,8 @@ use iostall_store::{
 use jiff::SignedDuration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sha2::{Digest as _, Sha256};
 
-use super::instance::{Instance, PROGRAM_VERSION};
 use super::membership::{Key, Membership, MembershipFile};
 use crate::centre_error::CentreError;
 use crate::centre_protocol::{
@@ -157,7 +159,6 @@ impl Centre {
         self.patiently(|key| answer_of(&self.client, self.address(), path, Some(key), body))
     }
 
-    /// Asks, and again where the centre has too much to do.
     fn patiently<A>(&self, ask: impl Fn(&str) -> Result<A, CentreError>) -> Result<A, CentreError> {
         let key = self.secret.digits();
         let mut pause_ns = PAUSE_NS;
@@ -308,5 +309,36 @@ impl Destination for Centre {
             }
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+pub(crate) const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+#[derive(Clone, Debug)]
+pub(crate) struct Instance {
+    pub(crate) host: String,
+    /// A hash of the machine, its boot and the file that the store is in. A copy of a store or of its machine has another one, and once
+    /// a server has another one, the earlier one does not come back.
+    pub(crate) hash: String,
+}
+
+impl Instance {
+    pub(crate) fn here(store: &Path) -> Self {
+        let system = System::here();
+        let host = system.host().hostname;
+        let file = stamp_of_path(store).map(|stamp| format!("{}:{}", stamp.device, stamp.inode));
+        let parts = [
+            system.machine_id().unwrap_or_default(),
+            system.boot_id().unwrap_or_default(),
+            host.clone(),
+            file.unwrap_or_default(),
+        ];
+        let mut digest = Sha256::new();
+        for part in parts {
+            digest.update((part.len() as u64).to_le_bytes());
+            digest.update(part.as_bytes());
+        }
+        let hash = digest.finalize().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+        Self { host, hash }
     }
 }

@@ -8,8 +8,7 @@ use iostall_measure::clock::utc_now;
 use iostall_remote::centre::{CentreClient, centre_address};
 use iostall_store::{CollectorState, FleetSecret, StoreId};
 
-use super::client::answer_of;
-use super::instance::{Instance, PROGRAM_VERSION};
+use super::client::{Instance, PROGRAM_VERSION, answer_of};
 use super::membership::{Key, Membership, MembershipFile};
 use crate::centre_error::{CODE_FILE_NAME, CentreError};
 use crate::centre_protocol::{JoinAnswer, JoinRequest, Verb};

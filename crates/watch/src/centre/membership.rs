@@ -34,7 +34,6 @@ pub(crate) struct Membership {
     pub(crate) certificate: Option<String>,
     /// What the server is called there; `None` while it is not known whether the centre has taken it in.
     pub(crate) name: Option<String>,
-    /// The newest first.
     pub(crate) keys: Vec<Key>,
 }
 

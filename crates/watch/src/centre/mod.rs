@@ -1,7 +1,6 @@
 //! The centre of a fleet, which servers send their history to: how they join it, what they say to it, and what they keep of it.
 
 mod client;
-mod instance;
 mod join;
 mod membership;
 

@@ -5,15 +5,13 @@ use std::collections::BTreeSet;
 
 use iostall_notify::AlertFile;
 
-use super::carry_out::{FileChange, carry_out, finish, kept_content};
-use super::change::{Applied, ApplyStep, Change, ChangeKind};
+use super::carry_out::{Applied, ApplyStep, Change, ChangeKind, FileChange, carry_out, finish, kept_content};
 use super::place::{Form, present};
 use super::policy::{Destination, Policy};
 use super::state::{AppliedRelease, JournalStep, Placed, State, StateDirectory, Undo, UndoStep};
 use crate::release::{Object, ObjectKind, ObjectState, Opened, Permit, Release};
 use crate::release_error::ReleaseError;
 
-/// Of files that were not there before.
 const FILE_MODE: u32 = 0o644;
 
 /// See the module. Only one at a time works with a state.
@@ -24,7 +22,6 @@ pub struct PushAgent {
     state: State,
 }
 
-/// What became of what another process had begun.
 #[derive(Debug)]
 pub enum Recovered {
     Finished,
@@ -34,7 +31,6 @@ pub enum Recovered {
     Waits(ReleaseError),
 }
 
-/// A plan that nobody has carried out yet.
 struct Plan<'a> {
     applied: Applied,
     /// Where copies go, named by the release.
@@ -56,7 +52,6 @@ impl PushAgent {
         Ok((agent, recovered))
     }
 
-    /// Finishes what was begun and interrupted, or puts it back.
     pub fn recover(&mut self) -> Result<Option<Recovered>, ReleaseError> {
         let Some(journal) = self.directory.journal()? else { return Ok(None) };
         let recovered = match finish(&self.directory, journal, &mut |_| {}) {
@@ -80,7 +75,6 @@ impl PushAgent {
         self.state.applied.as_ref().map(|applied| applied.id.as_str())
     }
 
-    /// Everything that releases have put on this server, as it is now.
     pub fn objects(&self) -> Vec<ObjectState> {
         let now = |placed: &Placed| ObjectState {
             kind: placed.kind,
@@ -90,7 +84,6 @@ impl PushAgent {
         self.state.objects.iter().map(now).collect()
     }
 
-    /// What the release or permit in `bytes` would change. Nothing is written.
     pub fn plan(&self, bytes: &[u8]) -> Result<Applied, ReleaseError> {
         if self.directory.journal()?.is_some() {
             return Err(ReleaseError::Pending { reason: "it is not finished yet".to_owned() });
@@ -263,7 +256,6 @@ fn form_of(before: Option<iostall_engine::files::FileStamp>) -> Form {
     }
 }
 
-/// Refuses what its reader would refuse.
 fn check_content(object: &Object, body: &[u8], destination: &Destination) -> Result<(), ReleaseError> {
     let invalid = |reason: String| ReleaseError::Object { object: object.to_string(), reason };
     let text = std::str::from_utf8(body).map_err(|_| invalid("it is no UTF-8 text".to_owned()))?;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::Input;
 use iostall_measure::ByteCount;
+use serde::Serialize;
 
-use super::change::ApplyStep;
 use super::place::{Form, PRIVATE, Present, present, remove, staged, sync_parent, take_place, write_new};
 use super::state::{FORMAT, Journal, JournalStep, Kept, State, StateDirectory};
 use crate::release_error::ReleaseError;
@@ -23,7 +23,6 @@ pub(super) struct FileChange<'a> {
     pub(super) content: Option<(std::borrow::Cow<'a, [u8]>, String, Form)>,
 }
 
-/// Where each change has its copies, and the record of all of them.
 pub(super) fn carry_out(
     directory: &StateDirectory,
     kept_in: &Path,
@@ -48,7 +47,6 @@ pub(super) fn carry_out(
     finish(directory, journal, observe)
 }
 
-/// Keeps what is there and stages what comes.
 fn prepare(
     kept_in: &Path,
     changes: &[FileChange<'_>],
@@ -194,4 +192,39 @@ fn unstage<'a>(paths: impl Iterator<Item = &'a Path>) {
     for path in paths {
         let _ = remove(&staged(path));
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeKind {
+    Add,
+    Replace,
+    Remove,
+    Same,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    pub object: String,
+    pub path: PathBuf,
+    pub change: ChangeKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Applied {
+    pub version: u64,
+    pub is_undo: bool,
+    pub changes: Vec<Change>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApplyStep<'a> {
+    Kept(&'a Path),
+    /// What comes lies beside its place.
+    Staged(&'a Path),
+    Recorded,
+    Replaced(&'a Path),
+    /// All files were read again, and are as they should be.
+    Verified,
+    Completed,
 }

@@ -9,7 +9,6 @@
 
 mod agent;
 mod carry_out;
-mod change;
 mod place;
 mod policy;
 mod state;
@@ -17,5 +16,5 @@ mod state;
 mod tests;
 
 pub use agent::{PushAgent, Recovered};
-pub use change::{Applied, ApplyStep, Change, ChangeKind};
+pub use carry_out::{Applied, ApplyStep, Change, ChangeKind};
 pub use policy::Policy;

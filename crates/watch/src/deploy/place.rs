@@ -12,7 +12,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::release_error::ReleaseError;
 
-/// Nobody but iostall gives such names.
 const STAGED_SUFFIX: &str = ".iostall-new";
 const PIECE_BYTES: usize = 1 << 20;
 
@@ -25,11 +24,9 @@ pub(super) struct Present {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
     pub(super) mode: u32,
-    /// User and group.
     pub(super) owner: Option<(u32, u32)>,
 }
 
-/// Only for the agent itself.
 pub(super) const PRIVATE: Form = Form { mode: 0o600, owner: None };
 
 /// The file at `path`; `None` if nothing is there.
@@ -110,7 +107,6 @@ pub(super) fn sync_parent(path: &Path) -> Result<(), ReleaseError> {
     sync_directory(parent).map_err(|source| ReleaseError::Write { path: parent.to_owned(), source })
 }
 
-/// Puts `content` in the place of the file at `path`, which is the agent's own.
 pub(super) fn replace(path: &Path, content: &[u8]) -> Result<(), ReleaseError> {
     let draft = staged(path);
     remove(&draft)?;

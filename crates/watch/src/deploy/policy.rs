@@ -96,7 +96,6 @@ impl Policy {
         Ok(())
     }
 
-    /// What its keys are called in messages.
     pub(super) fn name(&self) -> String {
         format!("the policy {}", self.path.display())
     }

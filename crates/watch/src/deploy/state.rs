@@ -75,7 +75,6 @@ pub(super) struct Kept {
     pub(super) group: u32,
 }
 
-/// What was begun: from when it is there, it is finished or put back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Journal {
     pub(super) format: u32,

@@ -15,16 +15,15 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use self::ratings::Ratings;
+use crate::error::{RatingsError, WatchError};
+
 pub use self::ratings::TypedRating;
-use crate::error::WatchError;
-use crate::ratings_error::RatingsError;
 
 /// The longest time for one drive to answer: one that sleeps has to spin up its controller first.
 const ANSWER: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug, Default)]
 pub struct EnduranceRequest {
-    /// Files, directories and devices.
     pub places: Vec<PathBuf>,
     pub ratings: Option<PathBuf>,
     pub typed: TypedRating,
@@ -41,7 +40,6 @@ pub struct EnduranceReport {
     pub converted: Option<Converted>,
 }
 
-/// The same from the drives that `smart:` sources have sampled.
 pub fn stored_endurance(
     history: &impl History,
     request: &EnduranceRequest,
@@ -114,7 +112,6 @@ pub fn drive_endurance(request: &EnduranceRequest) -> Result<EnduranceReport, Wa
     Ok(report)
 }
 
-/// Puts a reading to those of the same drive.
 fn add(drives: &mut Vec<Vec<DriveReading>>, reading: DriveReading) {
     match drives.iter_mut().find(|known| known.iter().any(|one| one.drive.serial == reading.drive.serial)) {
         Some(known) => known.push(reading),

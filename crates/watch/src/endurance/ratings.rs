@@ -8,14 +8,13 @@ use iostall_measure::foreign::shown;
 use iostall_model::drive::{Converted, DriveIdentity, DriveRating, Endurance, RatingError};
 use serde::Deserialize;
 
-use crate::ratings_error::RatingsError;
+use crate::error::RatingsError;
 
 /// Enough for every drive that was ever sold.
 const FILE: Input = Input { what: "file of ratings", limit: ByteCount(4 << 20) };
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TypedRating {
-    /// Bytes that hosts may write.
     pub written: Option<ByteCount>,
     pub drive_writes_per_day: Option<f64>,
     pub years: Option<f64>,
@@ -50,7 +49,6 @@ pub(super) struct Ratings {
 }
 
 impl Ratings {
-    /// Reads the file at `path` and checks every line of it, whether its drive is there or not.
     pub(super) fn read(path: Option<&Path>, typed: &TypedRating) -> Result<Self, RatingsError> {
         let file = path.map(|path| Ok::<_, RatingsError>((path.to_owned(), file(path)?))).transpose()?;
         let ratings = Self { file, typed: typed.clone() };
@@ -82,7 +80,6 @@ impl Ratings {
         }))
     }
 
-    /// The rating of the command line in its spellings, if it says enough without a drive.
     pub(super) fn converted(&self) -> Option<Converted> {
         let capacity = self.typed.capacity.map(ByteCount::bytes);
         self.typed(capacity).ok().flatten()?.converted(capacity)

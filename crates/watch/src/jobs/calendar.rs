@@ -9,7 +9,6 @@ use jiff::{Timestamp, ToSpan as _};
 
 use super::cron::{Cron, Field};
 
-/// systemd's weekday names, by cron's numbers.
 const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
 /// No day is further away: a 29 February on a given weekday comes every 40 years at the latest.
@@ -54,7 +53,6 @@ impl Calendar {
         }
     }
 
-    /// The first time after `at`; `None` if there is none.
     pub fn after(&self, at: Timestamp) -> Option<Timestamp> {
         let last = self.zone.to_datetime(at).date().saturating_add(SEARCHED_YEARS.years());
         let mut from = Timestamp::from_second(at.as_second() + 1).ok()?;

@@ -6,7 +6,6 @@ use std::str::FromStr;
 
 use jiff::civil::{Date, DateTime, Time};
 
-/// Names of weekdays, by cron's numbers.
 const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 const MONTHS: [&str; 12] =
     ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
@@ -60,7 +59,6 @@ pub(super) struct Cron {
 }
 
 impl Cron {
-    /// Parses an expression. The error names the part that is wrong.
     pub(super) fn parse(expression: &str) -> Result<Self, String> {
         let text = expression.to_uppercase();
         let known = NICKNAMES.iter().find(|(name, _)| *name == text);
@@ -94,7 +92,6 @@ impl Cron {
         })
     }
 
-    /// Whether it names one time of the day.
     pub(super) fn is_once_a_day(&self) -> bool {
         [self.seconds, self.minutes, self.hours].iter().all(|field| field.bits.is_power_of_two())
     }

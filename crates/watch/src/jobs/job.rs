@@ -11,9 +11,7 @@ pub struct Job {
     /// The program and its arguments, run without a shell.
     pub command: Vec<String>,
     pub deadline: Duration,
-    /// Channels notified when it fails.
     pub notify: Vec<String>,
-    /// Account of the systemd service.
     pub user: String,
 }
 
@@ -41,7 +39,6 @@ pub trait JobRunner {
     fn start(&mut self, job: &Job) -> Box<dyn RunningJob>;
 }
 
-/// A running program and its children.
 pub trait RunningJob {
     /// How it ended; `None` while it runs.
     fn poll(&mut self) -> Option<JobEnd>;

@@ -24,9 +24,7 @@ pub use job::{Job, JobEnd, JobRunner, RunningJob};
 pub use process::ProcessRunner;
 pub use units::{units_text, write_units};
 
-/// Time between the deadline and the kill.
 const GRACE_NS: u64 = 10_000_000_000;
-/// A run that cannot start within this time is missed.
 const LATE_MAX: SignedDuration = SignedDuration::from_mins(10);
 /// If the clock is set back further than this, a job runs again at times it already ran.
 const SET_BACK_MAX: SignedDuration = SignedDuration::from_hours(24);
@@ -56,7 +54,6 @@ struct Scheduled {
 pub struct Jobs {
     runner: Box<dyn JobRunner + Send>,
     all: Vec<Scheduled>,
-    /// Time of the last call of `look`.
     looked: Timestamp,
 }
 
@@ -101,7 +98,6 @@ impl Jobs {
         reports
     }
 
-    /// Starts jobs that are due, and checks those that are running.
     pub fn look(&mut self, now: Now) -> Vec<JobReport> {
         let mut reports = Vec::new();
         // If the clock is set back this far, it was wrong before, and the next time computed from it may be
@@ -118,7 +114,6 @@ impl Jobs {
         reports
     }
 
-    /// Ends all running jobs when the collector ends.
     pub fn stop(&mut self, now: Now) -> Vec<JobReport> {
         // One that has ended since the last look ended by itself.
         let mut reports: Vec<JobReport> = self.all.iter_mut().filter_map(|one| one.look_after(now)).collect();
@@ -131,7 +126,6 @@ impl Jobs {
 }
 
 impl Scheduled {
-    /// Resumes where the previous collector ended.
     fn resume(&mut self, runs: &[JobRun], now: Now, reports: &mut Vec<JobReport>) {
         let newest_end = runs.iter().find(|run| run.outcome != JobOutcome::Planned);
         self.is_failing = newest_end.is_some_and(|run| run.outcome.is_failure());
@@ -262,7 +256,6 @@ impl Scheduled {
         }
     }
 
-    /// Reports a run that has ended, with a notice if one is due.
     fn report(&mut self, run: JobRun) -> JobReport {
         let was_failing = std::mem::replace(&mut self.is_failing, run.outcome.is_failure());
         let occasion = match (run.outcome.is_failure(), was_failing) {

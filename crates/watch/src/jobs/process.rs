@@ -19,12 +19,10 @@ use super::job::{Job, JobEnd, JobRunner, RunningJob};
 /// Number of output lines stored, and the longest stored length of a line.
 const LINES_MAX: usize = 20;
 const LINE_BYTES_MAX: u64 = 500;
-/// How often to check whether a program has ended.
 const LOOK_EVERY_NS: u64 = 50_000_000;
 /// How long to wait for output after the program has ended. A child that is still running may hold the pipe
 /// open forever.
 const OUTPUT_WAIT_NS: u64 = 1_000_000_000;
-/// How long a program may take to end when the collector ends.
 const END_WAIT: Duration = Duration::from_secs(5);
 
 /// Requests to the thread of a program.

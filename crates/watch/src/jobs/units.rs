@@ -8,7 +8,6 @@ use super::job::Job;
 /// The store for jobs that run `iostall`.
 const STORE: &str = "/var/lib/iostall/iostall.db";
 
-/// A file in `/etc/systemd/system`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Unit {
     name: String,
@@ -21,7 +20,6 @@ fn units(jobs: &[Job]) -> Vec<Unit> {
     jobs.iter().flat_map(|job| [service(job), timer(job)]).collect()
 }
 
-/// All units as one text, each under its name.
 pub fn units_text(jobs: &[Job]) -> String {
     let text = |unit: &Unit| format!("# {}\n{}\n", unit.name, unit.text);
     units(jobs).iter().map(text).collect::<Vec<_>>().concat()

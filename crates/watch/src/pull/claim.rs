@@ -13,10 +13,8 @@ use serde::{Deserialize, Serialize};
 
 const STATE: &str = "pull";
 
-/// What a spool remembers between two processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SpoolState {
-    /// The server of each source that was sampled, by the name of the source.
     pub(super) servers: BTreeMap<String, String>,
     /// By the id of a source in its repository: what is added to the numbers of its samples.
     pub(super) bases: BTreeMap<String, u64>,
@@ -38,12 +36,9 @@ impl SpoolState {
     }
 }
 
-/// A source that this process may send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
-    /// In the repository.
     pub(super) source: Source,
-    /// In the spool.
     pub(super) spooled: SourceId,
     /// What is added to the numbers of the spool.
     pub(super) base: u64,

@@ -42,7 +42,6 @@ pub(super) enum ForwardEvent {
 struct Elsewhere {
     source: Source,
     looked_ns: u64,
-    /// Since when nobody has held it.
     free_ns: Option<u64>,
 }
 
@@ -55,9 +54,7 @@ pub(super) struct Forwarder {
     state: SpoolState,
     claims: HashMap<String, Claim>,
     elsewhere: HashMap<String, Elsewhere>,
-    /// What the volumes of each source are, as the repository was told, and when.
     placed: HashMap<String, (Vec<Placement>, u64)>,
-    /// When the settings that the repository has of each source were read.
     settings_sent: HashMap<SourceId, Timestamp>,
     greeted: HashMap<StoreId, u64>,
     /// The repository's name in the spool, and what it has confirmed.
@@ -111,7 +108,6 @@ impl Forwarder {
         self.elsewhere.keys()
     }
 
-    /// What happened since the last call.
     pub(super) fn events(&mut self) -> Vec<ForwardEvent> {
         std::mem::take(&mut self.events)
     }
@@ -133,7 +129,6 @@ impl Forwarder {
         done
     }
 
-    /// Has the repository write its roll-ups, and the spool what was confirmed.
     pub(super) fn finish(&mut self, now_ns: u64) -> Result<(), WatchError> {
         self.with_repository(|_, repository| Ok(repository.finish()?))?;
         self.note(now_ns, true)
@@ -154,7 +149,6 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Finds out which sources are free, and takes them.
     fn look(&mut self, repository: &mut PostgresHistory, now_ns: u64) -> Result<(), WatchError> {
         if self.confirmed.is_none() {
             let name = format!("repository {}", repository.id());
@@ -286,7 +280,6 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Sends the settings of a source, if they were read since they were sent.
     fn send_settings(&mut self, repository: &PostgresHistory, claim: &Claim) -> Result<(), WatchError> {
         let Some(read) = self.spool.settings_read(claim.spooled)? else { return Ok(()) };
         if self.settings_sent.get(&claim.source.id) == Some(&read.last) {
@@ -305,7 +298,6 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Tells the repository what the server of a source is called, and that it was heard of.
     fn greet(
         &mut self,
         repository: &mut PostgresHistory,

@@ -4,7 +4,6 @@
 //! lost.
 
 mod claim;
-mod event;
 mod forwarder;
 mod outcome;
 mod sender;
@@ -29,7 +28,7 @@ use forwarder::{ForwardEvent, Forwarder, PulledSource};
 use outcome::Outcomes;
 use sender::{Sender, SenderEvent};
 
-pub use event::{PullEvent, PullObserver, PullProgress, PulledOutcome, PulledState};
+pub use outcome::{PullEvent, PullObserver, PullProgress, PulledOutcome, PulledState};
 
 pub struct PullRequest<'a> {
     /// The repository: `postgres://USER@HOST/DATABASE`.
@@ -38,16 +37,12 @@ pub struct PullRequest<'a> {
     pub setup: CollectorSetup,
     /// Where samples are until the repository has them; created if it is not there.
     pub spool: &'a Path,
-    /// How many sources are read at the same time.
     pub threads: usize,
-    /// How many connections stay open between readings.
     pub connections: usize,
-    /// Whether each source is read once, at once.
     pub once: bool,
     /// The last tick; `None` samples until stopped.
     pub until: Option<Timestamp>,
     pub version: &'a str,
-    /// For jobs.
     pub environment: Vec<(OsString, OsString)>,
 }
 
@@ -57,13 +52,11 @@ pub struct PullService {
     outcomes: Outcomes,
     sources: Vec<PulledSource>,
     once: bool,
-    /// From the time before sampling.
     events: Vec<ForwardEvent>,
     cut: Option<WatchError>,
 }
 
 impl PullService {
-    /// Opens the spool and the repository, and finds out which sources nobody else samples.
     pub fn open(request: PullRequest<'_>, ask: AskPassword<'_>) -> Result<Self, WatchError> {
         let PullRequest { url, setup, spool, threads, connections, once, until, version, environment } =
             request;
@@ -93,7 +86,6 @@ impl PullService {
         self.service.stopper()
     }
 
-    /// Current values, if a metrics address is set.
     pub fn metrics(&self) -> Option<&Metrics<MachineClock>> {
         self.service.metrics()
     }

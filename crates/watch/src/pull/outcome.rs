@@ -1,8 +1,9 @@
-//! Keeps what became of each source that is pulled.
+//! What happens while sources are pulled, and what became of each.
 
 use std::collections::BTreeMap;
 
-use super::event::{PullEvent, PullObserver, PullProgress, PulledOutcome, PulledState};
+use serde::Serialize;
+
 use super::forwarder::{ForwardEvent, PulledSource};
 use super::sender::SenderEvent;
 use crate::collector::CollectEvent;
@@ -123,8 +124,57 @@ impl Outcomes {
         }
     }
 
-    /// What became of each, by name.
     pub(super) fn finish(self) -> Vec<PulledOutcome> {
         self.sources.into_values().collect()
     }
+}
+
+#[derive(Debug)]
+pub enum PullEvent<'a> {
+    Collect(CollectEvent<'a>),
+    /// Somebody else samples these sources: they are left alone until that ends.
+    Elsewhere(Vec<String>),
+    Ours(Vec<String>),
+    Sent {
+        source: &'a str,
+        samples: usize,
+    },
+    /// The repository cannot be used, and is tried again. Said once.
+    Cut {
+        reason: &'a str,
+        hint: Option<&'a str>,
+    },
+    Continues,
+    Progress(PullProgress),
+}
+
+pub type PullObserver<'o> = &'o mut dyn FnMut(PullEvent<'_>);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PullProgress {
+    pub sources: usize,
+    pub failing: usize,
+    pub elsewhere: usize,
+    pub samples: u64,
+    pub is_cut: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PulledState {
+    /// The repository has its newest sample.
+    Sent,
+    /// Nothing of it has been sent: it was not asked so far, or the repository could not be used.
+    Waiting,
+    Failing,
+    Elsewhere,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PulledOutcome {
+    pub source: String,
+    pub server: String,
+    pub state: PulledState,
+    pub samples: u64,
+    pub error: Option<String>,
 }

@@ -50,12 +50,10 @@ impl Sender {
         let _ = self.orders.send(sources);
     }
 
-    /// What happened since the last call.
     pub(super) fn events(&self) -> Vec<SenderEvent> {
         self.events.try_iter().collect()
     }
 
-    /// Sends what is left, and ends.
     pub(super) fn close(self) -> Vec<SenderEvent> {
         let Self { orders, events, thread } = self;
         drop(orders);

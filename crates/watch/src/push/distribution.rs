@@ -60,7 +60,6 @@ impl Distribution {
     }
 }
 
-/// The bucket of a value at the finest scale.
 #[expect(clippy::cast_possible_truncation, reason = "the logarithm of any number is small")]
 fn bucket(value: f64) -> i64 {
     (value.log2() * f64::from(1 << SCALE_MAX)).ceil() as i64 - 1

@@ -22,18 +22,14 @@ const SAMPLES_MAX: u32 = 60;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Position {
-    /// Number of the last sample that was sent.
     sequence: u64,
-    /// The time up to which its gaps were sent.
     gaps_until: Timestamp,
     /// Whether it did not answer when it was looked at last.
     is_down: bool,
-    /// When it was sent first.
     first: Timestamp,
     /// Since when its counters are known without a reset of all of them; of those that were reset or came later, their own time.
     since: Timestamp,
     row_since: BTreeMap<String, Timestamp>,
-    /// Since it was sent first.
     samples: u64,
     gaps: u64,
     resets: BTreeMap<ResetReason, u64>,
@@ -79,15 +75,12 @@ struct Sent {
     source: Arc<PushSource>,
     position: Position,
     last: Option<Arc<Sample>>,
-    /// Samples that are read at once.
     samples_max: u32,
 }
 
 pub(super) struct Prepared {
     pub(super) series: Vec<Series>,
-    /// Number of its samples and gaps.
     pub(super) count: usize,
-    /// The source once this is sent.
     after: Sent,
 }
 

@@ -40,7 +40,6 @@ const END_NS: u64 = 5_000_000_000;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 pub(crate) struct Push {
-    /// Takes sources; without it, the thread ends.
     sources: Option<mpsc::Sender<PushSource>>,
     is_stopped: Arc<AtomicBool>,
     events: Receiver<PushEvent>,
@@ -99,7 +98,6 @@ impl Drop for Push {
     }
 }
 
-/// Sends until `wanted` is closed.
 fn run<H: History + CollectorState>(
     mut sender: Sender<H, NetworkReceiver>,
     wanted: &Receiver<PushSource>,

@@ -20,11 +20,9 @@ const NO_VALUE: i64 = 1;
 
 pub(super) struct Resource<'a> {
     pub(super) source: &'a PushSource,
-    /// Those of every series.
     pub(super) labels: &'a BTreeMap<String, String>,
 }
 
-/// The requests, none much longer than `bytes_max`.
 pub(super) fn requests(series: &[Series], resource: &Resource<'_>, bytes_max: usize) -> Vec<Vec<u8>> {
     let head = resource_message(resource);
     let (mut bodies, mut metrics, mut length) = (Vec::new(), BTreeMap::new(), 0);
@@ -53,7 +51,6 @@ pub(super) struct Latencies {
     pub(super) distribution: Distribution,
 }
 
-/// A request with distributions of the time from `start` to `end`.
 pub(super) fn distributions(
     all: &[Latencies],
     (start, end): (Timestamp, Timestamp),

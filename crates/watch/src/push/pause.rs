@@ -11,7 +11,6 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// A receiver that asks for more is asked again all the same: it may have been started again meanwhile.
 const ASKED_MAX: Duration = Duration::from_secs(600);
 
-/// Doubles from failure to failure.
 #[derive(Debug, Default)]
 pub(super) struct Pauses {
     failures: u32,

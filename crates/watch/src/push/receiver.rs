@@ -17,7 +17,6 @@ pub(super) enum Reply {
     Taken,
     /// It took the request, but not all that was in it.
     PartlyTaken(String),
-    /// It will never take this.
     Refused(String),
     TooLong,
     Later {

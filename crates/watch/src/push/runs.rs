@@ -23,9 +23,7 @@ const COMMIT: (&str, &str) =
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Position {
-    /// The last run that was looked at.
     last: Option<u32>,
-    /// Runs that ended before are not sent.
     since: Timestamp,
 }
 
@@ -88,7 +86,6 @@ impl Runs {
     }
 }
 
-/// The latencies of a run, by span, role and operation.
 pub(super) fn latencies(run: &Run) -> Vec<Latencies> {
     let Some(load) = run.body.as_kind::<LoadOutcome>() else { return Vec::new() };
     let mut all = Vec::new();

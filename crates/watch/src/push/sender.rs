@@ -73,7 +73,6 @@ pub(super) struct Sender<H, R> {
     wanted: Vec<(PushSource, Timestamp)>,
     receiver: R,
     target: PushTarget,
-    /// Load tests that are sent; `None` if none are.
     runs: Option<Runs>,
     pauses: Pauses,
     bytes_max: usize,
@@ -153,7 +152,6 @@ impl<H: History + CollectorState, R: Receiver> Sender<H, R> {
         }
     }
 
-    /// Sends the next batch of a source. Whether there was one.
     fn send_next(&mut self, source: usize, now: Timestamp) -> Result<bool, Failed> {
         let next = self.feed.next(source, now)?;
         if let Some(waited) = self.feed.passed_over() {
@@ -165,7 +163,6 @@ impl<H: History + CollectorState, R: Receiver> Sender<H, R> {
         Ok(true)
     }
 
-    /// Sends the latencies of load tests that were stored since.
     fn send_runs(&mut self, now: Timestamp, is_stopped: &dyn Fn() -> bool) -> Result<(), Failed> {
         let Some(runs) = &mut self.runs else { return Ok(()) };
         for stored in runs.new_in(self.feed.store(), now)? {

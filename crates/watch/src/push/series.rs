@@ -17,14 +17,12 @@ pub(crate) enum Value {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
-    /// When it was read.
     pub(crate) at: Timestamp,
     /// When its counting was first seen: counters go on from there without a reset.
     pub(crate) since: Timestamp,
     pub(crate) value: Value,
 }
 
-/// A series, and some of its values in the order of time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Series {
     pub(crate) metric: Arc<Metric>,
@@ -102,7 +100,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// All counters of `before` end: its source does not answer.
     pub(crate) fn end(&mut self, before: &Sample, at: Timestamp) {
         self.end_but(before, &[], at);
     }

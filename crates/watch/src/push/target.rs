@@ -25,11 +25,8 @@ pub struct WrittenPush {
     pub otlp: Option<String>,
     pub token_file: Option<PathBuf>,
     pub user: Option<String>,
-    /// File with the password of `user`.
     pub password_file: Option<PathBuf>,
-    /// File with authorities that this system does not know.
     pub certificate: Option<PathBuf>,
-    /// Labels of every series.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
     #[serde(default, deserialize_with = "length")]
@@ -113,7 +110,6 @@ impl PushTarget {
         Ok(new)
     }
 
-    /// The receiver as it is shown.
     pub fn name(&self) -> String {
         self.address.to_string()
     }
@@ -133,7 +129,6 @@ impl PushTarget {
         })
     }
 
-    /// The header `Authorization`.
     pub(super) fn authorization(&self) -> Result<Option<String>, String> {
         let read = |path: &Path| {
             let text = SECRET.secret(path).map_err(|error| said(&error))?;

@@ -22,12 +22,10 @@ pub enum Opened<'a> {
     Permit(Permit),
 }
 
-/// A release whose signature and objects were verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release<'a> {
     pub id: String,
     pub manifest: Manifest,
-    /// Of the objects, in the same order.
     bodies: Vec<&'a [u8]>,
 }
 

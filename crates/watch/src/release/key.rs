@@ -20,7 +20,6 @@ const PUBLIC_PREFIX: &str = "ed25519:";
 /// A key that signs. Whoever has its file signs as its owner.
 pub struct SigningKey(Ed25519KeyPair);
 
-/// The half of a key that verifies, which anybody may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PublicKey([u8; 32]);

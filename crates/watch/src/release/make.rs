@@ -24,7 +24,6 @@ const LABELS: Input = Input { what: "file of labels", limit: ByteCount(1 << 20) 
 const OBJECT: Input = Input { what: "object of a release", limit: ByteCount(RELEASE_BYTES_MAX) };
 const FILE: Input = Input { what: "release", limit: ByteCount(RELEASE_BYTES_MAX) };
 const MODE: u32 = 0o644;
-/// Nobody but iostall gives such names.
 const DRAFT_SUFFIX: &str = ".iostall-partial";
 
 #[derive(Debug)]
@@ -34,7 +33,6 @@ pub struct MakeRelease<'a> {
     /// Higher than that of all releases before.
     pub version: u64,
     pub note: Option<&'a str>,
-    /// How long it may be applied.
     pub valid: Duration,
 }
 

@@ -66,13 +66,11 @@ impl fmt::Display for Object {
 }
 
 impl Object {
-    /// Whether it is for a server with these labels.
     pub fn is_for(&self, labels: &BTreeMap<String, String>) -> bool {
         self.labels.iter().all(|(name, value)| labels.get(name) == Some(value))
     }
 }
 
-/// An object on a server, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectState {
     pub kind: ObjectKind,
@@ -81,7 +79,6 @@ pub struct ObjectState {
     pub sha256: Option<String>,
 }
 
-/// All that a release says before its objects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -113,7 +110,6 @@ impl Manifest {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Checks everything that does not depend on a server.
     pub(super) fn check(&self) -> Result<(), ReleaseError> {
         let form = |reason: &str| Err(ReleaseError::Form(reason.to_owned()));
         if self.version == 0 || self.version > u64::from(u32::MAX) {

@@ -13,10 +13,8 @@ pub(super) struct Sealed<'a> {
     pub(super) what: &'a str,
     signed: &'a [u8],
     document: &'a [u8],
-    /// The key that it names.
     pub(super) key: PublicKey,
     signature: [u8; 64],
-    /// What follows it.
     pub(super) rest: &'a [u8],
 }
 

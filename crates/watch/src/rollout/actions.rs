@@ -1,4 +1,4 @@
-//! What is done at the centre: plan a push, begin it, undo it.
+//! What is done at the centre: plan a push, begin it, undo it, end it, or skip a server that does not answer.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,10 @@ use iostall_store::{NewPush, PostgresHistory, PushServer, UnreachedServer};
 use serde::Serialize;
 
 use super::rings::{FailedMax, Rings};
+use super::serve::advance;
 use crate::centre_protocol::PART_BYTES;
+use crate::error::RolloutError;
 use crate::release::{Object, ObjectState, Opened, ReleaseInfo};
-use crate::rollout_error::RolloutError;
 
 #[derive(Debug)]
 pub struct PushRequest<'a> {
@@ -28,7 +29,6 @@ pub struct PushPlan {
     pub unreached: Vec<Unreached>,
 }
 
-/// A server that sends its samples, and that no push reaches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unreached {
     pub server: String,
@@ -109,7 +109,6 @@ pub fn plan(repository: &PostgresHistory, request: &PushRequest<'_>) -> Result<P
     Ok(PushPlan { version: info.version, release: info.id, servers, unreached })
 }
 
-/// Servers that have joined and that no push reaches: no agent of theirs has asked.
 pub fn unreached(repository: &PostgresHistory) -> Result<Vec<Unreached>, RolloutError> {
     let server = |UnreachedServer { name }| Unreached { server: name, reason: "no-agent" };
     Ok(repository.unreached_servers()?.into_iter().map(server).collect())
@@ -151,5 +150,36 @@ pub fn undo(repository: &PostgresHistory, push: u64, permit: &[u8]) -> Result<()
         }
         repository.begin_undo(&found, text)?;
         super::serve::advance(repository, push)
+    })
+}
+
+/// No ring of `push` waits for `server` any more. When it comes back it takes the release, unless the push was halted, ended or undone by
+/// then, or a newer one has reached it; until then it counts as drifted.
+pub fn skip(repository: &PostgresHistory, push: u64, server: &str) -> Result<(), RolloutError> {
+    repository.change_pushes(|repository| {
+        repository.pushes(Some(push))?.pop().ok_or(RolloutError::NoPush { push })?;
+        if !repository.skip_server(push, server)? {
+            return Err(RolloutError::NotAwaited { push, server: server.to_owned() });
+        }
+        advance(repository, push)
+    })
+}
+
+/// No further server is asked for `push`; of one that is being undone, those that have not answered count as not undone. Who has begun
+/// still answers.
+pub fn end(repository: &PostgresHistory, push: u64) -> Result<(), RolloutError> {
+    repository.change_pushes(|repository| {
+        let found = repository.pushes(Some(push))?.pop().ok_or(RolloutError::NoPush { push })?;
+        match found.state.as_str() {
+            "running" => {
+                repository.put_push_state(push, "ended", found.ring)?;
+                Ok(repository.leave_servers(push)?)
+            }
+            "undoing" => {
+                repository.skip_undo(push)?;
+                advance(repository, push)
+            }
+            state => Err(RolloutError::NotRunning { push, state: state.to_owned() }),
+        }
     })
 }

@@ -1,25 +1,23 @@
-//! What is on servers, against what pushes have put there.
+//! How far pushes are, and which servers are not what the last one made of them.
 
 use std::collections::BTreeMap;
 
-use iostall_store::PostgresHistory;
+use iostall_store::{PostgresHistory, PushedServer, StoredPush};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::actions::{labels_of, objects_of};
+use crate::error::RolloutError;
 use crate::release::{Object, ObjectKind};
-use crate::rollout_error::RolloutError;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Drift {
     pub server: String,
-    /// Kind and name.
     pub object: String,
     pub state: DriftState,
     /// The hash that is wanted, and the one that is there.
     pub wanted: String,
     pub there: Option<String>,
-    /// When the server said so.
     pub as_of: Timestamp,
 }
 
@@ -67,4 +65,24 @@ pub fn drift(repository: &PostgresHistory) -> Result<Vec<Drift>, RolloutError> {
         }
     }
     Ok(found)
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PushEntry {
+    #[serde(flatten)]
+    pub push: StoredPush,
+    /// Each of its servers, where one push was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub servers: Option<Vec<PushedServer>>,
+}
+
+/// All pushes, the newest first; or one, with its servers.
+pub fn status(repository: &PostgresHistory, only: Option<u64>) -> Result<Vec<PushEntry>, RolloutError> {
+    let entry = |push| PushEntry { push, servers: None };
+    let mut pushes: Vec<PushEntry> = repository.pushes(only)?.into_iter().map(entry).collect();
+    if let Some(push) = only {
+        let found = pushes.first_mut().ok_or(RolloutError::NoPush { push })?;
+        found.servers = Some(repository.pushed_servers(push)?);
+    }
+    Ok(pushes)
 }

@@ -8,16 +8,14 @@
 
 mod actions;
 mod drift;
-mod intervene;
 mod rings;
 mod serve;
-mod status;
 
-pub use crate::rollout_error::RolloutError;
-pub use actions::{PlannedServer, PushPlan, PushRequest, Unreached, begin, chosen_by, plan, undo, unreached};
-pub use drift::{Drift, DriftState, drift};
-pub use intervene::{end, skip};
+pub use crate::error::RolloutError;
+pub use actions::{
+    PlannedServer, PushPlan, PushRequest, Unreached, begin, chosen_by, end, plan, skip, undo, unreached,
+};
+pub use drift::{Drift, DriftState, PushEntry, drift, status};
 pub use iostall_store::{PushCounts, PushedServer, StoredPush};
 pub use rings::{FailedMax, Rings};
 pub use serve::{note_outcome, part, wanted};
-pub use status::{PushEntry, status};

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use iostall_store::PushCounts;
 
-use crate::rollout_error::RolloutError;
+use crate::error::RolloutError;
 
 const HUNDRED: u64 = 100;
 
@@ -34,7 +34,6 @@ impl fmt::Display for Amount {
     }
 }
 
-/// How many servers each ring reaches, with those before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rings(Vec<Amount>);
 

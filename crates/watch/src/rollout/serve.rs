@@ -4,11 +4,10 @@ use iostall_store::{AgentReport, Member, PostgresHistory, WantedPush};
 
 use super::rings::{FailedMax, Next};
 use crate::centre_protocol::{OutcomeRequest, Wanted, WantedRequest};
-use crate::rollout_error::RolloutError;
+use crate::error::RolloutError;
 
 const REASON_CHARS_MAX: usize = 1_000;
 
-/// Takes note of what a server is, and says what is wanted of it.
 pub fn wanted(
     repository: &PostgresHistory,
     member: &Member,
@@ -35,7 +34,6 @@ pub fn part(
     Ok(repository.release_part(member, push, number)?)
 }
 
-/// Takes note of what became of a push on a server, and moves the push on.
 pub fn note_outcome(
     repository: &PostgresHistory,
     member: &Member,

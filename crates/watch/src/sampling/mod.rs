@@ -4,14 +4,12 @@ mod event;
 mod pool;
 mod sampler;
 mod schedule;
-mod source_set;
 mod source_threads;
 mod ticker;
 
 pub use event::{Event, Missed, Next, Retry, SamplerOptions, Sampling};
 pub(crate) use pool::{PoolLimits, SourcePool};
 pub use sampler::{Sampler, Stopper};
-pub(crate) use source_set::{SetSource, SourceSet};
-pub(crate) use source_threads::SourceThreads;
+pub(crate) use source_threads::{SetSource, SourceSet, SourceThreads};
 #[cfg(test)]
 pub(crate) use ticker::Ticker;

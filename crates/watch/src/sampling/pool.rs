@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::event::{Event, Missed, Next, Sampling};
 use super::sampler::{EVENTS_WAITING_MAX, Stopper};
-use super::source_set::{SetSource, SourceSet};
+use super::source_threads::{SetSource, SourceSet};
 use super::ticker::{Due, Ticker};
 use crate::clock::{MachineClock, WatchClock, utc_ns};
 
@@ -47,14 +47,12 @@ struct Shared {
     limits: PoolLimits,
     stopper: Stopper,
     clock: MachineClock,
-    /// Each source is read once, at once.
     once: bool,
 }
 
 #[derive(Default)]
 struct State {
     entries: Vec<Entry>,
-    /// Connections that stay open, by server.
     open: HashMap<String, usize>,
     next: u64,
 }
@@ -196,7 +194,6 @@ impl Shared {
         }
     }
 
-    /// The next source, when it is due; `None` when sampling ends.
     fn take(&self) -> Option<Reading> {
         let mut state = self.lock();
         loop {

@@ -15,7 +15,6 @@ use super::event::{Event, SamplerOptions};
 use super::ticker::Ticker;
 use crate::clock::{MachineClock, WatchClock, utc_ns};
 
-/// How many events may be queued before sources wait.
 pub(super) const EVENTS_WAITING_MAX: usize = 256;
 
 pub struct Sampler {
@@ -51,7 +50,6 @@ impl Sampler {
     }
 }
 
-/// Ends sampling, including sources that are added later.
 #[derive(Clone, Debug, Default)]
 pub struct Stopper(Arc<Mutex<Stops>>);
 
@@ -69,7 +67,6 @@ impl Stopper {
         stops.each.iter().for_each(|stop| stop.set());
     }
 
-    /// Lets this stopper end `stop` too.
     pub(super) fn watch(&self, stop: &Arc<Stop>) {
         let mut stops = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if stops.is_set {
@@ -110,7 +107,6 @@ fn run(mut ticker: Ticker, sender: &SyncSender<Event>, stop: &Stop) {
     }
 }
 
-/// Tells one thread, or all, to end.
 #[derive(Debug, Default)]
 pub(super) struct Stop {
     is_set: Mutex<bool>,

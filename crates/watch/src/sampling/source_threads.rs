@@ -5,12 +5,12 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use iostall_collect::Source;
 use iostall_measure::clock::utc_now;
 use jiff::Timestamp;
 
-use super::event::{Event, Next, Sampling};
+use super::event::{Event, Next, SamplerOptions, Sampling};
 use super::sampler::{EVENTS_WAITING_MAX, Stop, Stopper, thread_of};
-use super::source_set::{SetSource, SourceSet};
 
 pub(crate) struct SourceThreads {
     sender: SyncSender<Event>,
@@ -27,7 +27,6 @@ struct SourceThread {
 }
 
 impl SourceThreads {
-    /// No threads so far; all end after `until`.
     pub(crate) fn new(until: Option<Timestamp>) -> Self {
         let (sender, events) = sync_channel(EVENTS_WAITING_MAX);
         Self { sender, events, stopper: Stopper::default(), until, threads: Vec::new() }
@@ -67,6 +66,25 @@ impl Sampling for SourceThreads {
     fn next(&mut self, limit: Duration) -> Next {
         Next::of(&self.events, self.is_over(), limit)
     }
+}
+
+pub(crate) struct SetSource {
+    pub(crate) source: Box<dyn Source>,
+    /// Its name, which no other source of the set has.
+    pub(crate) name: String,
+    /// The server that it is read from: several sources may have the same.
+    pub(crate) server: String,
+    pub(crate) options: SamplerOptions,
+}
+
+pub(crate) trait SourceSet: Sampling {
+    /// Samples `source` as number `index`, replacing the previous one.
+    fn put(&mut self, index: usize, source: SetSource);
+
+    /// Stops sampling source number `index`. A reading in progress is not awaited, and still sends its event.
+    fn remove(&mut self, index: usize);
+
+    fn stopper(&self) -> Stopper;
 }
 
 #[cfg(test)]

@@ -43,7 +43,6 @@ struct Last {
     /// Without the phase.
     due_ns: u64,
     began_ns: u64,
-    /// Whether reading took an interval or longer.
     was_slow: bool,
 }
 
@@ -61,7 +60,6 @@ pub(crate) struct Ticker {
     before: Option<Arc<Sample>>,
     /// What its volumes are, as it said last.
     placements: Vec<Placement>,
-    /// Gaps since the sample `before`.
     gaps: Vec<Gap>,
 }
 
@@ -91,7 +89,6 @@ impl Ticker {
         Self { phase_ns: Some(u64::try_from(phase_ns).unwrap_or(0)), ..self }
     }
 
-    /// Ends the connection of the source until it is read again.
     pub(crate) fn disconnect(&mut self) {
         self.source.disconnect();
     }
@@ -119,7 +116,6 @@ impl Ticker {
         u64::try_from(self.options.interval.as_nanos()).unwrap_or(u64::MAX).max(1)
     }
 
-    /// The next tick; `None` after the last one.
     pub(crate) fn next(&self, now: Now) -> Option<Due> {
         let (last, now_ns) = (self.last.as_ref(), utc_ns(now.utc));
         let phase_ns = self.phase_ns();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use iostall_measure::Nanos;
 use serde::Deserialize;
 
-use super::place::Wrong;
+use super::sources::Wrong;
 use crate::jobs::{Calendar, Job};
 
 /// Default deadline.

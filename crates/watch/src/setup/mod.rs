@@ -1,8 +1,6 @@
 //! A collector's setup: sources, jobs and alerts, from a TOML file or from the command line.
 
 mod jobs;
-mod place;
-mod purpose;
 mod sources;
 
 #[cfg(test)]
@@ -19,13 +17,13 @@ use iostall_model::alert::{Rule, RuleSource};
 use iostall_notify::{AlertFile, AlertTables, WrittenChannel, WrittenClass, WrittenRule};
 use serde::Deserialize;
 
+use self::sources::length;
+use crate::error::SetupError;
 use crate::jobs::Job;
 use crate::named::NamedSource;
 use crate::push::{PushTarget, WrittenPush};
-use crate::setup_error::SetupError;
 
-use place::length;
-pub(crate) use purpose::Purpose;
+pub(crate) use sources::Purpose;
 pub use sources::WatchedSource;
 
 /// Enough for thousands of sources.
@@ -87,7 +85,7 @@ struct Written {
 }
 
 /// The receivers, each once.
-fn pushes(written: Vec<WrittenPush>, directory: &Path) -> Result<Vec<PushTarget>, place::Wrong> {
+fn pushes(written: Vec<WrittenPush>, directory: &Path) -> Result<Vec<PushTarget>, sources::Wrong> {
     let (mut checked, mut names) = (Vec::new(), BTreeSet::new());
     for (place, one) in written.into_iter().enumerate() {
         // An invalid address may be a secret, so the label does not show it.

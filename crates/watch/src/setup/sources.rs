@@ -1,4 +1,4 @@
-//! The `[[source]]` tables.
+//! The `[[source]]` tables, and what a file of sources is for.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,10 +8,9 @@ use iostall_collect::{Address, Engine, Filter, Secret};
 use iostall_host::machine_name;
 use iostall_measure::Nanos;
 use iostall_model::alert::RuleSource;
+use iostall_store::Retention;
+use jiff::SignedDuration;
 use serde::Deserialize;
-
-use super::place::{Wrong, length};
-use super::purpose::Purpose;
 
 /// Drives count their percentages once an hour at most.
 const DRIVE_INTERVAL: Duration = Duration::from_secs(3600);
@@ -149,4 +148,51 @@ fn source(written: Written, defaults: &Defaults) -> Result<WatchedSource, String
         },
         server: written.server,
     })
+}
+
+/// A place in the file, and the error there.
+pub(super) type Wrong = (String, String);
+
+/// A positive duration.
+pub(super) fn length(key: &str, written: Option<Nanos>, default: Duration) -> Result<Duration, Wrong> {
+    match written.map(Nanos::nanos) {
+        None => Ok(default),
+        Some(0) => Err((key.to_owned(), "must be longer than nothing".into())),
+        Some(nanos) => Ok(Duration::from_nanos(nanos)),
+    }
+}
+
+/// How long samples are kept that the repository has: a connection that is lost just then must not cost them.
+const KEEP_PULLED: Duration = Duration::from_secs(3600);
+/// Roll-ups of what the repository has, which makes its own.
+const KEEP_PULLED_ROLLUPS: SignedDuration = SignedDuration::from_hours(48);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The history stays in the store.
+    Collect,
+    /// It is sent to a repository, and belongs to the servers of the sources.
+    Pull,
+}
+
+impl Purpose {
+    /// How long raw samples are kept where the file does not say it; `usual` for a collector.
+    pub(super) fn keep_raw(self, usual: Duration) -> Duration {
+        match self {
+            Self::Collect => usual,
+            Self::Pull => KEEP_PULLED,
+        }
+    }
+
+    /// How long everything is kept, if raw samples are kept for so long.
+    pub(crate) fn retention(self, keep_raw: Duration) -> Retention {
+        let raw = SignedDuration::try_from(keep_raw).unwrap_or(SignedDuration::MAX);
+        match self {
+            Self::Collect => Retention { raw, ..Retention::default() },
+            Self::Pull => {
+                let rollups = KEEP_PULLED_ROLLUPS.max(raw);
+                Retention { raw, hours: rollups, days: Some(rollups) }
+            }
+        }
+    }
 }

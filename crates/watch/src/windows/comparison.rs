@@ -70,7 +70,6 @@ impl WatchComparison {
         pairs
     }
 
-    /// The sources of either window, by name.
     pub fn sources(&self) -> BTreeSet<&str> {
         let all = self.before.sources.iter().chain(&self.after.sources);
         all.map(|source| source.name.as_str()).collect()
@@ -141,7 +140,6 @@ impl Pair<'_> {
         }
     }
 
-    /// Whether it did no reads or writes in either window.
     pub fn is_idle(&self) -> bool {
         [self.before, self.after]
             .into_iter()
@@ -174,7 +172,6 @@ impl Pair<'_> {
 }
 
 impl Values {
-    /// After minus before.
     pub fn change(self) -> Option<f64> {
         Some(self.after? - self.before?)
     }

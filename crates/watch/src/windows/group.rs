@@ -25,7 +25,6 @@ pub fn key_of(level: Level, source: &str, row: &Row) -> Option<GroupKey> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
     pub totals: Totals,
-    /// Highest stall per I/O of any one interval, nanoseconds.
     pub stall_ns_max: Option<f64>,
     /// How long the stall per I/O was above the threshold, nanoseconds.
     pub over_ns: u64,
@@ -38,7 +37,6 @@ pub struct Group {
     pub on_volumes: OnVolumes,
     /// Size on disk at the end of the first interval and of the last, bytes, where raw samples tell it.
     pub size_bytes: Option<(u64, u64)>,
-    /// Intervals of rows that could not be read.
     pub unread: u64,
     pub(super) streak_ns: u64,
     /// Its rows have been counted up to this time.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use iostall_model::{Change, Row, Step, Totals};
 use jiff::{SignedDuration, Timestamp};
 
-/// The changes of one source's rows between two times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
     pub start: Timestamp,

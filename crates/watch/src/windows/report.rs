@@ -17,7 +17,6 @@ pub struct WatchReport {
     pub from: Timestamp,
     pub to: Timestamp,
     pub window: WatchWindow,
-    /// In the order they were read.
     pub sources: Vec<SourceHistory>,
     /// At most so many groups of each source are shown; `None`: as many as the form has room for.
     pub top: Option<usize>,
@@ -27,9 +26,7 @@ pub struct WatchReport {
 
 #[derive(Debug)]
 pub struct Shown<'a> {
-    /// The worst first.
     pub groups: Vec<(&'a GroupKey, &'a Group)>,
-    /// By source.
     pub left_out: BTreeMap<&'a str, usize>,
 }
 

@@ -16,9 +16,7 @@ const POINTS_MAX: u64 = 600;
 
 #[derive(Clone, Debug)]
 pub struct WatchSeries {
-    /// One for each requested group, in that order.
     pub lines: Vec<Line>,
-    /// Resets and gaps in order of time.
     pub marks: Vec<Mark>,
     level: Level,
     from: Timestamp,
@@ -34,7 +32,6 @@ pub struct Line {
     pub pieces: Vec<Piece>,
 }
 
-/// A group in one or more neighbouring intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piece {
     pub start: Timestamp,
@@ -110,7 +107,6 @@ impl WatchSeries {
         }
     }
 
-    /// Adds the gaps after the last interval of every source.
     pub fn finish(&mut self) {
         for (source, gaps) in std::mem::take(&mut self.gaps) {
             for gap in gaps {

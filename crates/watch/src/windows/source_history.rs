@@ -30,7 +30,6 @@ pub struct SourceHistory {
 pub struct BackupAges {
     /// When the last sample of the window was taken, to which ages refer.
     pub at: Timestamp,
-    /// One for each database and sort.
     pub newest: Vec<NewestBackup>,
 }
 
@@ -38,11 +37,8 @@ pub struct BackupAges {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unread {
     pub database: String,
-    /// Number of samples without it.
     pub missed: u64,
-    /// Time of the first such sample.
     pub first: Timestamp,
-    /// Time of the last such sample.
     pub last: Timestamp,
 }
 
@@ -51,12 +47,10 @@ pub struct Unread {
 pub struct GapRun {
     /// The first of them, with the number of samples missed by all.
     pub gap: Gap,
-    /// When the last of them began.
     pub until: Timestamp,
 }
 
 impl SourceHistory {
-    /// Whether there are gaps or warnings to show.
     pub fn has_remarks(&self) -> bool {
         let is_coarse = self.days_until.is_some() || self.hours_until.is_some();
         is_coarse || !self.gaps.is_empty() || !self.unread.is_empty() || !self.warnings.is_empty()
@@ -83,7 +77,6 @@ impl SourceHistory {
         }
     }
 
-    /// The last reported reason why a database could not be read.
     pub fn why_unread(&self, unread: &Unread) -> Option<&Warning> {
         let is_it = |warning: &&Warning| {
             warning.code == WarningCode::NotRead && warning.subject.as_ref() == Some(&unread.database)

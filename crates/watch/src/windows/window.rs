@@ -15,10 +15,8 @@ use super::volumes;
 #[derive(Clone, Debug)]
 pub struct WatchWindow {
     pub level: Level,
-    /// An interval with a higher stall per I/O is too slow, nanoseconds.
     pub threshold_ns: Option<u64>,
     pub groups: BTreeMap<GroupKey, Group>,
-    /// The time with data, by source, nanoseconds.
     pub covered_ns: BTreeMap<String, u64>,
 }
 
