@@ -23,13 +23,11 @@ pub struct SettingsRead {
     pub last: Timestamp,
 }
 
-/// Stores the state of collectors. Each call is one transaction.
 pub trait CollectorState {
     /// Stores a run of a job, replacing the one with the same due time. Beyond a thousand runs of the job,
     /// the oldest are deleted.
     fn put_job_run(&mut self, run: &JobRun) -> Result<(), StoreError>;
 
-    /// Up to `most` runs of `job`, newest first.
     fn job_runs(&self, job: &str, most: u32) -> Result<Vec<JobRun>, StoreError>;
 
     /// The runs of `kind` that were stored after the run `after`, oldest first. One that cannot be read, such as that of a newer
@@ -55,7 +53,6 @@ pub trait CollectorState {
         settings: &[Setting],
     ) -> Result<(), StoreError>;
 
-    /// Stores a JSON document under `name`, replacing the previous one.
     fn put_state(&mut self, name: &str, document: &str) -> Result<(), StoreError>;
 
     /// The size of the file that it is in, bytes; `None` if that is not known.

@@ -16,7 +16,6 @@ pub(crate) const ENCODING: &str = "json+zstd";
 /// zstd's default: higher levels take several times longer for a few percent of these documents.
 const LEVEL: i32 = 3;
 
-/// Ten times a week-long run with a series for every worker.
 const DOCUMENT_BYTES_MAX: u64 = 1 << 30;
 
 #[derive(Debug, Error)]

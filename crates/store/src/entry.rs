@@ -3,18 +3,14 @@
 pub use iostall_model::{Entry, RunNumber};
 use jiff::Timestamp;
 
-/// Conditions for a listing, all of which must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     pub kind: Option<String>,
     pub name: Option<String>,
-    /// Started at this time or later.
     pub since: Option<Timestamp>,
-    /// Started before this time.
     pub until: Option<Timestamp>,
     /// Path, device or device model of a target contains this text.
     pub target_contains: Option<String>,
-    /// At most this many of the newest.
     pub limit: Option<u32>,
 }
 

@@ -6,7 +6,6 @@ use iostall_measure::foreign::shell_path;
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
-use crate::batch_error::BatchError;
 use crate::document::DocumentError;
 use crate::entry::{Entry, RunNumber};
 use crate::identity::SourceId;
@@ -38,17 +37,9 @@ pub enum StoreError {
     #[error("cannot {action} the store {path}: its disk is full")]
     Full { action: &'static str, path: PathBuf },
     #[error("the store {path} stayed locked by another process for {waited_s} s")]
-    Locked {
-        path: PathBuf,
-        /// Seconds waited.
-        waited_s: u64,
-    },
+    Locked { path: PathBuf, waited_s: u64 },
     #[error("the store {store} has no source {id}")]
-    NoSource {
-        /// Its path, or the URL of a repository.
-        store: String,
-        id: SourceId,
-    },
+    NoSource { store: String, id: SourceId },
     #[error(transparent)]
     Repository(#[from] RepositoryError),
     #[error("a batch of samples cannot be read: {source}")]
@@ -82,7 +73,6 @@ fn lines(candidates: &[Entry]) -> String {
     lines.concat()
 }
 
-/// A hint for common failures of SQLite.
 fn sqlite_hint(path: &Path, source: &rusqlite::Error) -> Option<String> {
     match source.sqlite_error_code()? {
         ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => Some(format!(
@@ -111,7 +101,6 @@ impl StoreError {
         }
     }
 
-    /// What to do about it; `None` if the message says everything.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NoHome => {
@@ -159,4 +148,14 @@ fn damaged_hint(path: &Path) -> String {
         path.display(),
         shell_path(path)
     )
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum BatchError {
+    #[error("its columns have different lengths")]
+    Lengths,
+    #[error("its number is not one from 1 to 9223372036854775807")]
+    Number,
+    #[error("it refers to a series or an epoch that is not in it")]
+    Place,
 }

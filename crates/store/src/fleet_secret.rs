@@ -8,7 +8,6 @@ use sha2::{Digest as _, Sha256};
 
 const KEY_BYTES: usize = 32;
 const CODE_BYTES: usize = 16;
-/// Digits of a code between two dashes.
 const GROUP_DIGITS: usize = 4;
 
 /// A one-time code of 128 bits or a key of 256. Random, so that its hash needs nothing slower against guessing.
@@ -71,7 +70,6 @@ impl SecretHash {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// From 64 hexadecimal digits.
     pub fn parse(text: &str) -> Option<Self> {
         let secret = FleetSecret::parse(text).filter(|secret| !secret.is_code())?;
         secret.0.try_into().ok().map(Self)

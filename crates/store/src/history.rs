@@ -3,9 +3,6 @@
 mod batch;
 pub(crate) mod company;
 mod pending;
-mod retention;
-mod seams;
-mod series;
 mod utc_ns;
 mod watched;
 mod wire;
@@ -13,23 +10,20 @@ mod wire;
 #[cfg(test)]
 pub(crate) mod contract;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use iostall_model::{Gap, Note, Sample, SettingVersion, Step, Tier, Warning};
-use jiff::Timestamp;
+use iostall_model::{Gap, Note, Sample, SettingVersion, Step, Subject, Tier, Warning};
+use jiff::{SignedDuration, Timestamp};
 
 use crate::collector_state::SettingsRead;
 use crate::error::StoreError;
 
-pub use crate::batch_error::BatchError;
+pub use crate::error::BatchError;
 pub use crate::identity::{SeriesId, SourceId, StoreId};
 pub(crate) use batch::Builder;
 pub use batch::{Batch, RowColumns, SampleColumns, SeenWarning};
 pub(crate) use pending::{Pending, changes_since};
-pub use retention::Retention;
-pub use seams::Seams;
-pub(crate) use seams::ceiling;
-pub(crate) use series::Series;
 pub(crate) use utc_ns::{from_utc_ns, utc_ns};
 pub use watched::{Appended, ImportMark, RollupRow, Source, Watched};
 pub use wire::{BODY_BYTES_MAX, WireError};
@@ -43,7 +37,6 @@ pub use wire::{BODY_BYTES_MAX, WireError};
 pub trait History {
     fn id(&self) -> StoreId;
 
-    /// This store's own source named `name`; created if it does not exist.
     fn source(&mut self, name: &str) -> Result<Source, StoreError>;
 
     /// All sources ever watched, those of other stores included, by name.
@@ -99,7 +92,6 @@ pub trait History {
         each: &mut dyn FnMut(Step),
     ) -> Result<(), StoreError>;
 
-    /// Calls `each` for the roll-ups that begin in the window.
     fn rollups(
         &self,
         source: SourceId,
@@ -149,4 +141,85 @@ pub trait History {
     fn frozen<T>(&self, read: impl FnOnce() -> T) -> Result<T, StoreError>
     where
         Self: Sized;
+}
+
+/// How long each tier is kept. Raw samples are deleted only once they are rolled up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    pub raw: SignedDuration,
+    /// Hourly roll-ups, deleted a day at a time.
+    pub hours: SignedDuration,
+    /// Daily roll-ups; `None` keeps them forever.
+    pub days: Option<SignedDuration>,
+}
+
+impl Default for Retention {
+    /// Two weeks of raw samples, two years of hours, days forever.
+    fn default() -> Self {
+        Self {
+            raw: SignedDuration::from_hours(14 * 24),
+            hours: SignedDuration::from_hours(2 * 366 * 24),
+            days: None,
+        }
+    }
+}
+
+/// Which tier to read for each time, so that nothing is missing or counted twice: days before `days_until`,
+/// then hours before `hours_until`, then raw samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seams {
+    /// A midnight, or the end of all roll-ups; [`Timestamp::MIN`] while every hour is kept.
+    pub days_until: Timestamp,
+    /// At or after `days_until`. A full hour, or the end of all roll-ups.
+    pub hours_until: Timestamp,
+}
+
+impl Seams {
+    /// For hours kept since `hours_from`, raw samples since `first`, and roll-ups up to `end`.
+    ///
+    /// Raw samples take over from roll-ups at their first full hour. If they do not reach back that far, they
+    /// take over at the last sample in the roll-ups, which may be within an hour.
+    pub(crate) fn between(hours_from: Timestamp, first: Timestamp, end: Timestamp) -> Self {
+        let hours_until = ceiling(Tier::Hour, first).min(end);
+        if hours_from <= hours_until {
+            return Self { days_until: hours_from, hours_until };
+        }
+        // If the source ended long ago, or raw samples are kept longer than hours, there are no hours left:
+        // the day of the first raw sample counts as a whole.
+        let edge = ceiling(Tier::Day, hours_until).min(end);
+        Self { days_until: edge, hours_until: edge }
+    }
+}
+
+/// Start of the first hour or day that lies entirely at or after `at`.
+pub(crate) fn ceiling(tier: Tier, at: Timestamp) -> Timestamp {
+    let floor = tier.floor(at);
+    if floor == at { at } else { floor.checked_add(SignedDuration::from_secs(tier.seconds())).unwrap_or(at) }
+}
+
+/// See the module. Each number has one current subject. An earlier name leads nowhere, so that a subject
+/// which gets it back is stored again.
+#[derive(Debug, Default)]
+pub(crate) struct Series {
+    numbers: HashMap<Subject, u32>,
+    subjects: HashMap<u32, Subject>,
+}
+
+impl Series {
+    pub(crate) fn of(subjects: HashMap<u32, Subject>) -> Self {
+        let numbers = subjects.iter().map(|(number, subject)| (subject.clone(), *number)).collect();
+        Self { numbers, subjects }
+    }
+
+    /// The number of `subject`, if its stored name is current.
+    pub(crate) fn number(&self, subject: &Subject) -> Option<u32> {
+        self.numbers.get(subject).copied()
+    }
+
+    pub(crate) fn put(&mut self, number: u32, subject: Subject) {
+        if let Some(earlier) = self.subjects.insert(number, subject.clone()) {
+            self.numbers.remove(&earlier);
+        }
+        self.numbers.insert(subject, number);
+    }
 }

@@ -43,7 +43,6 @@ impl SourceId {
         Self(at_time(at))
     }
 
-    /// The id of the source `name` of a server without a store of its own.
     pub(crate) fn of_pulled(server: StoreId, name: &str) -> Self {
         Self(derived(server.0, &["pulled source", name]))
     }

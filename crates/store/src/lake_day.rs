@@ -18,7 +18,6 @@ impl LakeDay {
         midnight(self.0)
     }
 
-    /// The first instant after it.
     pub fn ends(self) -> Timestamp {
         self.0.tomorrow().map_or(Timestamp::MAX, midnight)
     }
@@ -52,7 +51,6 @@ pub struct LakeSeal {
 pub struct LakeMove {
     pub number: i64,
     pub day: LakeDay,
-    /// The directory or bucket.
     pub place: String,
     /// The files that it was about to make, complete addresses.
     pub paths: Vec<String>,
@@ -63,16 +61,13 @@ pub struct LakeTable {
     pub name: String,
     /// Where its metadata is; `None` if there is no such table yet.
     pub before: Option<String>,
-    /// Where its metadata is with the day.
     pub now: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LakeSwitch {
     Done,
-    /// The repository has got more of the day since it was read.
     DayChanged,
-    /// Another program made a snapshot of a table meanwhile.
     TableChanged,
     /// Others use the tables, for longer than was waited.
     Busy,
@@ -98,7 +93,6 @@ pub struct LakeSeries {
     pub lies_on: Option<String>,
 }
 
-/// What samples have in common that can be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LakeEpoch {
     pub id: String,

@@ -7,12 +7,10 @@
 //! few columns that listings show and filter by. The schema is in `migrations/`, the statements in
 //! `queries/`.
 
-mod batch_error;
 mod collector_state;
 mod document;
 mod entry;
 mod error;
-mod fleet_note;
 mod fleet_run;
 mod fleet_secret;
 #[cfg(feature = "fuzzing")]
@@ -40,8 +38,7 @@ pub use collector_state::{CollectorState, SettingsRead, StoredNote};
 pub use document::DocumentError;
 pub use entry::{Entry, Filter, RunNumber};
 pub use error::StoreError;
-pub use fleet_note::{FleetNote, FleetNoteFilter, ServerNames};
-pub use fleet_run::{FleetRun, FleetRunFilter, RunPut};
+pub use fleet_run::{FleetNote, FleetNoteFilter, FleetRun, FleetRunFilter, RunPut, ServerNames};
 pub use fleet_secret::{FleetSecret, SecretHash};
 pub use history::{
     Appended, BODY_BYTES_MAX, Batch, BatchError, History, ImportMark, Retention, RollupRow, RowColumns,

@@ -19,7 +19,6 @@ named! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     pub(crate) number: i32,
-    /// The store that its history comes from.
     pub store: StoreId,
     pub name: String,
     pub state: MemberState,
@@ -66,7 +65,6 @@ pub struct Contact<'a> {
     pub version: &'a str,
     /// A hash of the machine, its boot and the file that the store is in: of two copies of a store only one has it.
     pub instance: &'a str,
-    /// How far its clock is ahead of ours, milliseconds.
     pub clock_ahead_ms: i64,
 }
 
@@ -81,7 +79,6 @@ pub struct KnownServer {
     pub last_contact: Option<Timestamp>,
     pub clock_ahead_ms: Option<i64>,
     pub sources: i64,
-    /// When its newest sample was taken.
     pub newest_sample: Option<Timestamp>,
 }
 

@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use crate::identity::StoreId;
 
-/// What an agent says of its server each time it asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentReport<'a> {
     /// A document: by name.
@@ -34,13 +33,11 @@ pub struct NewPush<'a> {
     pub rings: u32,
 }
 
-/// A push, and how far it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StoredPush {
     #[serde(rename = "push")]
     pub number: u64,
     pub version: u64,
-    /// What identifies its release.
     pub release: String,
     pub state: String,
     /// The servers of rings up to this one are asked.
@@ -55,7 +52,6 @@ pub struct StoredPush {
     pub counts: PushCounts,
 }
 
-/// Servers of a push, by what became of it there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PushCounts {
     pub waiting: u64,
@@ -69,13 +65,11 @@ pub struct PushCounts {
     pub skipped: u64,
 }
 
-/// A server that sends its samples, and that no push reaches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreachedServer {
     pub name: String,
 }
 
-/// A server of a push.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PushedServer {
     /// What it is called; its id, where nobody has joined for it any more.

@@ -34,13 +34,7 @@ pub enum RepositoryError {
     #[error("the connection to the repository in {name} was lost: {reason}")]
     Lost { name: String, reason: String },
     #[error("cannot {action} the repository in {name}: {reason}")]
-    Refused {
-        action: &'static str,
-        name: String,
-        reason: String,
-        /// The server's code for it; empty if the driver refused.
-        state: String,
-    },
+    Refused { action: &'static str, name: String, reason: String, state: String },
     #[error("the repository in {name} has no volume {volume:?} of a source {source_name:?}")]
     NoVolume { name: String, source_name: String, volume: String },
     #[error("the repository in {name} has a volume {volume:?} of {} servers: {}", servers.len(), servers.join(", "))]
@@ -60,11 +54,8 @@ pub enum RepositoryError {
 /// The server's codes for what goes by itself: a conflict, a limit reached, an end of the server, a lock not had in time, a partition that
 /// another program has dropped and the next try makes again.
 const PASSING: [&str; 6] = ["40", "53", "57", "08", "55P03", "23514"];
-/// The code of a missing privilege.
 const DENIED: &str = "42501";
-/// The code of a full disk.
 const FULL: &str = "53100";
-/// The code of a lock that was not had in time.
 pub(crate) const LOCKED: &str = "55P03";
 
 impl RepositoryError {
@@ -81,7 +72,6 @@ impl RepositoryError {
         }
     }
 
-    /// What to do about it; `None` if the message says everything.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Connect(error) => return Some(connect_hint(error)),

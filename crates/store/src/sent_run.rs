@@ -12,7 +12,6 @@ use crate::entry::RunNumber;
 use crate::error::StoreError;
 use crate::history::BODY_BYTES_MAX;
 
-/// The longest document that is sent, bytes.
 const DOCUMENT_BYTES_MAX: usize = 32 << 20;
 /// Of one text in an entry, bytes.
 const TEXT_BYTES_MAX: usize = 8 << 10;
@@ -93,7 +92,6 @@ impl SentRun {
         Ok(body)
     }
 
-    /// The run in `body`, which may come from anybody.
     pub fn from_wire(body: &[u8]) -> Result<Self, SentRunError> {
         let damaged = |error: std::io::Error| SentRunError::Damaged { reason: error.to_string() };
         let mut decoder = zstd::Decoder::new(body).map_err(damaged)?;

@@ -37,7 +37,6 @@ pub struct SheetMark {
     pub kind: SheetKind,
     /// Which one of this kind: a month such as `2026-03`, or the id of a source.
     pub name: String,
-    /// Another text whenever the sheet is another.
     pub state: String,
 }
 
@@ -54,7 +53,6 @@ pub struct SheetNote {
     pub text: String,
 }
 
-/// A value of a setting in a sheet, and the time in which it held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SheetSetting {
     pub subject: String,
@@ -74,10 +72,8 @@ pub struct SheetSetting {
 pub enum SheetContent {
     Settings {
         source: Source,
-        /// When they were read for the first and the last time.
         first: Timestamp,
         last: Timestamp,
-        /// The iostall that read them last.
         tool_version: String,
         settings: Vec<SheetSetting>,
     },
@@ -128,7 +124,6 @@ pub trait SheetsToSend {
 }
 
 impl SentSheet {
-    /// The sheet as a body.
     pub fn to_wire(&self) -> Result<Vec<u8>, SheetError> {
         let damaged = |reason: String| SheetError::Damaged { reason };
         let text = serde_json::to_vec(self).map_err(|error| damaged(error.to_string()))?;

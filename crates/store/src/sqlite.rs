@@ -1,12 +1,9 @@
 //! The local store in one SQLite file.
 
-mod columns;
 mod fault;
 mod history;
 mod migrations;
 mod open;
-mod room;
-mod statements;
 
 #[cfg(test)]
 mod tests;
@@ -18,6 +15,7 @@ use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
+use self::fault::{begin, fault, not_readable, not_writable, parsed, unsigned};
 use crate::document;
 use crate::entry::{Entry, Filter, RunNumber};
 use crate::error::StoreError;
@@ -27,10 +25,6 @@ use crate::store::{Store, Stored, StoredCapacity};
 pub use history::SqliteHistory;
 #[cfg(feature = "fuzzing")]
 pub(crate) use history::fuzzing;
-
-use columns::{not_readable, not_writable, parsed, unsigned};
-use fault::fault;
-use room::begin;
 
 /// A store at `path` as of `version`, for tests of later migrations.
 #[cfg(test)]
@@ -85,13 +79,13 @@ impl SqliteStore {
     fn resolve(&self, selector: &Selector) -> Result<Entry, StoreError> {
         let found = match selector {
             Selector::Number(number) => {
-                self.entries(statements::FIND_BY_NUMBER, named_params! {":number": number})
+                self.entries(migrations::FIND_BY_NUMBER, named_params! {":number": number})
             }
-            Selector::Id(id) => self.entries(statements::FIND_BY_ID, named_params! {":id": id.to_string()}),
+            Selector::Id(id) => self.entries(migrations::FIND_BY_ID, named_params! {":id": id.to_string()}),
             Selector::Fragment(digits) => {
-                self.entries(statements::FIND_BY_FRAGMENT, named_params! {":fragment": digits})
+                self.entries(migrations::FIND_BY_FRAGMENT, named_params! {":fragment": digits})
             }
-            Selector::Last(age) => self.entries(statements::FIND_BY_AGE, named_params! {":age": age}),
+            Selector::Last(age) => self.entries(migrations::FIND_BY_AGE, named_params! {":age": age}),
         };
         let mut found = found.map_err(self.fault("read"))?;
         match (found.pop(), found.is_empty()) {
@@ -109,7 +103,7 @@ impl SqliteStore {
         let snapshot = self.connection.unchecked_transaction().map_err(self.fault("read"))?;
         let entry = self.resolve(selector)?;
         let (encoding, bytes): (String, Vec<u8>) = snapshot
-            .prepare_cached(statements::READ_DOCUMENT)
+            .prepare_cached(migrations::READ_DOCUMENT)
             .and_then(|mut statement| {
                 statement.query_row(named_params! {":run_number": entry.number.0}, |row| {
                     Ok((row.get("encoding")?, row.get("document")?))
@@ -166,7 +160,7 @@ impl Store for SqliteStore {
             ":target": filter.target_contains,
             ":limit": filter.limit.map_or(-1, i64::from),
         };
-        self.entries(statements::LIST_RUNS, parameters).map_err(self.fault("read"))
+        self.entries(migrations::LIST_RUNS, parameters).map_err(self.fault("read"))
     }
 
     fn export(&self, selector: &Selector) -> Result<String, StoreError> {
@@ -180,7 +174,7 @@ impl Store for SqliteStore {
     ) -> Result<Vec<StoredCapacity>, StoreError> {
         let read = || -> rusqlite::Result<_> {
             self.connection
-                .prepare_cached(statements::LIST_CAPACITIES)?
+                .prepare_cached(migrations::LIST_CAPACITIES)?
                 .query_map(named_params! {":device": device, ":limit": limit.map_or(-1, i64::from)}, |row| {
                     Ok(StoredCapacity {
                         number: RunNumber(row.get("run_number")?),
@@ -197,7 +191,7 @@ impl Store for SqliteStore {
         let transaction = begin(&self.connection, &self.path, 0).map_err(self.fault("write to"))?;
         let entry = self.resolve(selector)?;
         transaction
-            .execute(statements::DELETE_RUN, named_params! {":number": entry.number.0})
+            .execute(migrations::DELETE_RUN, named_params! {":number": entry.number.0})
             .map_err(self.fault("write to"))?;
         transaction.commit().map_err(self.fault("write to"))?;
         Ok(entry)
@@ -214,14 +208,14 @@ fn insert(
     let transaction = begin(connection, path, document.len() as u64)?;
     let id = run.id.to_string();
     let there: Option<u32> = transaction
-        .query_row(statements::FIND_BY_ID, named_params! {":id": id}, |row| row.get("number"))
+        .query_row(migrations::FIND_BY_ID, named_params! {":id": id}, |row| row.get("number"))
         .optional()?;
     if let Some(number) = there {
         return Ok(Err(RunNumber(number)));
     }
     let summary = run.body.outcome().summary();
     transaction.execute(
-        statements::INSERT_RUN,
+        migrations::INSERT_RUN,
         named_params! {
             ":id": id,
             ":kind": run.body.kind(),
@@ -240,11 +234,11 @@ fn insert(
         },
     )?;
     let number: u32 =
-        transaction.query_row(statements::FIND_BY_ID, named_params! {":id": id}, |row| row.get("number"))?;
+        transaction.query_row(migrations::FIND_BY_ID, named_params! {":id": id}, |row| row.get("number"))?;
     for (position, target) in (0_u32..).zip(&run.targets) {
         let device = target.device.as_ref();
         transaction.execute(
-            statements::INSERT_TARGET,
+            migrations::INSERT_TARGET,
             named_params! {
                 ":run_number": number,
                 ":position": position,
@@ -256,7 +250,7 @@ fn insert(
     }
     insert_capacities(&transaction, number, run)?;
     transaction.execute(
-        statements::INSERT_DOCUMENT,
+        migrations::INSERT_DOCUMENT,
         named_params! {":run_number": number, ":encoding": document::ENCODING, ":document": document},
     )?;
     transaction.commit()?;
@@ -274,7 +268,7 @@ fn update(
     let transaction = begin(connection, path, document.len() as u64)?;
     let summary = run.body.outcome().summary();
     let updated = transaction.execute(
-        statements::UPDATE_RUN,
+        migrations::UPDATE_RUN,
         named_params! {
             ":number": number.0,
             ":ended_utc": sortable(run.ended_utc),
@@ -291,10 +285,10 @@ fn update(
         return Ok(false);
     }
     transaction.execute(
-        statements::UPDATE_DOCUMENT,
+        migrations::UPDATE_DOCUMENT,
         named_params! {":run_number": number.0, ":encoding": document::ENCODING, ":document": document},
     )?;
-    transaction.execute(statements::DELETE_CAPACITIES, named_params! {":run_number": number.0})?;
+    transaction.execute(migrations::DELETE_CAPACITIES, named_params! {":run_number": number.0})?;
     insert_capacities(&transaction, number.0, run)?;
     transaction.commit()?;
     Ok(true)
@@ -304,7 +298,7 @@ fn insert_capacities(transaction: &Connection, number: u32, run: &Run) -> rusqli
     for (position, record) in (0_u32..).zip(CapacityRecord::of_run(run)) {
         let Some(best) = record.best() else { continue };
         transaction.execute(
-            statements::INSERT_CAPACITY,
+            migrations::INSERT_CAPACITY,
             named_params! {
                 ":run_number": number,
                 ":position": position,
@@ -323,12 +317,12 @@ fn insert_capacities(transaction: &Connection, number: u32, run: &Run) -> rusqli
 
 fn entry_of_id(connection: &Connection, id: RunId) -> rusqlite::Result<Option<(Entry, String, Vec<u8>)>> {
     let found = connection
-        .prepare_cached(statements::FIND_BY_ID)?
+        .prepare_cached(migrations::FIND_BY_ID)?
         .query_row(named_params! {":id": id.to_string()}, entry_from)
         .optional()?;
     let Some(entry) = found else { return Ok(None) };
     let (encoding, bytes) = connection
-        .prepare_cached(statements::READ_DOCUMENT)?
+        .prepare_cached(migrations::READ_DOCUMENT)?
         .query_row(named_params! {":run_number": entry.number.0}, |row| {
             Ok((row.get("encoding")?, row.get("document")?))
         })?;

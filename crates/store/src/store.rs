@@ -51,7 +51,6 @@ pub trait Store: Send {
 
     fn delete(&mut self, selector: &Selector) -> Result<Entry, StoreError>;
 
-    /// The newest run; `None` in an empty store.
     fn last(&self) -> Result<Option<Entry>, StoreError> {
         Ok(self.list(&Filter { limit: Some(1), ..Filter::default() })?.pop())
     }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::watched::{ImportMark, Source};
-use crate::batch_error::BatchError;
+use crate::error::BatchError;
 use crate::identity::SeriesId;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,6 @@ pub struct Batch {
     /// Epochs without their uptime, with the clock that timed the samples. Samples can be compared only
     /// within an epoch.
     pub epochs: Vec<(Epoch, String)>,
-    /// One entry per sample, in the order they were taken.
     pub samples: SampleColumns,
     /// One entry per row, grouped by sample.
     pub rows: RowColumns,
@@ -32,14 +31,12 @@ pub struct Batch {
     pub import: Option<ImportMark>,
 }
 
-/// The columns of samples, all of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampleColumns {
     pub taken_utc: Vec<Timestamp>,
     /// The same on the clock of its epoch, nanoseconds.
     pub clock_ns: Vec<u64>,
     pub epoch: Vec<u32>,
-    /// Uptime reported by the server, seconds.
     pub uptime_s: Vec<Option<u64>>,
     pub row_count: Vec<u32>,
 }

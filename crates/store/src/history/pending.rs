@@ -9,11 +9,9 @@ use jiff::Timestamp;
 /// An interval of more than 400 days is a clock that jumped: it would be spread over millions of hours.
 const COVERED_NS_MAX: u64 = 400 * 86_400 * 1_000_000_000;
 
-/// Deltas that are not in a stored roll-up yet.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     hours: BTreeMap<(Timestamp, u32), Rollup>,
-    /// The hour of the newest sample.
     pub(crate) open_hour: Option<Timestamp>,
     /// The last sample in the stored roll-ups, as far as this process knows.
     pub(crate) rolled_up_to: i64,

@@ -11,7 +11,6 @@ pub struct Source {
     pub id: SourceId,
     /// The store that samples it. Two hosts may each have a source `linux:`.
     pub store: StoreId,
-    /// Its URL without login, password and transport.
     pub name: String,
 }
 
@@ -22,10 +21,8 @@ pub struct Watched {
     pub last: Option<Timestamp>,
 }
 
-/// How far an import from another database got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportMark {
-    /// Number of the last sample in that database.
     pub sample: i64,
     pub taken: Timestamp,
 }
@@ -33,7 +30,6 @@ pub struct ImportMark {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RollupRow {
     pub beginning: Timestamp,
-    /// Under its current name.
     pub subject: Subject,
     pub rollup: Rollup,
 }

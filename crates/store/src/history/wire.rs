@@ -9,7 +9,6 @@ use thiserror::Error;
 use super::batch::{Batch, RowColumns, SampleColumns, SeenWarning};
 use super::watched::{ImportMark, Source};
 
-/// The longest body, bytes.
 pub const BODY_BYTES_MAX: usize = 4 << 20;
 /// The longest document in it, bytes: 60 samples of some thousand files.
 const DOCUMENT_BYTES_MAX: u64 = 32 << 20;

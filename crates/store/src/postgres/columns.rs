@@ -62,7 +62,6 @@ impl<'a> FromSql<'a> for UtcMicros {
     }
 }
 
-/// The columns of the counters in `present`, each with a comma before it.
 pub(super) fn counter_columns(present: u64) -> String {
     let mut text = String::new();
     for counter in in_set(present) {
@@ -72,7 +71,6 @@ pub(super) fn counter_columns(present: u64) -> String {
     text
 }
 
-/// The counters in `present`, in the order of their numbers.
 pub(super) fn in_set(present: u64) -> impl Iterator<Item = Counter> {
     Counter::ALL.into_iter().filter(move |counter| present >> (*counter as u8) & 1 == 1)
 }

@@ -5,7 +5,6 @@ use super::session::Session;
 use crate::history::StoreId;
 use crate::repository_error::RepositoryError;
 
-/// Its methods are in the files beside this one, by their subject.
 pub(super) struct Database {
     pub(super) session: Session,
     pub(super) partitions: Partitions,

@@ -16,7 +16,6 @@ use crate::repository_error::RepositoryError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FleetServer {
     pub id: String,
-    /// The name of its host, if it has said so.
     pub hostname: Option<String>,
     pub version: Option<String>,
     pub last_contact: Option<Timestamp>,
@@ -28,7 +27,6 @@ pub struct FleetServer {
     pub newest_sample: Option<Timestamp>,
 }
 
-/// What a file or a volume did in the window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FleetUse {
     /// The name of its host, or the id of its store.
@@ -39,7 +37,6 @@ pub struct FleetUse {
     /// Its database or the like; may be empty.
     pub scope: String,
     pub name: String,
-    /// What a file lies on.
     pub volume: Option<String>,
     /// The time that was watched, nanoseconds; of a volume that of all its files together.
     pub covered_ns: f64,

@@ -55,7 +55,6 @@ impl PostgresHistory {
         sources.into_iter().try_for_each(|source| self.finish_one(source))
     }
 
-    /// What `day` holds now.
     pub fn lake_seal(&self, day: LakeDay) -> Result<LakeSeal, StoreError> {
         let database = &self.database;
         let (from, to) = window(day);
@@ -82,7 +81,6 @@ impl PostgresHistory {
         Ok(rows.iter().map(one).collect::<Result<_, RepositoryError>>()?)
     }
 
-    /// Notes that `day` is being moved to `place`; the number of the move.
     pub fn begin_lake_move(&self, day: LakeDay, place: &str) -> Result<i64, StoreError> {
         let database = &self.database;
         let row = database.session.row(statements::LAKE_BEGIN_MOVE, &[&day.to_string(), &place])?;

@@ -14,11 +14,9 @@ use crate::history::from_utc_ns;
 use crate::lake_day::{LakeDay, LakeEpoch, LakeHour, LakeReader, LakeRow, LakeSeries, LakeSource};
 use crate::repository_error::RepositoryError;
 
-/// Columns of a row before its counters.
 const ROW_COLUMNS: usize = 7;
 
 impl PostgresHistory {
-    /// The sources with anything in `day`.
     pub fn lake_sources(&self, day: LakeDay) -> Result<Vec<LakeSource>, StoreError> {
         let database = &self.database;
         let (from, to) = window(day);

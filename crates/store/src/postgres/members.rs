@@ -21,7 +21,6 @@ use crate::repository_error::RepositoryError;
 
 /// Sources of one server. Nobody has so many; without a limit, one server could fill the table.
 pub(super) const SOURCES_MAX: i64 = 1_000;
-/// Instances that are remembered of a server.
 const INSTANCES_MAX: usize = 16;
 /// So many returns to an earlier instance, each within an hour of the one before, are those of two machines. One may be that of a
 /// container that was moved and came back.
@@ -122,7 +121,6 @@ impl PostgresHistory {
         rows.iter().map(|row| self.database.known_server(row)).collect()
     }
 
-    /// The members with this name or the store with this id.
     pub fn members_called(&self, name: &str) -> Result<Vec<Member>, RepositoryError> {
         let rows = self.database.session.rows(statements::FIND_SERVERS, &[&name])?;
         rows.iter().map(|row| self.database.member_in(row)).collect()

@@ -21,7 +21,6 @@ mod retention;
 mod rollups;
 mod runs;
 mod schema;
-mod send;
 mod session;
 mod sheets;
 mod sources;
@@ -87,7 +86,6 @@ impl PostgresHistory {
         Ok(repository)
     }
 
-    /// Opens the repository in the database at `address`.
     pub fn open(address: &Address, password: &Secret) -> Result<Self, RepositoryError> {
         let session = Session::new(address, password)?;
         let id = schema::opened(&session)?;
@@ -95,7 +93,6 @@ impl PostgresHistory {
         Ok(Self { database, chains: HashMap::new() })
     }
 
-    /// Its URL without login, password and transport.
     pub fn name(&self) -> &str {
         self.database.session.name()
     }
@@ -264,7 +261,6 @@ impl PostgresHistory {
         self.database.hold(source, takes)
     }
 
-    /// Gives `source` back, so that another one may hold it.
     pub fn release(&mut self, source: SourceId) -> Result<(), StoreError> {
         Ok(self.database.release(source)?)
     }

@@ -67,7 +67,6 @@ pub(super) struct Partition {
 #[derive(Debug, Default)]
 pub(super) struct Partitions {
     known: RefCell<HashSet<(Partitioned, Date)>>,
-    /// Whether TimescaleDB makes them.
     are_chunks: OnceCell<bool>,
 }
 
@@ -110,7 +109,6 @@ impl Partitions {
         Ok(())
     }
 
-    /// The partitions of `table` that ended by `limit`, the oldest first.
     pub(super) fn before(
         &self,
         session: &Session,

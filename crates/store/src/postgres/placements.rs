@@ -44,7 +44,6 @@ impl Database {
         Ok(())
     }
 
-    /// Puts a volume on a device that is known by its tag alone.
     pub(super) fn tag(
         &self,
         source: &str,

@@ -66,7 +66,6 @@ impl PostgresHistory {
         rows.first().map(|row| self.database.column(row, 0)).transpose()
     }
 
-    /// Takes note of what the agent of `member` says.
     pub fn put_push_agent(&self, member: &Member, report: &AgentReport<'_>) -> Result<(), RepositoryError> {
         let AgentReport { labels, objects } = report;
         let session = &self.database.session;
@@ -161,7 +160,6 @@ impl PostgresHistory {
         database.session.rows(statements::LIST_PUSHED_SERVERS, &[&column(push)])?.iter().map(server).collect()
     }
 
-    /// What is wanted of `member` now.
     pub fn wanted_push(&self, member: &Member) -> Result<Option<WantedPush>, RepositoryError> {
         let database = &self.database;
         let rows = database.session.rows(statements::FIND_WANTED, &[&member.number])?;
@@ -192,7 +190,6 @@ impl PostgresHistory {
         Ok(changed > 0)
     }
 
-    /// Moves a push on.
     pub fn put_push_state(&self, push: u64, state: &str, ring: u32) -> Result<(), RepositoryError> {
         let values = (column(push), small(ring));
         self.database.session.execute(statements::PUT_PUSH_STATE, &[&values.0, &state, &values.1]).map(drop)
@@ -203,7 +200,6 @@ impl PostgresHistory {
         self.database.session.execute(statements::ASK_RING, &[&values.0, &values.1]).map(drop)
     }
 
-    /// Asks nobody any more.
     pub fn leave_servers(&self, push: u64) -> Result<(), RepositoryError> {
         self.database.session.execute(statements::LEAVE_SERVERS, &[&column(push)]).map(drop)
     }
@@ -220,7 +216,6 @@ impl PostgresHistory {
         self.database.session.execute(statements::SKIP_UNDO, &[&column(push)]).map(drop)
     }
 
-    /// Servers that have joined and that no push reaches, by name.
     pub fn unreached_servers(&self) -> Result<Vec<UnreachedServer>, RepositoryError> {
         let database = &self.database;
         let server = |row: &Row| Ok(UnreachedServer { name: database.column(row, 0)? });

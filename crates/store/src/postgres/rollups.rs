@@ -177,7 +177,6 @@ fn in_table(sql: &str, tier: Tier) -> String {
     sql.replace("{table}", table)
 }
 
-/// With the counters in `present`.
 fn put(
     body: &mut CopyBody,
     source: SourceNumber,

@@ -56,7 +56,6 @@ impl PostgresHistory {
         }
     }
 
-    /// Whether a server that has joined may store more runs.
     pub fn takes_runs_of(&self, member: &Member) -> Result<bool, RepositoryError> {
         let row = self.database.session.row(statements::COUNT_RUNS, &[&member.number])?;
         Ok(self.database.column::<i64>(&row, 0)? < RUNS_MAX)
@@ -118,7 +117,6 @@ impl Database {
         self.session.execute(statements::PUT_RUN, values)
     }
 
-    /// The only run of a server that `selector` refers to, and its document.
     fn found_run(
         &self,
         server: &str,

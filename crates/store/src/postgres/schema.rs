@@ -10,7 +10,6 @@ use super::{hypertables, statements};
 use crate::identity::StoreId;
 use crate::repository_error::RepositoryError;
 
-/// All migrations in order.
 const MIGRATIONS: [&str; 11] = [
     include_str!("../../migrations/postgres/0001_create_repository.sql"),
     include_str!("../../migrations/postgres/0002_place_volumes.sql"),
@@ -50,23 +49,16 @@ enum Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Initialised {
     Created,
-    /// The tables had this older version.
-    Upgraded {
-        from: i32,
-    },
-    /// Nothing was to do.
+    Upgraded { from: i32 },
     UpToDate,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitialisedRepository {
-    /// Its URL without login, password and transport.
     pub name: String,
     pub id: StoreId,
     pub done: Initialised,
-    /// The version of its tables now.
     pub schema_version: i32,
-    /// The major version of the server.
     pub server_version: u32,
     /// The version of the TimescaleDB that keeps the samples; `None` where partitions of PostgreSQL's own do.
     pub timescaledb: Option<String>,
@@ -76,7 +68,6 @@ pub(super) fn initialise(session: &Session) -> Result<InitialisedRepository, Rep
     initialise_to(session, MIGRATIONS.len())
 }
 
-/// [`initialise`] up to the migration with the number `newest`.
 pub(super) fn initialise_to(
     session: &Session,
     newest: usize,

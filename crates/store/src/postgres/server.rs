@@ -19,7 +19,6 @@ const DEBIAN: &str = "/usr/lib/postgresql/15";
 pub(super) struct Server {
     directory: tempfile::TempDir,
     home: PathBuf,
-    /// Name of a library that every session has.
     preloaded: Option<&'static str>,
     pub(super) port: u16,
     process: Child,
@@ -62,7 +61,6 @@ impl Server {
         server
     }
 
-    /// A new empty database, made of `template`.
     pub(super) fn database(&self, name: &str, options: &str) -> Address {
         self.sql("postgres", &format!("CREATE DATABASE {name} {options}"));
         self.address("postgres", name)

@@ -27,11 +27,9 @@ use crate::repository_error::RepositoryError;
 const STATEMENT_LIMIT: Duration = Duration::from_secs(600);
 /// How much longer an answer may take before the server counts as gone.
 const GRACE: Duration = Duration::from_secs(10);
-/// How much of a COPY is handed over at once.
 const PIECE_BYTES: usize = 1 << 20;
 
 pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
-/// [`Values`] of a statement that is sent later.
 pub(super) type OwnValues = Vec<Box<dyn ToSql + Sync + Send>>;
 
 enum Queued {

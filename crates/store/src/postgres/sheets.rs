@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 use iostall_model::{Note, NoteKind, Setting, SettingClass, SettingVersion};
 use jiff::Timestamp;
 
-use super::PostgresHistory;
 use super::columns::{SourceNumber, storable};
 use super::database::Database;
 use super::members::SOURCES_MAX;
 use super::session::Values;
-use super::statements;
+use super::{PostgresHistory, statements};
 use crate::collector_state::SettingsRead;
 use crate::error::StoreError;
-use crate::fleet_note::{FleetNote, FleetNoteFilter, ServerNames};
+use crate::fleet_run::{FleetNote, FleetNoteFilter, ServerNames};
 use crate::history::{Source, StoreId, from_utc_ns, utc_ns};
 use crate::repository_error::RepositoryError;
 use crate::sheet::{SentSheet, SheetContent, SheetMark, SheetNote, SheetPut, SheetSetting};
@@ -79,7 +78,6 @@ impl PostgresHistory {
         self.database.mark_sheet(server, mark, Some(reason)).map(drop)
     }
 
-    /// The notes of all servers that match `filter`, in order of time.
     pub fn fleet_notes(&self, filter: &FleetNoteFilter) -> Result<Vec<FleetNote>, RepositoryError> {
         let database = &self.database;
         let (from, to) = (utc_ns(filter.from), utc_ns(filter.to));

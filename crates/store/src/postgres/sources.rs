@@ -14,9 +14,7 @@ use crate::repository_error::RepositoryError;
 pub(super) struct Locked {
     pub(super) number: SourceNumber,
     pub(super) id: SourceId,
-    /// Number of its newest sample.
     pub(super) last: i64,
-    /// What is in the roll-ups.
     pub(super) rolled_up: RolledUp,
     pub(super) appended: i64,
 }
@@ -85,7 +83,6 @@ impl Database {
         self.column(&self.session.row(statements::PUT_SERVER, &[&store])?, 0)
     }
 
-    /// Every source with the times of its first and last sample, by name.
     pub(super) fn list(&self) -> Result<Vec<Watched>, RepositoryError> {
         let watched = |row: &Row| {
             Ok(Watched {

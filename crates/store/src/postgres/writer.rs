@@ -22,9 +22,7 @@ use crate::history::{
 use crate::identity::derived_id;
 use crate::repository_error::RepositoryError;
 
-/// Columns of a row for COPY before its counters.
 const ROW_COLUMNS: usize = 5;
-/// Bytes of a value for COPY with its length.
 const VALUE_BYTES: usize = 12;
 
 impl Database {
@@ -155,7 +153,6 @@ impl Database {
         self.session.execute_later(statements::MARK_ROLLED_UP, values)
     }
 
-    /// What a batch has besides samples.
     fn put_rest(&self, chain: &Chain, batch: &Batch) -> Result<(), RepositoryError> {
         for warning in &batch.warnings {
             self.put_warning(chain, warning)?;
@@ -273,7 +270,6 @@ impl Database {
     }
 }
 
-/// The counters that some row has.
 fn present(batch: &Batch) -> u64 {
     batch.rows.counters.keys().fold(0, |present, counter| present | 1 << (*counter as u8))
 }
@@ -316,13 +312,11 @@ fn sample_values(
 
 struct RowBody {
     source: SourceNumber,
-    /// The counters that have a column.
     counters: Vec<Counter>,
     body: CopyBody,
 }
 
 impl RowBody {
-    /// None yet of those in `batch`.
     fn of(source: SourceNumber, batch: &Batch) -> Self {
         let counters: Vec<Counter> = batch.rows.counters.keys().copied().collect();
         let body =

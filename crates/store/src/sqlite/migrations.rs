@@ -5,12 +5,9 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::statements;
-
 /// `iost`: SQLite's `application_id` in our files.
 pub(super) const APPLICATION_ID: i64 = 0x696f_7374;
 
-/// All migrations in order.
 const MIGRATIONS: [&str; 10] = [
     include_str!("../../migrations/0001_create_run.sql"),
     include_str!("../../migrations/0100_create_watch.sql"),
@@ -24,7 +21,6 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("../../migrations/0108_keep_settings.sql"),
 ];
 
-/// The newest version that this program knows.
 #[expect(clippy::cast_possible_wrap, reason = "there will never be 2^63 migrations")]
 pub(super) const KNOWN_VERSION: i64 = MIGRATIONS.len() as i64;
 
@@ -32,10 +28,8 @@ pub(super) const KNOWN_VERSION: i64 = MIGRATIONS.len() as i64;
 pub(super) enum Identity {
     Empty,
     Store {
-        /// Number of migrations applied.
         version: i64,
     },
-    /// Another program's database.
     Foreign {
         /// 0 if none was set.
         application_id: i64,
@@ -45,7 +39,7 @@ pub(super) enum Identity {
 fn identity_in(transaction: &rusqlite::Transaction<'_>) -> rusqlite::Result<Identity> {
     let application_id = transaction.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let objects: i64 = transaction.query_row(statements::COUNT_OBJECTS, [], |row| row.get(0))?;
+    let objects: i64 = transaction.query_row(COUNT_OBJECTS, [], |row| row.get(0))?;
     Ok(match application_id {
         APPLICATION_ID => Identity::Store { version },
         0 if objects == 0 && version == 0 => Identity::Empty,
@@ -85,3 +79,20 @@ pub(super) fn migrate_to(connection: &mut Connection, newest: usize) -> rusqlite
     }
     transaction.commit()
 }
+
+pub(super) const INSERT_RUN: &str = include_str!("../../queries/insert_run.sql");
+pub(super) const UPDATE_RUN: &str = include_str!("../../queries/update_run.sql");
+pub(super) const UPDATE_DOCUMENT: &str = include_str!("../../queries/update_document.sql");
+pub(super) const INSERT_TARGET: &str = include_str!("../../queries/insert_target.sql");
+pub(super) const INSERT_DOCUMENT: &str = include_str!("../../queries/insert_document.sql");
+pub(super) const INSERT_CAPACITY: &str = include_str!("../../queries/insert_capacity.sql");
+pub(super) const DELETE_CAPACITIES: &str = include_str!("../../queries/delete_capacities.sql");
+pub(super) const LIST_CAPACITIES: &str = include_str!("../../queries/list_capacities.sql");
+pub(super) const FIND_BY_NUMBER: &str = include_str!("../../queries/find_by_number.sql");
+pub(super) const FIND_BY_ID: &str = include_str!("../../queries/find_by_id.sql");
+pub(super) const FIND_BY_FRAGMENT: &str = include_str!("../../queries/find_by_fragment.sql");
+pub(super) const FIND_BY_AGE: &str = include_str!("../../queries/find_by_age.sql");
+pub(super) const LIST_RUNS: &str = include_str!("../../queries/list_runs.sql");
+pub(super) const READ_DOCUMENT: &str = include_str!("../../queries/read_document.sql");
+pub(super) const DELETE_RUN: &str = include_str!("../../queries/delete_run.sql");
+const COUNT_OBJECTS: &str = include_str!("../../queries/count_objects.sql");

@@ -1,19 +1,17 @@
 //! Creates and opens the file.
 
-use std::fs;
-use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use std::{fs, io};
 
 use iostall_host::{create_directory_for_owner, create_file_for_owner};
 use iostall_measure::{Clock, MonotonicClock};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::fault::{BUSY_TIMEOUT_S, fault};
+use super::fault::{BUSY_TIMEOUT_S, check_to_open, fault};
 use super::migrations::{self, Identity, KNOWN_VERSION};
-use super::room;
 use crate::error::StoreError;
 
 /// Held while a file is created: closing it must not interfere with another thread's use of it, see
@@ -23,13 +21,11 @@ static MAKING: Mutex<()> = Mutex::new(());
 /// One page of the smallest size. SQLite would treat a shorter file as an empty database and overwrite it.
 const SMALLEST_DATABASE_BYTES: u64 = 512;
 
-/// Description of a file without an SQLite header.
 const NO_DATABASE: &str = "not an SQLite database, or the first page of one is damaged";
 
 /// Pause between two attempts to switch the journal mode, nanoseconds.
 const RETRY_PAUSE_NS: u64 = 5_000_000;
 
-/// How long a glance waits for another process.
 const GLANCE_TIMEOUT: Duration = Duration::from_millis(200);
 
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
@@ -41,7 +37,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     };
     create(path).map_err(unopened)?;
     refuse_other_files(path)?;
-    room::check_to_open(path).map_err(fault(path, "open"))?;
+    check_to_open(path).map_err(fault(path, "open"))?;
     let mut connection = connect(path)?;
     refuse_other_databases(path, &connection)?;
     prepare(&mut connection).map_err(fault(path, "open"))?;
@@ -108,7 +104,6 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Refuses databases of other programs and of newer versions.
 fn refuse_other_databases(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     let foreign = |what: String| Err(StoreError::Foreign { path: path.to_owned(), what });
     let identity = match migrations::identity(connection) {

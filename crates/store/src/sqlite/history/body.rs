@@ -17,7 +17,6 @@ use iostall_model::{Counter, Counters};
 
 use super::bytes::{Reader, put, put_difference};
 
-/// The rows of a sample by series number.
 pub(super) type Rows = BTreeMap<u32, (Counters, Option<u64>)>;
 
 /// zstd level: bodies are small and written every second.

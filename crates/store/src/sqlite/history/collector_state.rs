@@ -16,7 +16,6 @@ use crate::identity::SourceId;
 use crate::sqlite::{begin, fault, parsed};
 use crate::store::Stored;
 
-/// Runs stored per job.
 const RUNS_MAX: u32 = 1_000;
 
 impl CollectorState for SqliteHistory {

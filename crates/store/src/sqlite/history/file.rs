@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use iostall_model::Sample;
 use rusqlite::Connection;
 
-use super::chain::Chain;
+use super::body::Rows;
 use super::columns::SourceNumber;
 use super::statements;
 use crate::error::StoreError;
-use crate::history::StoreId;
+use crate::history::{Pending, Series, StoreId};
 use crate::sqlite::open::{glance, open as open_connection};
 use crate::sqlite::{fault, parsed};
 
@@ -48,4 +50,36 @@ impl SqliteHistory {
 
 fn store_id(connection: &Connection) -> rusqlite::Result<StoreId> {
     connection.query_row(statements::FIND_STORE, [], |row| parsed(row, "id", str::parse))
+}
+
+#[derive(Debug)]
+pub(super) struct Chain {
+    pub(super) source: SourceNumber,
+    pub(super) before: Option<Arc<Sample>>,
+    /// Series numbers of its rows, in order, if this process wrote it.
+    pub(super) numbers: Vec<u32>,
+    pub(super) rows: Rows,
+    /// Bodies written since the last complete one; `None` before this process wrote one.
+    pub(super) since_whole: Option<u32>,
+    pub(super) series: Series,
+    pub(super) epoch: Option<(String, String, u32)>,
+    /// Number of the previous sample, or of the last one in the roll-ups.
+    pub(super) last: i64,
+    pub(super) pending: Pending,
+}
+
+impl Chain {
+    pub(super) fn new(source: SourceNumber, rolled_up_to: i64) -> Self {
+        Self {
+            source,
+            before: None,
+            numbers: Vec::new(),
+            rows: Rows::new(),
+            since_whole: None,
+            series: Series::default(),
+            epoch: None,
+            last: rolled_up_to,
+            pending: Pending::after(rolled_up_to),
+        }
+    }
 }

@@ -7,7 +7,6 @@
 
 mod body;
 mod bytes;
-mod chain;
 mod collector_state;
 mod columns;
 mod file;
@@ -17,10 +16,7 @@ mod notes;
 mod reader;
 mod retention;
 mod rollup_body;
-mod rollups;
 mod runs;
-mod seams;
-mod send;
 mod settings;
 mod sheets;
 mod sources;

@@ -10,7 +10,7 @@ use rusqlite::{OptionalExtension, named_params};
 use super::body::{self, Rows};
 use super::{SourceNumber, SqliteHistory, damage, from_utc_ns, rollup_body, statements, utc_ns};
 use crate::error::StoreError;
-use crate::history::{ImportMark, RollupRow, SeenWarning, Series, company};
+use crate::history::{Batch, Builder, ImportMark, RollupRow, Seams, SeenWarning, Series, SourceId, company};
 use crate::sqlite::fault;
 
 impl SqliteHistory {
@@ -191,7 +191,6 @@ impl SqliteHistory {
         self.subjects(source).map(Series::of)
     }
 
-    /// The last sample of `source` in the roll-ups, and the last one overall.
     pub(super) fn ends(&self, source: SourceNumber) -> Result<(i64, i64), StoreError> {
         let parameters = named_params! {":source": source.0};
         self.connection
@@ -230,4 +229,80 @@ fn sample(
         })
         .collect();
     Ok(Sample { taken, epoch, rows, warnings: Vec::new() })
+}
+
+struct Ends {
+    numbers: (i64, i64),
+    /// Time of the sample before the first; the minimum timestamp if there is none.
+    since: Timestamp,
+    taken: (Timestamp, Timestamp),
+}
+
+impl SqliteHistory {
+    /// See [`History::batch_after`](crate::History::batch_after). Samples are numbered in order, and numbers
+    /// are never reused; the number of a batch is that of its last sample.
+    pub(super) fn batch_of(
+        &self,
+        id: SourceId,
+        sequence: u64,
+        samples_max: u32,
+    ) -> Result<Option<Batch>, StoreError> {
+        let source = self.number(id)?;
+        let Some(ends) = self.ends_after(source, sequence, samples_max)? else { return Ok(None) };
+        let (first, last) = ends.numbers;
+        let mut builder = Builder::new(self.described(id)?, last.cast_unsigned());
+        self.each_sample(source, first, last, &mut |number, sample| {
+            if number >= first {
+                builder.add(&sample);
+            }
+        })?;
+        let mut batch = builder.finish();
+        // A gap is stored before the sample that ends it, so later samples bring no earlier gaps.
+        batch.gaps = self.gaps_of(source, ends.since, ends.taken.1)?;
+        let (first, last) = ends.taken;
+        let seen = self.warnings_of(source, first, last)?;
+        batch.warnings = seen.into_iter().map(|seen| seen.between(first, last)).collect();
+        Ok(Some(batch))
+    }
+
+    fn ends_after(
+        &self,
+        source: SourceNumber,
+        sequence: u64,
+        samples_max: u32,
+    ) -> Result<Option<Ends>, StoreError> {
+        let parameters = named_params! {
+            ":source": source.0,
+            ":after": i64::try_from(sequence).unwrap_or(i64::MAX),
+            ":samples": samples_max,
+        };
+        let ends = |row: &rusqlite::Row<'_>| {
+            let Some(first) = row.get::<_, Option<i64>>(0)? else { return Ok(None) };
+            let since = row.get::<_, Option<i64>>(2)?.map_or(Timestamp::MIN, from_utc_ns);
+            let taken = (from_utc_ns(row.get(3)?), from_utc_ns(row.get(4)?));
+            Ok(Some(Ends { numbers: (first, row.get(1)?), since, taken }))
+        };
+        self.connection
+            .prepare_cached(statements::FIND_BATCH)
+            .and_then(|mut statement| statement.query_row(parameters, ends))
+            .map_err(fault(&self.path, "read"))
+    }
+}
+
+impl SqliteHistory {
+    pub(super) fn seams_of(&self, source: SourceNumber) -> Result<Option<Seams>, StoreError> {
+        let (forgot, first, rolled_up, forgot_hours): (bool, Option<i64>, Option<i64>, Option<i64>) = self
+            .connection
+            .query_row(statements::FIND_SEAM, named_params! {":source": source.0}, |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })
+            .map_err(fault(&self.path, "read"))?;
+        if !forgot {
+            return Ok(None);
+        }
+        let first = first.map_or(Timestamp::MAX, from_utc_ns);
+        let end = rolled_up.map_or(Timestamp::MAX, from_utc_ns);
+        let days_until = forgot_hours.and_then(|second| Timestamp::from_second(second).ok());
+        Ok(Some(Seams::between(days_until.unwrap_or(Timestamp::MIN), first, end)))
+    }
 }

@@ -4,8 +4,8 @@ use iostall_model::{Sample, Tier, delta};
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Transaction, named_params};
 
-use super::rollups::merge;
-use super::{SourceNumber, SqliteHistory, damage, rollup_body, statements, utc_ns};
+use super::rollup_body::{self, merge};
+use super::{SourceNumber, SqliteHistory, damage, statements, utc_ns};
 use crate::error::StoreError;
 use crate::history::{Pending, Retention, ceiling};
 use crate::sqlite::{begin, fault};
@@ -102,7 +102,6 @@ fn is_whole_history(transaction: &Transaction<'_>, source: SourceNumber) -> rusq
     transaction.query_row(statements::FORGOT_NOTHING, named_params! {":source": source.0}, |row| row.get(0))
 }
 
-/// Rebuilds the days for which all hours exist.
 fn replace_days(
     transaction: &Transaction<'_>,
     source: SourceNumber,

@@ -1,8 +1,13 @@
-//! The body of a roll-up: its sums, maxima and distributions in sequence.
+//! A roll-up's body, which has its sums, maxima and distributions in sequence, and how roll-ups are stored.
 
-use iostall_model::{Counter, Counters, Peak, Rollup, StallHistogram, Totals};
+use iostall_model::{Counter, Counters, Peak, Rollup, StallHistogram, Tier, Totals};
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Transaction, named_params};
 
 use super::bytes::{Reader, put};
+use super::columns::{SourceNumber, damage};
+use super::statements;
+use crate::history::Pending;
 
 pub(super) fn encode(rollup: &Rollup) -> Vec<u8> {
     let mut out = Vec::with_capacity(96);
@@ -26,7 +31,6 @@ pub(super) fn encode(rollup: &Rollup) -> Vec<u8> {
     out
 }
 
-/// Decodes a roll-up; `None` if it is damaged.
 pub(super) fn decode(body: &[u8]) -> Option<Rollup> {
     let mut reader = Reader(body);
     let (covered_ns, intervals, present) = (reader.take()?, reader.take()?, reader.take()?);
@@ -54,6 +58,46 @@ fn histogram(reader: &mut Reader<'_>) -> Option<StallHistogram> {
         buckets.push((u8::try_from(reader.take()?).ok()?, reader.take()?));
     }
     Some(StallHistogram::from_buckets(buckets))
+}
+
+/// Adds everything pending to the stored roll-ups, which then end at the sample numbered `last`.
+pub(super) fn flush(
+    transaction: &Transaction<'_>,
+    source: SourceNumber,
+    last: i64,
+    pending: &mut Pending,
+) -> rusqlite::Result<()> {
+    for ((hour, series), rollup) in pending.take(last) {
+        merge(transaction, Tier::Hour, hour, series, &rollup)?;
+        merge(transaction, Tier::Day, Tier::Day.floor(hour), series, &rollup)?;
+    }
+    let mark = named_params! {":number": last, ":source": source.0};
+    transaction.execute(statements::MARK_ROLLED_UP, mark)?;
+    Ok(())
+}
+
+pub(super) fn merge(
+    transaction: &Transaction<'_>,
+    tier: Tier,
+    beginning: Timestamp,
+    series: u32,
+    rollup: &Rollup,
+) -> rusqlite::Result<()> {
+    let place = named_params! {":tier": tier as u8, ":beginning_s": beginning.as_second(), ":series": series};
+    let stored: Option<Vec<u8>> =
+        transaction.prepare_cached(statements::FIND_ROLLUP)?.query_row(place, |row| row.get(0)).optional()?;
+    let mut sum = match stored {
+        None => Rollup::default(),
+        Some(body) => decode(&body).ok_or_else(|| damage(format!("a roll-up of series {series}")))?,
+    };
+    sum.merge(rollup);
+    transaction.prepare_cached(statements::PUT_ROLLUP)?.execute(named_params! {
+        ":tier": tier as u8,
+        ":beginning_s": beginning.as_second(),
+        ":series": series,
+        ":body": encode(&sum),
+    })?;
+    Ok(())
 }
 
 #[cfg(test)]

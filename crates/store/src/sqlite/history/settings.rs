@@ -56,7 +56,6 @@ impl SqliteHistory {
     }
 }
 
-/// When the settings were read, and by which version.
 pub(super) fn last_read(
     connection: &Connection,
     source: SourceNumber,
@@ -97,7 +96,6 @@ pub(super) fn versions(
     rows.collect()
 }
 
-/// Ends the versions that are no more, and begins those that are new.
 fn replace(
     connection: &Connection,
     source: SourceNumber,

@@ -85,7 +85,6 @@ impl SqliteHistory {
         }))
     }
 
-    /// Notes by month, of the time between the two.
     fn months(&self, from: Timestamp, to: Timestamp) -> Result<BTreeMap<String, SheetContent>, StoreError> {
         let read = || {
             let _snapshot = self.connection.unchecked_transaction()?;
@@ -108,7 +107,6 @@ impl SqliteHistory {
     }
 }
 
-/// Remembers that the note of this number is removed, before it is.
 pub(super) fn remember_removed(connection: &Connection, store: StoreId, number: u32) -> rusqlite::Result<()> {
     let found = noted(connection, store, (Timestamp::MIN, Timestamp::MAX), Some(number))?;
     if found.is_empty() {

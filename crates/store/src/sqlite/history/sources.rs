@@ -23,7 +23,6 @@ impl SqliteHistory {
             .ok_or_else(|| StoreError::NoSource { store: self.path.display().to_string(), id: source })
     }
 
-    /// This store's own source named `name`; created if it does not exist.
     pub(super) fn own_source(&self, name: &str) -> Result<(SourceNumber, Source), StoreError> {
         let (id, store) = (SourceId::new(utc_now()).to_string(), self.id.to_string());
         let find = || {
@@ -65,7 +64,6 @@ pub(super) fn put(connection: &Connection, source: &Source) -> rusqlite::Result<
     connection.query_row(statements::PUT_SOURCE, parameters, |row| row.get(0).map(SourceNumber))
 }
 
-/// Every source with the times of its first and last sample, by name.
 pub(super) fn list(connection: &Connection) -> rusqlite::Result<Vec<Watched>> {
     let mut statement = connection.prepare_cached(statements::LIST_SOURCES)?;
     let rows = statement.query_map([], |row| {

@@ -6,8 +6,8 @@ use iostall_model::{Gap, Sample, Step, Subject, Tier, delta};
 use rusqlite::{Connection, Transaction, named_params};
 
 use super::body::{self, Rows};
-use super::chain::Chain;
-use super::rollups::flush;
+use super::file::Chain;
+use super::rollup_body::flush;
 use super::{SourceNumber, SqliteHistory, damage, sources, statements, utc_ns};
 use crate::error::StoreError;
 use crate::history::{Appended, Batch, ImportMark, SeenWarning, changes_since, company};
@@ -231,7 +231,6 @@ fn write(
     Ok(())
 }
 
-/// Series numbers of the rows; new ones are created as needed.
 fn numbers(
     transaction: &Transaction<'_>,
     source: SourceNumber,
