@@ -39,7 +39,6 @@ pub(crate) const GAP_SCHEMA: &str = "message gaps {
   required binary reason (STRING);
 }";
 
-/// The name with its unit last.
 fn column_name(counter: Counter) -> String {
     match counter.role() {
         Role::Time => format!("{}_ns", counter.name()),

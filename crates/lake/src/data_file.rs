@@ -17,18 +17,16 @@ use parquet::schema::types::ColumnPath;
 use tempfile::NamedTempFile;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::move_error::MoveError;
+use crate::error::MoveError;
 use crate::place::{self, Place};
 use crate::rows::{Cell, ColumnSum, Rows, Values};
 use crate::table::{Course, Field};
 
-/// Rows that are kept in memory until they are written together.
 const ROWS_AT_ONCE: usize = 1 << 17;
 /// Large enough that a row group has one page for most columns: a compressor finds again what it has seen.
 const PAGE_BYTES: usize = 8 << 20;
 /// Smaller by a tenth than with 3, and a day is written once.
 const LEVEL: i32 = 9;
-/// Values that are read back at once.
 const READ_AT_ONCE: usize = 8192;
 
 pub(crate) struct DataFile {
@@ -38,7 +36,6 @@ pub(crate) struct DataFile {
     rows: Rows,
 }
 
-/// A file that is where it belongs and was read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DataFileWritten {
     pub(crate) address: String,

@@ -8,13 +8,12 @@ use iostall_store::{LakeDay, LakeEpoch, LakeHour, LakeReader, LakeRow, LakeSerie
 use parquet::data_type::ByteArray;
 
 use crate::data_file::{DataFile, DataFileWritten};
+use crate::error::MoveError;
 use crate::iceberg::{Table, bucket_of};
-use crate::move_error::MoveError;
 use crate::place::Place;
 use crate::rows::Cell;
 use crate::table::{BUCKETS, LakeTableKind};
 
-/// The files of one bucket of servers.
 pub(crate) struct BucketFiles<'a> {
     place: &'a Place,
     tables: &'a [Table; 3],

@@ -17,13 +17,9 @@ use crate::error::ExportError;
 
 #[derive(Debug)]
 pub(crate) enum Column {
-    /// Text without nulls.
     Text(Vec<ByteArray>),
-    /// Text with nulls.
     SomeText(Vec<Option<ByteArray>>),
-    /// Numbers without nulls.
     Number(Vec<i64>),
-    /// Numbers with nulls.
     SomeNumber(Vec<Option<u64>>),
 }
 
@@ -87,7 +83,6 @@ impl ParquetFile {
         all().map_err(|source| ExportError::Write { path: self.path.clone(), source })
     }
 
-    /// Completes the file and renames it, unless that name exists by now.
     pub(crate) fn finish(self) -> Result<PathBuf, ExportError> {
         let Self { path, unnamed, writer } = self;
         writer.close().map_err(|source| ExportError::Write { path: path.clone(), source })?;

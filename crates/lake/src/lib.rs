@@ -8,13 +8,11 @@ mod error;
 mod export;
 mod file;
 mod iceberg;
-mod move_error;
 mod moves;
 mod place;
 mod rows;
 mod table;
 
-pub use error::ExportError;
+pub use error::{ExportError, MoveError};
 pub use export::{Exported, export};
-pub use move_error::MoveError;
 pub use moves::{MoveEvent, MoveRequest, MovedDay, movable_days, move_days};

@@ -89,7 +89,6 @@ fn main() -> ExitCode {
     ExitCode::from(COULD_NOT)
 }
 
-/// What went wrong, and what to do about it.
 type Failure = (String, Option<String>);
 
 fn export_store(args: &ExportArgs) -> Result<(), Failure> {

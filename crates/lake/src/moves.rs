@@ -16,8 +16,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::data_file::{DataFileWritten, check_bytes};
 use crate::day::{BucketFiles, bucket_of_source, data_name};
+use crate::error::MoveError;
 use crate::iceberg::{Addition, Table, added};
-use crate::move_error::MoveError;
 use crate::place::{self, Place};
 use crate::table::LakeTableKind;
 
@@ -27,29 +27,38 @@ const TRIES_MAX: u32 = 5;
 #[derive(Clone, Debug)]
 pub struct MoveRequest {
     pub url: String,
-    /// The directory or bucket of the lake.
     pub to: String,
-    /// How long ago a day must have ended.
     pub older_than: SignedDuration,
 }
 
 /// What happens while days are moved. Every step of a move is one: a program that dies between two of them loses nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MoveEvent {
-    /// Files that an interrupted move left were deleted.
-    CleanedUp { day: LakeDay },
-    /// A day is noted in the repository.
-    Begun { day: LakeDay },
+    CleanedUp {
+        day: LakeDay,
+    },
+    Begun {
+        day: LakeDay,
+    },
     /// A bucket of its servers is written and was read back.
-    Written { day: LakeDay, bucket: i32 },
+    Written {
+        day: LakeDay,
+        bucket: i32,
+    },
     /// All buckets of the day are written and match the repository.
-    Verified { day: LakeDay },
+    Verified {
+        day: LakeDay,
+    },
     /// A file of the new snapshots is there.
-    Described { day: LakeDay, address: String },
-    /// The day is in the lake and no more in the repository.
+    Described {
+        day: LakeDay,
+        address: String,
+    },
     Moved(MovedDay),
     /// The repository or a table changed meanwhile, so that the day is begun again.
-    Again { day: LakeDay },
+    Again {
+        day: LakeDay,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +70,6 @@ pub struct MovedDay {
     pub file_bytes: u64,
 }
 
-/// The days that would be moved.
 pub fn movable_days(request: &MoveRequest) -> Result<Vec<MovedDay>, MoveError> {
     let repository = open(&request.url)?;
     let limit = limit(request);
@@ -196,7 +204,6 @@ impl Move<'_> {
         })?
     }
 
-    /// Deletes what was written.
     fn give_up(self) -> Result<bool, MoveError> {
         for left in self.repository.unfinished_lake_moves()? {
             if left.number == self.number {
@@ -245,7 +252,6 @@ fn is_whole(seal: &LakeSeal, written: &Written) -> bool {
     rows(&written[0]) == seal.sample_rows && rows(&written[1]) == seal.hour_rows
 }
 
-/// A number that no other snapshot has.
 fn new_snapshot_id() -> i64 {
     let (high, low) = Uuid::new_v4().as_u64_pair();
     ((high ^ low) >> 1).cast_signed()

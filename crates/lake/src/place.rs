@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use iostall_remote::{Object, is_object};
 use tempfile::{Builder, NamedTempFile};
 
-use crate::move_error::MoveError;
+use crate::error::MoveError;
 
 /// Characters at which Iceberg's readers split an address.
 const NOT_IN_NAMES: [char; 4] = ['?', '#', '%', '\\'];
 
-/// A directory or the beginning of names in a bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Without a slash at its end: `file:///lake` or `s3://bucket/lake`.
@@ -47,7 +46,6 @@ impl Place {
         &self.root
     }
 
-    /// The address of a file below it.
     pub(crate) fn address(&self, name: &str) -> String {
         format!("{}/{name}", self.root)
     }

@@ -115,7 +115,6 @@ impl Rows {
         self.total += 1;
     }
 
-    /// Forgets the rows, not their sums.
     pub(crate) fn clear(&mut self) {
         for column in &mut self.columns {
             column.levels.clear();

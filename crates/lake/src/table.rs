@@ -48,7 +48,6 @@ named! {
 
 /// How many buckets the servers of a day are spread over.
 pub(crate) const BUCKETS: i32 = 8;
-/// What a server's bucket is made of.
 pub(crate) const SERVER_ID: &str = "server_id";
 
 /// Columns that say what a row is about: the same in every table.
@@ -119,7 +118,6 @@ fn counters(course: Course) -> impl Iterator<Item = Field> {
     Counter::ALL.into_iter().map(move |counter| field(&column_name(counter), FieldKind::Long, false, course))
 }
 
-/// The name with its unit last.
 pub(crate) fn column_name(counter: Counter) -> String {
     match counter.role() {
         Role::Time => format!("{}_ns", counter.name()),
@@ -140,7 +138,6 @@ fn peak_name(peak: Peak) -> &'static str {
 }
 
 impl Field {
-    /// As Iceberg's schema has it.
     pub(crate) fn json(&self, id: i32) -> Value {
         let kind = match self.kind {
             FieldKind::Text => "string",
@@ -151,7 +148,6 @@ impl Field {
         json!({ "id": id, "name": self.name, "required": self.is_required, "type": kind })
     }
 
-    /// As Parquet's schema has it.
     pub(crate) fn parquet(&self, id: i32) -> String {
         let kind = match self.kind {
             FieldKind::Text => ("binary", " (STRING)"),

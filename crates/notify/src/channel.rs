@@ -12,9 +12,7 @@ use crate::webhook::{Heartbeat, Webhook};
 pub struct Channel {
     pub name: String,
     pub transport: Transport,
-    /// Longest time for one attempt.
     pub timeout: Duration,
-    /// Number of attempts, at least one.
     pub attempts: u32,
 }
 

@@ -16,7 +16,6 @@ use crate::message::Message;
 /// Maximum number of notices waiting for a channel. Further ones are dropped: after a hundred, one more does
 /// not help.
 const WAITING_MAX: usize = 100;
-/// Pause before the second attempt, doubled for each further one.
 const PAUSE: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
@@ -24,7 +23,6 @@ pub struct Delivery {
     /// Its number, as [`Dispatcher::send`] gave it.
     pub number: u64,
     pub channel: String,
-    /// The notice on one line.
     pub summary: String,
     pub result: Result<(), DeliveryError>,
     /// Whether attempts were left when the program ended.
@@ -41,7 +39,6 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Starts a thread for each of `channels`.
     pub fn start(channels: Vec<Channel>) -> Self {
         let (results, deliveries) = channel();
         let (queues, threads) = (BTreeMap::new(), Vec::new());
@@ -104,7 +101,6 @@ impl Dispatcher {
         numbers
     }
 
-    /// Deliveries and failures since the last call.
     pub fn deliveries(&self) -> Vec<Delivery> {
         self.deliveries.try_iter().collect()
     }

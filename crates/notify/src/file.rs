@@ -22,9 +22,7 @@ const ALERTS: Input = Input { what: "file of alerts", limit: ByteCount(1 << 20) 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AlertFile {
     pub book: RuleBook,
-    /// The channels used by rules, by name.
     pub channels: Vec<Channel>,
-    /// Channels that are sent a sign of life while samples arrive.
     pub pulses: Vec<Pulse>,
 }
 
@@ -48,7 +46,6 @@ pub enum AlertFileError {
     },
 }
 
-/// A place in the file, and what is wrong there.
 type Wrong = (String, String);
 
 #[derive(Debug, Default, Deserialize)]
@@ -97,7 +94,6 @@ impl AlertFile {
 }
 
 impl AlertTables {
-    /// Validates the tables; `path` is used in messages.
     pub fn checked(self, path: &Path) -> Result<AlertFile, AlertFileError> {
         checked(self, path.parent().unwrap_or(Path::new("")))
             .map_err(|(place, reason)| AlertFileError::Value { path: path.to_owned(), place, reason })
@@ -142,7 +138,6 @@ fn checked(written: AlertTables, base: &Path) -> Result<AlertFile, Wrong> {
     Ok(AlertFile { book: RuleBook { classes, rules }, channels, pulses })
 }
 
-/// The names of the channels that rules and jobs may notify.
 fn notified(channels: &[Channel]) -> BTreeSet<&str> {
     let is_notified = |channel: &&Channel| !matches!(channel.transport, Transport::Heartbeat(_));
     channels.iter().filter(is_notified).map(|channel| channel.name.as_str()).collect()

@@ -3,7 +3,8 @@
 use std::io;
 use std::time::Duration;
 
-use lettre::message::{Mailbox, SinglePart, header::ContentType};
+use lettre::message::header::ContentType;
+use lettre::message::{Mailbox, SinglePart};
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{Message as Letter, SmtpTransport, Transport};
@@ -29,7 +30,6 @@ pub struct Mail {
     pub tls: MailTls,
     pub from: Mailbox,
     pub to: Vec<Mailbox>,
-    /// Login and password, if the server needs them.
     pub login: Option<(String, Secret)>,
 }
 

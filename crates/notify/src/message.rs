@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::payload;
 
-/// Schema name in documents about jobs.
 pub const JOB_SCHEMA: &str = "iostall-job";
 pub const JOB_SCHEMA_VERSION: u32 = 1;
 
@@ -30,7 +29,6 @@ impl Message {
         }
     }
 
-    /// The same for one of its channels.
     #[must_use]
     pub fn only_to(&self, channel: &str) -> Self {
         let mut one = self.clone();
@@ -80,7 +78,6 @@ impl Message {
         format!("iostall-{kind}-{:016x}{:016x}", fnv(group, FNV_BASIS), fnv(group, !FNV_BASIS))
     }
 
-    /// The source that it is about, or the job.
     pub fn source(&self) -> &str {
         match self {
             Self::Alert(notice) => &notice.source,
@@ -89,7 +86,6 @@ impl Message {
         }
     }
 
-    /// How many things of its group are firing.
     pub fn firing_count(&self) -> u64 {
         match self {
             Self::Alert(notice) => notice.firing_count,

@@ -7,7 +7,6 @@ use iostall_model::alert::{About, LastDrill, Measured, Notice, Occasion};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-/// Name of the document's format.
 pub const SCHEMA: &str = "iostall-alert";
 pub const SCHEMA_VERSION: u32 = 2;
 
@@ -236,7 +235,6 @@ fn short(number: f64) -> String {
     if number >= 100.0 { format!("{number:.0}") } else { format!("{number:.2}") }
 }
 
-/// A duration in whole seconds.
 fn length(ns: u64) -> String {
     let seconds = SignedDuration::from_secs(i64::try_from(ns / 1_000_000_000).unwrap_or(i64::MAX));
     format!("{seconds:#}")

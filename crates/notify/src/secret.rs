@@ -15,7 +15,6 @@ const SECRET: Input = Input { what: "secret file", limit: ByteCount(64 << 10) };
 /// runs.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Secret {
-    /// The first line of a file.
     File(PathBuf),
     Environment(String),
 }

@@ -1,8 +1,6 @@
 //! What a webhook's body looks like: our own document, that of a common receiver, or what a user's template makes of it.
 
-mod incident;
 mod own;
-mod request;
 
 use iostall_model::alert::Occasion;
 use serde_json::{Value, json};
@@ -10,18 +8,15 @@ use serde_json::{Value, json};
 use crate::message::Message;
 
 pub use own::OwnTemplate;
-pub(crate) use request::Request;
+pub(crate) use own::Request;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Template {
-    /// The document of `docs/formats.md`.
     #[default]
     Document,
-    /// An incoming webhook of Slack.
     Slack,
     /// An incoming webhook of Mattermost, Rocket.Chat and others that read the same.
     Mattermost,
-    /// A workflow of Microsoft Teams.
     Teams,
     /// Events API v2 of PagerDuty; the token is its routing key.
     PagerDuty,
@@ -31,7 +26,6 @@ pub enum Template {
 }
 
 impl Template {
-    /// The names that a file may write.
     pub(crate) const NAMES: &'static str = "document, slack, mattermost, teams, pagerduty, opsgenie";
 
     pub(crate) fn named(name: &str) -> Option<Self> {
@@ -46,7 +40,6 @@ impl Template {
         })
     }
 
-    /// Where it goes when the file names no address.
     pub(crate) fn usual_address(&self) -> Option<&'static str> {
         match self {
             Self::PagerDuty => Some("https://events.pagerduty.com/v2/enqueue"),
@@ -55,7 +48,6 @@ impl Template {
         }
     }
 
-    /// Whether nothing arrives without a token.
     pub(crate) fn needs_token(&self) -> bool {
         matches!(self, Self::PagerDuty | Self::Opsgenie)
     }
@@ -69,16 +61,15 @@ impl Template {
             Self::Mattermost => bearer(json!({ "text": for_markdown(message) }).to_string()),
             Self::Teams => bearer(for_teams(message).to_string()),
             Self::PagerDuty => {
-                let body = incident::for_pagerduty(message, token.unwrap_or_default()).to_string();
+                let body = for_pagerduty(message, token.unwrap_or_default()).to_string();
                 Request { path: String::new(), scheme: None, body }
             }
-            Self::Opsgenie => incident::for_opsgenie(message),
+            Self::Opsgenie => for_opsgenie(message),
             Self::Own(own) => bearer(own.render(message)?),
         })
     }
 }
 
-/// What a message begins with for people.
 fn headline(message: &Message) -> &'static str {
     match message.occasion() {
         Occasion::Firing => "FIRING",
@@ -115,7 +106,6 @@ fn for_markdown(message: &Message) -> String {
     text
 }
 
-/// An adaptive card: what workflows of Teams post.
 fn for_teams(message: &Message) -> Value {
     let color = match message.occasion() {
         Occasion::Firing | Occasion::StillFiring => "attention",
@@ -140,6 +130,55 @@ fn for_teams(message: &Message) -> Value {
             },
         }],
     })
+}
+
+/// Opsgenie cuts longer ones itself, in the middle of a word.
+const OPSGENIE_MESSAGE_MAX: usize = 130;
+const PAGERDUTY_SUMMARY_MAX: usize = 1024;
+
+/// Whether the incident is over: nothing of its group is firing any more.
+fn is_over(message: &Message) -> bool {
+    message.occasion() == Occasion::Resolved && message.firing_count() == 0
+}
+
+fn for_pagerduty(message: &Message, routing_key: &str) -> Value {
+    let severity = if message.occasion() == Occasion::Test { "info" } else { "error" };
+    json!({
+        "routing_key": routing_key,
+        "event_action": if is_over(message) { "resolve" } else { "trigger" },
+        "dedup_key": message.key(),
+        "payload": {
+            "summary": cut(&message.summary(), PAGERDUTY_SUMMARY_MAX),
+            "source": message.source(),
+            "severity": severity,
+            "component": "storage",
+            "custom_details": message.payload(),
+        },
+    })
+}
+
+fn for_opsgenie(message: &Message) -> Request {
+    let scheme = Some("GenieKey");
+    if is_over(message) {
+        let body = json!({ "source": "iostall", "note": message.summary() }).to_string();
+        return Request { path: format!("/{}/close?identifierType=alias", message.key()), scheme, body };
+    }
+    let description = [vec![message.summary()], message.details()].concat().join("\n");
+    let body = json!({
+        "message": cut(&message.summary(), OPSGENIE_MESSAGE_MAX),
+        "alias": message.key(),
+        "description": description,
+        "source": "iostall",
+        "entity": message.source(),
+    });
+    Request { path: String::new(), scheme, body: body.to_string() }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]

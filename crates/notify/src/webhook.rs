@@ -22,7 +22,6 @@ pub enum WebAddress {
     Secret(Secret),
 }
 
-/// A `POST` of a JSON document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Webhook {
     pub address: WebAddress,

@@ -137,7 +137,6 @@ impl Bucket {
         matches!(self.service, Service::Azure(_))
     }
 
-    /// Deletes what has this name. `NotFound` if nothing has.
     pub(crate) fn delete(&self, key: &Key) -> io::Result<()> {
         match &self.service {
             // The library has a request for many at once, whose answer does not say why one of them was refused.
@@ -333,7 +332,6 @@ impl S3 {
     }
 }
 
-/// For a client with address and keys from the environment.
 fn builder(name: &str) -> io::Result<AmazonS3Builder> {
     let builder = AmazonS3Builder::from_env();
     let of = |key| builder.get_config_value(&key);

@@ -34,9 +34,7 @@ pub struct CentreAnswer {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CentreRefusal {
-    /// One word for programs.
     pub code: String,
-    /// A sentence for people.
     pub reason: String,
 }
 

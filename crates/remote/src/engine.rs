@@ -66,7 +66,6 @@ pub struct RemoteEngine<E, C> {
     routes: Vec<Route>,
     reads: Reads,
     done: Vec<Completion>,
-    /// Writes that wait for room.
     writing: u32,
 }
 

@@ -23,7 +23,6 @@ mod mark;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod object;
-mod parts;
 mod post;
 mod reads;
 #[cfg(test)]

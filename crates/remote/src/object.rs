@@ -86,7 +86,6 @@ impl Object {
         Ok(Self { bucket, key, root: format!("{scheme}{place}/") })
     }
 
-    /// Its length, or `NotFound`.
     pub fn bytes(&self) -> io::Result<u64> {
         self.facts().map(|facts| facts.bytes)
     }
@@ -158,7 +157,6 @@ impl Object {
         &self.key
     }
 
-    /// What addresses in its bucket begin with.
     pub(crate) fn root(&self) -> &str {
         &self.root
     }
@@ -225,7 +223,6 @@ pub struct ObjectReader {
     bytes: u64,
     changed_utc: Timestamp,
     protection: Protection,
-    /// Why the last request failed.
     failure: Mutex<Option<String>>,
 }
 
@@ -236,17 +233,14 @@ impl fmt::Debug for ObjectReader {
 }
 
 impl ObjectReader {
-    /// Its length when it was opened.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// When it was put, by the clock of the store.
     pub fn changed_utc(&self) -> Timestamp {
         self.changed_utc
     }
 
-    /// What protected it when it was opened.
     pub fn protection(&self) -> Protection {
         self.protection
     }
@@ -265,7 +259,6 @@ impl ObjectReader {
         read.map(Vec::from)
     }
 
-    /// Why the last request that failed did.
     pub fn failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

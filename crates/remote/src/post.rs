@@ -55,7 +55,6 @@ impl PostAddress {
         Ok(Self(url))
     }
 
-    /// Whether what is sent can be read on the way.
     pub fn is_encrypted(&self) -> bool {
         self.0.scheme() == "https"
     }
@@ -89,7 +88,6 @@ impl fmt::Display for PostAddress {
     }
 }
 
-/// The authorities of this system, and those in `named`.
 pub(crate) fn roots(named: Option<&[u8]>) -> Result<Vec<CertificateDer<'static>>, PostError> {
     let mut roots = rustls_native_certs::load_native_certs().certs;
     if let Some(text) = named {
@@ -107,7 +105,6 @@ pub fn basic_authorization(user: &str, password: &str) -> String {
 pub struct Answer {
     pub status: u16,
     pub retry_after: Option<String>,
-    /// The beginning of its body.
     pub body: Vec<u8>,
 }
 

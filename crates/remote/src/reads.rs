@@ -18,7 +18,6 @@ pub(crate) struct Read {
     pub(crate) buffer: Buffer,
 }
 
-/// The threads, started as they are needed.
 pub(crate) struct Reads {
     /// `None` when they are to end.
     to_threads: Option<Sender<Read>>,

@@ -1,11 +1,10 @@
 //! An upload in parts: what is written one after another is collected into parts, which threads put at the same time. The
 //! object appears when it is completed, and not at all if it never is.
 
-use std::fmt;
-use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::{fmt, io};
 
 use iostall_model::backup::ObjectLock;
 use object_store::PutPayload;
@@ -14,7 +13,6 @@ use object_store::path::Path as Key;
 
 use crate::bucket::{Bucket, Store};
 use crate::error::{Hints, again};
-use crate::parts::{UPLOAD_BYTES_MAX, part_bytes};
 use crate::wait::wait;
 
 /// Parts of one upload that are on their way at the same time, beside the one that is being filled.
@@ -24,12 +22,9 @@ const PARTS_AT_ONCE: usize = 3;
 pub struct Upload {
     store: Arc<dyn Store>,
     hints: &'static Hints,
-    /// Its name until it is complete.
     key: Key,
-    /// Its name once it is complete.
     name: Key,
     bucket: Bucket,
-    /// What it is recognised by.
     mark: Key,
     id: String,
     filling: Mutex<Filling>,
@@ -40,7 +35,6 @@ pub struct Upload {
 
 #[derive(Default)]
 struct Filling {
-    /// Where the next byte goes.
     end: u64,
     part: Vec<u8>,
     index: usize,
@@ -259,5 +253,43 @@ fn put_parts(store: &dyn Store, hints: &Hints, (key, id): (&Key, &String), share
                 state.failure.get_or_insert(error);
             }
         }
+    }
+}
+
+/// The first parts have this length, and each following group of [`PARTS_OF_A_SIZE`] has so much more: a store takes 10,000
+/// parts of at least 5 MiB, and nobody knows beforehand how long a stripe becomes.
+const PART_BYTES: usize = 8 << 20;
+const PARTS_OF_A_SIZE: usize = 500;
+const PARTS_MAX: usize = 10_000;
+
+/// The longest object that can be uploaded: 820 GiB.
+const UPLOAD_BYTES_MAX: u64 = part_begin(PARTS_MAX);
+
+/// Bytes of a part, counted from 0. Only the last one of an upload is shorter.
+const fn part_bytes(index: usize) -> usize {
+    PART_BYTES * (1 + index / PARTS_OF_A_SIZE)
+}
+
+const fn part_begin(index: usize) -> u64 {
+    let (groups, rest) = ((index / PARTS_OF_A_SIZE) as u64, (index % PARTS_OF_A_SIZE) as u64);
+    let of_groups = (PARTS_OF_A_SIZE as u64) * (groups * (groups + 1) / 2);
+    (PART_BYTES as u64) * (of_groups + rest * (groups + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store takes 10,000 parts of 5 MiB and more.
+    #[test]
+    fn parts_grow_and_follow_one_another_up_to_the_longest_upload() {
+        let mut at = 0;
+        for index in 0..PARTS_MAX {
+            assert_eq!(part_begin(index), at, "{index}");
+            at += part_bytes(index) as u64;
+        }
+        assert_eq!(at, UPLOAD_BYTES_MAX);
+        assert_eq!(at >> 30, 820);
+        assert!(part_bytes(0) >= 5 << 20);
     }
 }

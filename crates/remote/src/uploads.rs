@@ -15,7 +15,6 @@ use crate::object::Object;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenUpload {
-    /// Of the object that it would have become.
     pub path: PathBuf,
     pub begun_utc: Timestamp,
     id: String,
@@ -119,7 +118,6 @@ fn time(text: &str, name: &str) -> Option<Timestamp> {
     element(text, name)?.parse().ok()
 }
 
-/// Where the answer goes on, if it does.
 fn next(answer: &str, name: &str) -> Option<String> {
     if element(answer, "IsTruncated") == Some("true") { field(answer, name) } else { None }
 }

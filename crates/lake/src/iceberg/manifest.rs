@@ -190,7 +190,6 @@ fn sized(value: i64, kind: &str) -> Value {
     if kind == "int" { Value::Int(i32::try_from(value).unwrap_or(i32::MAX)) } else { Value::Long(value) }
 }
 
-/// The manifests in a list, as this or another program wrote it.
 pub(super) fn read_list(bytes: &[u8]) -> AvroResult<Vec<Listed>> {
     // Resolved to our fields by their names; those of other programs have the same.
     let schema = Schema::parse(&list_schema())?;
@@ -198,7 +197,6 @@ pub(super) fn read_list(bytes: &[u8]) -> AvroResult<Vec<Listed>> {
     reader.map(|value| value.map(Listed).map_err(Box::new)).collect()
 }
 
-/// A list of manifests.
 pub(super) fn list(ids: SnapshotIds, all: Vec<Listed>) -> AvroResult<Vec<u8>> {
     let mut headers = vec![
         ("snapshot-id", ids.id.to_string()),

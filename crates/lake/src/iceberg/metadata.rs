@@ -4,11 +4,10 @@ use serde_json::{Map, Value as Json, json};
 
 use super::manifest::{self, SnapshotIds};
 use crate::data_file::DataFileWritten;
-use crate::move_error::MoveError;
+use crate::error::MoveError;
 use crate::place;
 use crate::table::{BUCKETS, Field, LakeTableKind, SERVER_ID};
 
-/// What iostall says about the tables that it makes.
 const PROPERTIES: [(&str, &str); 2] = [("owner", "iostall"), ("write.parquet.compression-codec", "zstd")];
 
 /// A table as it is before files are added, with every column that this program writes.
@@ -24,7 +23,6 @@ pub(crate) struct Addition<'a> {
     pub(crate) files: &'a [DataFileWritten],
     /// Days since 1970.
     pub(crate) day: i32,
-    /// An id that no other snapshot has.
     pub(crate) snapshot: i64,
     /// Milliseconds since 1970, UTC.
     pub(crate) at_ms: i64,

@@ -62,7 +62,6 @@ pub struct Pulse {
 }
 
 impl Written {
-    /// Whether it is sent signs of life and nothing else.
     pub(super) fn is_heartbeat(&self) -> bool {
         self.heartbeat.is_some() || self.heartbeat_file.is_some() || self.heartbeat_env.is_some()
     }

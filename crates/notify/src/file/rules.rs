@@ -12,7 +12,6 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use toml::Value;
 
-/// Default minimum of operations in an interval.
 const OPERATIONS_MIN: u64 = 10;
 
 #[derive(Debug, Deserialize)]
@@ -59,14 +58,10 @@ enum When {
     Iops,
     Size,
     Silent,
-    /// No good drill of a backup.
     NoDrill,
     NoBackup,
-    /// Requests a second are held at a limit.
     HeldIops,
-    /// Bytes a second are held at a limit.
     HeldThroughput,
-    /// A bucket of credits is soon empty.
     Draining,
 }
 

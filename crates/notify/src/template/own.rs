@@ -9,7 +9,6 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
 
 use crate::message::Message;
 
-/// A page of text.
 const TEMPLATE: Input = Input { what: "template", limit: ByteCount(256 << 10) };
 
 /// How many steps a template may take: one that loops without an end must not hold up a channel.
@@ -50,4 +49,13 @@ fn environment() -> Environment<'static> {
     environment.set_undefined_behavior(UndefinedBehavior::Lenient);
     environment.set_fuel(Some(STEPS_MAX));
     environment
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// The path below the webhook's address, with its query; nothing where the address is whole.
+    pub(crate) path: String,
+    /// What stands before the token in the `Authorization` header; `None`: the token is in the body.
+    pub(crate) scheme: Option<&'static str>,
+    pub(crate) body: String,
 }
