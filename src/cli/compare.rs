@@ -8,8 +8,7 @@ use iostall_model::requirement::Requirement;
 
 use super::candidates;
 use super::load::{EngineChoice, SafetyArgs};
-use super::output::CheckOutputArgs;
-use super::requirement::of_comparison;
+use super::output::{CheckOutputArgs, of_comparison};
 
 const EXAMPLES: &str = "Examples:
   iostall compare --fresh 5 old.dat new.dat         measures old, new, old, new, … five times each

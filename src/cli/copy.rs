@@ -11,10 +11,9 @@ use iostall_model::transfer::{HashKind, Reflink, VerifyMode};
 use iostall_session::transfer::Niceness;
 use iostall_transfer::shape::TRANSFER_BYTES_MAX;
 
-use super::give_way::GiveWayArgs;
+use self::select::SelectArgs;
 use super::output::RatedOutputArgs;
 use super::rate::bytes_per_second;
-use select::SelectArgs;
 
 const COPY_EXAMPLES: &str = "Examples:
   iostall copy big.mdf /mnt/new/                    past the page cache, whole under its name or not there at all
@@ -239,4 +238,18 @@ fn small_file(text: &str) -> Result<ByteCount, String> {
 /// Standard output has the report.
 fn log_file(text: &str) -> Result<PathBuf, String> {
     if text == "-" { Err("a log goes to a file: name one".to_owned()) } else { Ok(text.into()) }
+}
+
+/// To whom a transfer gives way, and how far.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Giving way")]
+pub(crate) struct GiveWayArgs {
+    /// Slow down before the users of this source wait longer than --require allows, such as --require
+    /// 'commit.p95<5ms': commit, read, write or sync, of all of it or of one database, file or device. An
+    /// address as for `collect run`: postgres://, sqlserver://, mysql:// or linux:
+    #[arg(long, value_name = "SOURCE", requires = "require")]
+    pub(crate) yield_to: Option<String>,
+    /// The rate that is kept even if users wait or the source does not answer [default: 4 MiB/s]
+    #[arg(long, value_name = "RATE", requires = "yield_to", value_parser = bytes_per_second)]
+    pub(crate) yield_floor: Option<u64>,
 }

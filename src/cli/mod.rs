@@ -12,7 +12,6 @@ mod drive;
 mod examples;
 mod fleet;
 mod fsync;
-mod give_way;
 pub(crate) mod habits;
 mod help;
 mod load;
@@ -25,13 +24,11 @@ mod profile;
 mod rate;
 pub(crate) mod reference;
 mod report;
-mod requirement;
 mod runs;
 mod settings;
 mod store;
 mod sweep;
 pub(crate) mod timestamp;
-mod top;
 mod verify;
 mod write;
 
@@ -48,7 +45,7 @@ pub(crate) use backup::{
 };
 pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, OnceArgs, RunArgs};
 pub(crate) use compare::CompareArgs;
-pub(crate) use copy::{CopyArgs, NiceChoice};
+pub(crate) use copy::{CopyArgs, GiveWayArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use drive::{
     AtomicArgs, DriveArgs, DriveCommand, DrivePlanArgs, EnduranceArgs, FlashArgs, GuardArgs, LimitsArgs,
@@ -64,19 +61,17 @@ pub(crate) use fleet::{
     ReleaseKeygenArgs, ReleaseMakeArgs, ReleaseShowArgs, ReleaseUndoArgs, ReleaseVerifyArgs,
 };
 pub(crate) use fsync::FsyncArgs;
-pub(crate) use give_way::GiveWayArgs;
 pub(crate) use load::LoadArgs;
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use matrix::MatrixArgs;
 pub(crate) use notes::{NoteArgs, NotesArgs, NotesChoice};
 pub(crate) use output::RunOutput;
 pub(crate) use profile::{PresetsArgs, ProfileArgs, ProfileCommand, TranslateArgs};
-pub(crate) use report::ReportArgs;
+pub(crate) use report::{ReportArgs, TopArgs};
 pub(crate) use runs::{CapacityArgs, RunListChoice, RunsArgs, RunsCommand};
 pub(crate) use settings::{AdviseArgs, AdviseChoice, SettingsArgs, SettingsChoice};
 pub(crate) use store::{StoreArgs, StoreCommand};
 pub(crate) use sweep::{PatternArgs, SweepArgs};
-pub(crate) use top::TopArgs;
 pub(crate) use verify::VerifyArgs;
 pub(crate) use write::WriteArgs;
 

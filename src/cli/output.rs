@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use iostall_model::requirement::Requirement;
+use iostall_model::requirement::{Basis, Requirement};
 use iostall_session::output::{Form, Wanted};
-
-use super::requirement::of_run;
 
 /// The outputs of a command that makes a run.
 pub(crate) trait RunOutput {
@@ -162,4 +160,23 @@ impl RunOutput for OutputArgs {
     fn percentiles(&self) -> bool {
         self.percentiles
     }
+}
+
+/// For a command that makes or shows a run.
+fn of_run(text: &str) -> Result<Requirement, String> {
+    parse(Basis::Run, text)
+}
+
+/// For a comparison.
+pub(super) fn of_comparison(text: &str) -> Result<Requirement, String> {
+    parse(Basis::Comparison, text)
+}
+
+/// For a report on watched sources.
+pub(super) fn of_window(text: &str) -> Result<Requirement, String> {
+    parse(Basis::Window, text)
+}
+
+fn parse(basis: Basis, text: &str) -> Result<Requirement, String> {
+    Requirement::parse_for(basis, text).map_err(|error| format!("{error}\nhint: {}", error.hint()))
 }

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::paced::WriteMethod;
 
-use super::give_way::GiveWayArgs;
+use super::copy::GiveWayArgs;
 use super::output::RatedOutputArgs;
 
 const EXAMPLES: &str = "Examples:

@@ -3,33 +3,33 @@
 mod import;
 mod jobs;
 mod note;
-mod once;
-mod settings;
 
 use iostall_collect::grants;
 use iostall_measure::clock::utc_now;
+use iostall_measure::foreign::shown;
 use iostall_measure::number::counted;
-use iostall_watch::{CollectorService, CollectorSetup, Metrics, TypedSetup, WatchError, named_sources};
+use iostall_watch::{
+    CollectorService, CollectorSetup, Metrics, OnceEvent, TypedSetup, WatchError, named_sources, sample_once,
+};
 
-use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, RunArgs};
-use crate::collected;
+use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, OnceArgs, RunArgs};
 use crate::failure::Status;
 use crate::interrupt::on_signal;
-use crate::metrics;
 use crate::printer::Printer;
 use crate::store::open_watch;
+use crate::{collected, metrics};
 
 pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
-        CollectCommand::Once(args) => once::run(args, global, printer),
+        CollectCommand::Once(args) => once(args, global, printer),
         CollectCommand::Run(run) => run_on(run, global, printer),
         CollectCommand::Check(check) => jobs::check(&check.file, printer),
         CollectCommand::Jobs(args) => jobs::run(args, global, printer),
         CollectCommand::Import(import_args) => import::run(import_args, global, printer),
         CollectCommand::Note(args) => note::run(args, global, printer),
         CollectCommand::Notes(args) => note::list(args, global, printer),
-        CollectCommand::Settings(args) => settings::run(args, global, printer),
-        CollectCommand::Advise(args) => settings::advise(args, global, printer),
+        CollectCommand::Settings(args) => note::settings(args, global, printer),
+        CollectCommand::Advise(args) => note::advise(args, global, printer),
         CollectCommand::Grants(grants_args) => {
             printer.result(grants::text(grants_args.engine.into()))?;
             Ok(Status::Done)
@@ -73,4 +73,27 @@ fn setup(args: &RunArgs) -> anyhow::Result<CollectorSetup> {
         keep_raw: args.keep_raw,
     };
     Ok(CollectorSetup::typed(typed).map_err(WatchError::from)?)
+}
+
+pub(super) fn once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let mut store = open_watch(global)?;
+    let path = store.path().to_owned();
+    let mut sources = Vec::new();
+    for source in named_sources(&args.sources, &Printer::ask_password)? {
+        let opened = source.open(args.timeout).map_err(WatchError::from)?;
+        sources.push((source.name().to_owned(), opened));
+    }
+    let mut outcome = Ok(());
+    let mut observer = |event: OnceEvent<'_>| match event {
+        OnceEvent::Sampled { source, step } => {
+            let (rows, at) = (step.sample.rows.len(), step.at());
+            let line = printer.result(&format!("{}: {rows} rows at {at:.3}\n", shown(source)));
+            outcome = std::mem::replace(&mut outcome, Ok(())).and(line);
+        }
+        OnceEvent::Failed(error) => printer.error(&WatchError::from(error).into()),
+        OnceEvent::Writer(event) => collected::show_writer(event, &path, printer),
+    };
+    let all_answered = sample_once(&mut store, sources, &args.filter(), &mut observer)?;
+    outcome?;
+    Ok(if all_answered { Status::Done } else { Status::CouldNot })
 }

@@ -1,23 +1,29 @@
-//! `iostall fleet`.
+//! `iostall fleet`, and `init`, `tag` and `report` of it.
 
 mod agent;
 mod members;
 mod pull;
 mod push;
 mod release;
-mod report;
 mod runs;
 mod send;
 mod serve;
 mod settings;
 
-use iostall_report::fleet::RepositoryEntry;
-use iostall_store::Initialised;
-use iostall_watch::{initialise_repository, open_repository};
+use std::io::Write;
 
-use crate::cli::{FleetArgs, FleetCommand, FleetInitArgs, FleetTagArgs, GlobalArgs};
+use iostall_measure::clock::utc_now;
+use iostall_report::fleet::{RepositoryEntry, sections, title, write_fleet};
+use iostall_session::output::{Form, Outputs};
+use iostall_store::Initialised;
+use iostall_watch::{FleetRequest, fleet_report, initialise_repository, open_repository};
+
+use crate::cli::timestamp::timestamp;
+use crate::cli::{FleetArgs, FleetCommand, FleetInitArgs, FleetReportArgs, FleetTagArgs, GlobalArgs};
 use crate::failure::Status;
+use crate::output::{text_of_sections, write_or_show};
 use crate::printer::Printer;
+use crate::store::taken;
 
 pub(crate) fn run(args: &FleetArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
@@ -29,7 +35,7 @@ pub(crate) fn run(args: &FleetArgs, global: &GlobalArgs, printer: &Printer) -> a
         FleetCommand::Join(args) => members::join(args, global, printer),
         FleetCommand::Servers(args) => members::servers(args, printer),
         FleetCommand::Revoke(args) => members::revoke(args, printer),
-        FleetCommand::Report(args) => report::run(args, global, printer),
+        FleetCommand::Report(args) => run_report(args, global, printer),
         FleetCommand::Runs(args) => runs::run(args, global, printer),
         FleetCommand::Settings(args) => settings::settings(args, printer),
         FleetCommand::Advise(args) => settings::advice(args, printer),
@@ -66,4 +72,23 @@ fn tag(args: &FleetTagArgs) -> anyhow::Result<Status> {
     let mut repository = open_repository(&args.url, &Printer::ask_password)?;
     repository.tag(&args.source, &args.volume, args.server.as_deref(), &args.name)?;
     Ok(Status::Done)
+}
+
+fn run_report(args: &FleetReportArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let wanted = [
+        ("--json", Form::Json, args.json.as_deref()),
+        ("--html", Form::Html, args.html.as_deref()),
+        ("--markdown", Form::Markdown, args.markdown.as_deref()),
+    ];
+    let outputs = Outputs::check(&wanted, &taken(global))?;
+    let now = utc_now();
+    let from = timestamp("--since", &args.since, now)?;
+    let to = args.until.as_deref().map_or(Ok(now), |text| timestamp("--until", text, now))?;
+    anyhow::ensure!(from < to, "the report ends before it begins: {from:.0} to {to:.0}");
+    let version = env!("CARGO_PKG_VERSION");
+    let repository = open_repository(&args.url, &Printer::ask_password)?;
+    let report = fleet_report(&repository, &FleetRequest { from, to, now, top: args.top, version })?;
+    let render = |form, out: &mut dyn Write| write_fleet(&report, form, out);
+    let text = || Some(text_of_sections(&title(&report), &sections(&report), printer));
+    Ok(write_or_show(&outputs, &render, &text, printer, Status::Done))
 }

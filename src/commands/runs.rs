@@ -1,14 +1,16 @@
 //! `iostall runs`: stored runs.
 
-mod capacity;
+use std::path::Path;
 
+use iostall_host as host;
+use iostall_report::capacity;
 use iostall_report::forms::write_figures;
 use iostall_report::runs::{table, to_json};
 use iostall_session::diskspd::report_again;
 use iostall_session::output::{Form, Outputs, Wanted};
 use iostall_store::{Filter, SqliteStore, Store};
 
-use crate::cli::{GlobalArgs, RunOutput as _, RunsArgs, RunsCommand};
+use crate::cli::{CapacityArgs, GlobalArgs, RunOutput as _, RunsArgs, RunsCommand};
 use crate::failure::Status;
 use crate::output::{Delivery, Shown, to_stdout, write_or_show};
 use crate::printer::Printer;
@@ -38,7 +40,7 @@ pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> an
                 Status::Done,
             ));
         }
-        Some(RunsCommand::Capacity(args)) => capacity::show(args, &store, printer)?,
+        Some(RunsCommand::Capacity(args)) => show_capacities(args, &store, printer)?,
         Some(RunsCommand::Delete(delete)) => {
             for text in &delete.runs {
                 let gone = store.delete(&store::selector(text)?)?;
@@ -77,4 +79,26 @@ fn list(args: &RunsArgs, store: &SqliteStore, printer: &Printer) -> anyhow::Resu
     }
     printer.result(&table(&entries))?;
     Ok(())
+}
+
+/// Lists the records, newest first.
+fn show_capacities(args: &CapacityArgs, store: &SqliteStore, printer: &Printer) -> anyhow::Result<()> {
+    let device = args.device.as_deref().map(lasting_name);
+    let found = store.capacities(device.as_deref(), Some(args.limit))?;
+    let records = found.iter().map(|one| (one.number, &one.record));
+    if args.json {
+        to_stdout(printer, &|out| write_figures(&capacity::to_json(records.clone()), out))?;
+    } else if found.is_empty() {
+        printer.note("there are no measurements of such a device yet: run `iostall sweep` on it");
+    } else {
+        printer.result(&capacity::table(records))?;
+    }
+    Ok(())
+}
+
+/// The persistent name of a device given as a path; other names unchanged.
+fn lasting_name(device: &str) -> String {
+    let identity = device.starts_with('/').then(|| host::identity_of(Path::new(device))).flatten();
+    let name = || device.strip_prefix("/dev/").unwrap_or(device).to_owned();
+    identity.map_or_else(name, |identity| identity.key().unwrap_or(identity.kernel_name))
 }

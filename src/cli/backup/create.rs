@@ -10,8 +10,8 @@ use iostall_session::backup::lock_for::LockFor;
 
 use super::base::BaseArgs;
 use super::keys::LockArgs;
+use crate::cli::copy::GiveWayArgs;
 use crate::cli::copy::NiceChoice;
-use crate::cli::give_way::GiveWayArgs;
 use crate::cli::output::RatedOutputArgs;
 use crate::cli::rate::bytes_per_second;
 

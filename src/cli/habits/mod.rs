@@ -4,7 +4,6 @@
 
 mod answer;
 mod backup;
-mod copying;
 mod load;
 
 #[cfg(test)]
@@ -12,8 +11,9 @@ mod tests;
 
 use std::ffi::OsString;
 
-pub(crate) use answer::Answer;
 use answer::quoted;
+
+pub(crate) use answer::Answer;
 
 /// `words`, without the program's own name, in the spelling that is read: `help load` is `load --help`, as it is elsewhere.
 pub(crate) fn spelled(words: Vec<OsString>) -> Vec<OsString> {
@@ -51,9 +51,9 @@ pub(crate) fn answer(words: &[OsString]) -> Option<Answer> {
         "sqlio" => load::sqlio(rest),
         // What makes SQLIO's table here, before SQLIO's line.
         "matrix" | "sweep" if rest.first().is_some_and(|word| word == "sqlio") => load::sqlio(&rest[1..]),
-        "copy" => copying::of_copy(rest, has_dash),
+        "copy" => of_copy(rest, has_dash),
         "backup" => backup::answer(rest),
-        tool @ ("cp" | "mv" | "rsync" | "rclone" | "robocopy" | "xcopy") => Some(copying::of_tool(tool)),
+        tool @ ("cp" | "mv" | "rsync" | "rclone" | "robocopy" | "xcopy") => Some(of_tool(tool)),
         _ => None,
     }
 }
@@ -65,7 +65,7 @@ pub(crate) fn is_foreign(words: &[OsString], exists: &dyn Fn(&str) -> bool) -> b
     let rest = rest.iter().filter_map(|word| word.to_str()).filter(|word| !exists(word));
     match first.to_str() {
         Some("diskspd") => false,
-        Some("copy") => rest.into_iter().any(|word| plain(word) != word || copying::is_switch(word)),
+        Some("copy") => rest.into_iter().any(|word| plain(word) != word || is_switch(word)),
         _ => rest.into_iter().any(|word| plain(word) != word),
     }
 }
@@ -81,4 +81,39 @@ fn plain(word: &str) -> String {
         Some(rest) => format!("-{rest}"),
         None => word.to_owned(),
     }
+}
+
+/// What stands behind the name of a tool.
+fn of_tool(tool: &str) -> Answer {
+    Answer::No(format!("{tool} is `iostall copy` here: docs/copying.md has a table of its options and ours"))
+}
+
+/// What stands behind `iostall copy`; `None` where it is nobody's.
+fn of_copy(words: &[String], has_dash: bool) -> Option<Answer> {
+    let is_letters = |word: &str| {
+        word.strip_prefix('-')
+            .is_some_and(|letters| !letters.is_empty() && letters.chars().all(|c| c.is_ascii_alphabetic()))
+    };
+    let is_theirs = |word: &String| word != "-q" && is_letters(word) || is_switch(word);
+    (has_dash || words.iter().any(is_theirs)).then(|| {
+        let text = "docs/copying.md has a table of the options of cp, rsync, rclone and robocopy, and ours";
+        Answer::No(text.to_owned())
+    })
+}
+
+/// Whether `word` is a switch of robocopy's, which would be read as a path here: its files would go into a directory `/MT:8`.
+fn is_switch(word: &str) -> bool {
+    let Some(switch) = word.strip_prefix('/') else { return false };
+    let name = switch.split(':').next().unwrap_or_default().trim_end_matches('+').to_ascii_uppercase();
+    #[rustfmt::skip]
+    let is_known = matches!(
+        name.as_str(),
+        "A" | "B" | "BYTES" | "COMPRESS" | "COPY" | "COPYALL" | "CREATE" | "DCOPY" | "DST" | "E" | "ETA" | "FFT" | "FP" | "H" | "I"
+            | "IA" | "IF" | "IM" | "IORATE" | "IPG" | "IS" | "IT" | "J" | "K" | "L" | "LEV" | "LOG" | "M" | "MAX" | "MAXAGE"
+            | "MAXLAD" | "MIN" | "MINAGE" | "MINLAD" | "MIR" | "MON" | "MOT" | "MOV" | "MOVE" | "MT" | "NDL" | "NFL" | "NJH" | "NJS"
+            | "NODCOPY" | "NOOFFLOAD" | "NP" | "PF" | "PURGE" | "QUIT" | "R" | "REG" | "RH" | "S" | "SEC" | "SECFIX" | "SL" | "SPARSE"
+            | "TBD" | "TEE" | "THRESHOLD" | "TIMFIX" | "TS" | "UNICODE" | "UNILOG" | "V" | "W" | "X" | "XA" | "XC" | "XD" | "XF"
+            | "XJ" | "XJD" | "XJF" | "XL" | "XN" | "XO" | "XX" | "Y" | "Z" | "ZB" | "256"
+    );
+    is_known
 }

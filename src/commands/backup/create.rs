@@ -7,7 +7,7 @@ use iostall_session::SessionError;
 use iostall_session::backup::create::{CreateRequest, create, scratch_for};
 use iostall_session::backup::source::{SourceHelp, source_of};
 
-use super::keys::key_error;
+use super::known::key_error;
 use super::stats::Stats;
 use crate::cli::{CreateArgs, GlobalArgs, RunOutput as _, named_stripes};
 use crate::failure::{Status, hinted};

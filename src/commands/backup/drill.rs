@@ -6,7 +6,7 @@ use iostall_session::backup::drill::{DrillError, drill};
 use iostall_session::backup::sqlserver;
 use iostall_session::backup::wal::AtTarget;
 
-use super::keys::key_error;
+use super::known::key_error;
 use super::run::{ask, server};
 use crate::cli::{DrillArgs, GlobalArgs};
 use crate::failure::{Status, hinted};

@@ -1,8 +1,10 @@
-//! What the store knows of backups.
+//! What the store knows of backups, and why a key is none.
 
 use iostall_session::backup::known::KnownSets;
+use iostall_transfer::backup::codec::KeyError;
 
 use crate::cli::GlobalArgs;
+use crate::failure::hinted;
 use crate::printer::Printer;
 use crate::store;
 
@@ -16,4 +18,11 @@ pub(super) fn known(global: &GlobalArgs, printer: &Printer) -> KnownSets {
         printer.warning(&error.context("what the store knows of backups is not used"));
         KnownSets::default()
     })
+}
+
+pub(super) fn key_error(error: KeyError) -> anyhow::Error {
+    match error.hint() {
+        Some(hint) => hinted(error, hint),
+        None => error.into(),
+    }
 }

@@ -9,8 +9,7 @@ use iostall_session::backup::catalog::catalog;
 use iostall_session::backup::prune::{PruneRequest, prune as prune_sets};
 use jiff::tz::TimeZone;
 
-use super::keys::key_error;
-use super::known::known;
+use super::known::{key_error, known};
 use crate::cli::{BackupListArgs, GlobalArgs, PruneArgs};
 use crate::failure::{Status, hinted};
 use crate::output::{text_of_sections, to_stdout};

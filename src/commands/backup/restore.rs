@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use iostall_session::backup::restore::restore;
 
-use super::keys::key_error;
-use super::known::known;
+use super::known::{key_error, known};
 use super::stats::Stats;
 use crate::cli::{GlobalArgs, RestoreArgs, RestoreCommand, RunOutput as _};
 use crate::failure::{Status, hinted};

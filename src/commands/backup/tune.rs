@@ -10,7 +10,7 @@ use iostall_session::backup::tune_restore;
 use iostall_session::run_writer::RunWriter;
 
 use super::create::stripes;
-use super::keys::key_error;
+use super::known::key_error;
 use super::run::server;
 use crate::cli::{GlobalArgs, RestoreTuneArgs, TuneArgs};
 use crate::failure::Status;

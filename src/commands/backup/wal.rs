@@ -11,8 +11,7 @@ use iostall_session::backup::wal::{
     receive as receive_log,
 };
 
-use super::keys::key_error;
-use super::known::known;
+use super::known::{key_error, known};
 use crate::cli::{
     GlobalArgs, WalArchiveArgs, WalArgs, WalCommand, WalFetchArgs, WalListArgs, WalReceiveArgs,
 };

@@ -1,4 +1,4 @@
-//! `iostall collect note` and `iostall collect notes`: what was done at a time.
+//! `iostall collect note`, `notes`, `settings` and `advise`: what was done at a time, how sources are set, and what rules say of it.
 
 use anyhow::anyhow;
 use iostall_measure::clock::utc_now;
@@ -6,13 +6,13 @@ use iostall_model::Note;
 use iostall_report::notes::NoteEntry;
 use iostall_report::zone::timestamp as shown_time;
 use iostall_store::{CollectorState as _, StoredNote};
-use iostall_watch::add_note;
+use iostall_watch::{SourceChoice, add_note};
 
 use crate::cli::timestamp::timestamp;
-use crate::cli::{GlobalArgs, NoteArgs, NotesArgs};
+use crate::cli::{AdviseArgs, GlobalArgs, NoteArgs, NotesArgs, SettingsArgs};
 use crate::failure::{Status, hinted};
 use crate::printer::Printer;
-use crate::settings::{notes_window, show_notes};
+use crate::settings::{notes_window, show_advice, show_notes, show_settings};
 use crate::store::open_watch;
 
 pub(super) fn run(args: &NoteArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
@@ -42,4 +42,18 @@ pub(super) fn list(args: &NotesArgs, global: &GlobalArgs, printer: &Printer) -> 
     let entry =
         |StoredNote { number, source, note }| NoteEntry { number: Some(number), server: None, source, note };
     show_notes(found.map(entry).collect(), choice, printer)
+}
+
+pub(super) fn settings(
+    args: &SettingsArgs,
+    global: &GlobalArgs,
+    printer: &Printer,
+) -> anyhow::Result<Status> {
+    let sources = SourceChoice::of_store(args.choice.source.as_deref());
+    show_settings(&open_watch(global)?, &sources, &args.choice, printer)
+}
+
+pub(super) fn advise(args: &AdviseArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let sources = SourceChoice::of_store(args.choice.source.as_deref());
+    show_advice(&open_watch(global)?, &sources, &args.choice, printer)
 }

@@ -1,7 +1,6 @@
 //! `iostall compare`: saved runs, fresh runs in turn, or tables of real work.
 
 mod fresh;
-mod saved;
 mod work;
 
 use std::io::Write;
@@ -12,6 +11,7 @@ use iostall_session::comparison::MeasuredSide;
 use iostall_session::output::{Form, OutputError, Outputs, Taken};
 use iostall_session::requirements::{comparison_verdicts, work_verdicts};
 use iostall_stats::work::evaluate;
+use iostall_store::{SqliteStore, Store};
 
 use crate::cli::{CompareArgs, GlobalArgs, RunOutput as _};
 use crate::failure::{Status, hinted, is_interrupted};
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) ->
         }
     } else {
         need_two(args.sides.len())?;
-        (saved::read(&args.sides, global)?, false)
+        (read_saved(&args.sides, global)?, false)
     };
     let comparison = Comparison::of(&sides);
     let status = if interrupted { Status::Interrupted } else { Status::Done };
@@ -78,4 +78,21 @@ fn need_two(count: usize) -> anyhow::Result<()> {
     }
     let error = anyhow::anyhow!("a comparison needs two sides, {count} given");
     Err(hinted(error, "such as `iostall compare last~1 last`; `iostall compare --help` has more examples"))
+}
+
+/// Reads every side; the runs of one side are joined with commas.
+fn read_saved(sides: &[String], global: &GlobalArgs) -> anyhow::Result<Vec<MeasuredSide>> {
+    let store = store::open(global)?;
+    sides.iter().map(|side| read_side(side, &store)).collect()
+}
+
+fn read_side(text: &str, store: &SqliteStore) -> anyhow::Result<MeasuredSide> {
+    let mut numbers: Vec<String> = Vec::new();
+    let mut runs = Vec::new();
+    for word in text.split(',') {
+        let stored = store.get(&store::selector(word)?)?;
+        numbers.push(stored.number.to_string());
+        runs.push(stored.run);
+    }
+    Ok(MeasuredSide { label: numbers.join(","), runs })
 }
