@@ -35,7 +35,6 @@ pub enum Event<'a> {
     SpanProgress(SpanProgress<'a>),
     PointMeasured {
         label: &'a str,
-        /// Whether it was a repeated measurement, to check that the storage still delivers as much.
         again: bool,
         point: &'a Point,
     },
@@ -80,9 +79,7 @@ pub enum Event<'a> {
         percent_hundredths: u32,
         whole: RunProgress,
     },
-    /// A transfer that gives way lost its source, or has it again.
     GaveWay(&'a Decision),
-    /// Files that cannot be copied, as soon as that is known.
     NotCopied(&'a [CopyFailure]),
     PacedInterval {
         method: WriteMethod,
@@ -99,7 +96,6 @@ pub enum Event<'a> {
         bytes_per_s_best: f64,
         whole: RunProgress,
     },
-    /// Progress of a computation, or of writing that is no transfer.
     SimulationProgress {
         doing: &'static str,
         /// The share that is done, 0 to 1.
@@ -167,7 +163,6 @@ impl QualifyCost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TunePlan {
     pub settings: u64,
-    /// Further settings that take too much memory.
     pub over_memory: u64,
     pub budget: Nanos,
     pub memory_bytes_max: u64,
@@ -180,7 +175,6 @@ pub struct TunePlan {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrialPlace {
-    /// Beside the stripes.
     Beside,
     /// In a store, in uploads that are never completed.
     Uploads,
@@ -188,7 +182,6 @@ pub enum TrialPlace {
     Restored,
 }
 
-/// A backup of which a server can make no part alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WholeBackup {
     /// What it reads; 0 where the server does not say.

@@ -42,7 +42,6 @@ pub struct FlashRequest {
     /// What the device does beside garbage collection.
     pub care: FlashCare,
     pub seed: u64,
-    /// How often the device is written.
     pub fills: u32,
     pub is_whole: bool,
     /// Find the spare area for this amplification, and simulate that.

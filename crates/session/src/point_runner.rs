@@ -116,7 +116,6 @@ impl<'s> PointRunner<'s> {
         &self.recorder.host().hostname
     }
 
-    /// The hypervisor that the machine runs on, as far as it shows.
     pub fn hypervisor(&self) -> Option<&str> {
         self.recorder.host().hypervisor.as_deref()
     }

@@ -36,7 +36,6 @@ pub(crate) struct RateSearchRun<'a> {
 }
 
 pub(crate) struct Searched {
-    /// The closed loop, to know where to start.
     pub(crate) probe: Option<Point>,
     pub(crate) points: Vec<Point>,
     pub(crate) confirmations: u32,

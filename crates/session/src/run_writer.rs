@@ -60,7 +60,6 @@ impl RunWriter {
         ))
     }
 
-    /// The store, where it could be opened.
     pub fn store(&self) -> Option<&SqliteStore> {
         self.store.as_ref()
     }

@@ -216,7 +216,6 @@ pub(crate) struct SpanPlace<'a> {
 }
 
 impl SpanPlace<'_> {
-    /// Where the run is, if `phase` of `span` lasts for another `left_ns`.
     fn whole(&self, span: &SpanProfile, phase: Phase, left_ns: u64) -> RunProgress {
         let left_ns = match phase {
             Phase::Warmup => left_ns.saturating_add(span.duration.0).saturating_add(span.cooldown.0),

@@ -26,7 +26,6 @@ pub struct SweepRequest {
     pub in_flight_max: u64,
     /// Most workers; `None`: as many as there are CPUs, up to a limit.
     pub workers_max: Option<u32>,
-    /// Target for the 99th percentile in a depth search.
     pub target_latency: Option<Nanos>,
     /// Target for the 99th percentile in a rate search, which is then done instead.
     pub promise: Option<Nanos>,

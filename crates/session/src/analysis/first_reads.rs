@@ -42,7 +42,6 @@ impl SlowReads {
     }
 }
 
-/// Whether the first pairs ask for a look at whether that lasts.
 pub fn is_suspicious(soon: &[ReadPair]) -> bool {
     let limit = slow_ns(soon);
     soon.len() >= PAIRS_MIN && limit.is_some_and(|limit| Contrast::of(soon, limit).is_sure())

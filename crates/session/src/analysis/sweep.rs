@@ -6,13 +6,11 @@ use iostall_stats::change::{Change, change};
 use iostall_stats::knee::{Choice, CurvePoint, Knees};
 use iostall_stats::plateau::{Plateau, plateau};
 
-/// A smaller change of level is not reported.
 const CHANGE_MIN: f64 = 0.1;
 
 pub struct SweepAnalysis<'a> {
     /// Every point in which something completed.
     pub points: Vec<&'a Point>,
-    /// The points as numbers, in the same order.
     pub curve_points: Vec<CurvePoint>,
     /// Indices into both.
     pub knees: Knees,
@@ -68,7 +66,6 @@ impl<'a> SweepAnalysis<'a> {
     }
 }
 
-/// What a setting is chosen by, in each of its repeats.
 fn merits(point: &Point, choice: Choice) -> Vec<f64> {
     let merit = |repeat: &Repeat| match choice {
         Choice::Slo(_) => repeat.iops(),

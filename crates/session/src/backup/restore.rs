@@ -167,7 +167,6 @@ fn recovery(request: &RestoreRequest, set: Option<&OpenSet>) -> Result<Option<Re
     }
 }
 
-/// What is done with the files in `directory` before they get their name.
 fn finish_files(
     directory: &Path,
     preparation: Option<&Preparation>,
@@ -219,7 +218,6 @@ fn page_bytes(set: &OpenSet) -> Option<u32> {
     set.manifest.sources.iter().find_map(of_source)
 }
 
-/// What the user has to do with files of MariaDB that were not prepared.
 fn unprepared(request: &RestoreRequest, set: &OpenSet, prepare_ns: Option<u64>) -> Option<Warning> {
     let is_mariadb = |source: &SourceRecord| matches!(source.kind, SourceKind::Mariadb(_));
     if prepare_ns.is_some() || !set.manifest.sources.iter().any(is_mariadb) {

@@ -12,7 +12,6 @@ use crate::error::{SessionError, UseCaseError};
 pub struct SourceHelp<'a> {
     /// Where the copy of a database of SQLite is made.
     pub scratch: &'a Path,
-    /// The directory of a server's own programs, if not where distributions have them.
     pub engine_dir: Option<&'a Path>,
     /// How the files of a PostgreSQL are read; `None`: in the best way that is possible.
     pub through: Option<Through>,

@@ -56,7 +56,6 @@ pub(super) fn pages(profile: &Profile, settings: &FlashSettings) -> Result<Vec<u
     if pages.is_empty() { Err(none()) } else { Ok(pages) }
 }
 
-/// A stream, and how long it waits between two requests.
 struct Paced {
     plan: StreamPlan,
     interval_ns: u64,

@@ -49,7 +49,6 @@ impl Segments {
         Ok(segments)
     }
 
-    /// Facts about the first; the others are in the same directory.
     pub(super) fn facts(&self) -> Result<Target, SessionError> {
         let first = self.0.first().ok_or(SessionError::NoFileSystem)?;
         target_facts(&first.path, None)

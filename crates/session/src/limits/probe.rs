@@ -32,12 +32,10 @@ pub(super) struct Probe<'a> {
     pub(super) share: f64,
     /// Instead of a part: seconds.
     pub(super) length_s: Option<f64>,
-    /// How long nothing was done before it, seconds.
     pub(super) pause_s: f64,
 }
 
 impl Probe<'_> {
-    /// The size alone, on the first target.
     pub(super) fn of(size: u32) -> Self {
         Probe { step: ProbeStep::Size, targets: &[0], size, share: 0.0, length_s: None, pause_s: 0.0 }
     }

@@ -90,7 +90,6 @@ impl<'a> TakenOver<'a> {
         Self { earlier, cells: Vec::new() }
     }
 
-    /// The point of `cell`, where it was measured, which becomes point `index` of the new run.
     pub(super) fn take(&mut self, cell: &Cell, workers: u32, index: usize) -> Option<&'a Point> {
         let Earlier { run, outcome, .. } = self.earlier;
         let place = outcome.points.iter().position(|point| cell.is(point, workers))?;

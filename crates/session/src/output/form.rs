@@ -23,9 +23,7 @@ pub enum Form {
     Json,
     Csv,
     Html,
-    /// A text with marks, for tickets.
     Markdown,
-    /// Verdicts as test cases, for pipelines.
     Junit,
     /// The log of a copy, which is appended to.
     Log,

@@ -74,7 +74,6 @@ impl Outputs {
         self.add(flag, form, path, taken).map_err(at_start)
     }
 
-    /// Leaves out the file that was named as `path`: it is not to be written after all.
     pub fn leave_out(&mut self, path: &Path) {
         self.all.retain(|output| output.shown != path);
     }

@@ -16,7 +16,6 @@ use super::protocol::{Course, LINE_BYTES_MAX, Said};
 use crate::error::SessionError;
 use crate::session::Session;
 
-/// How long either side waits for the other, seconds.
 const SILENT_S: u64 = 30;
 /// How often a silent connection looks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
@@ -92,7 +91,6 @@ pub struct WitnessRequest {
     pub listen: SocketAddr,
     /// A new file, or one that a witness began.
     pub log: PathBuf,
-    /// The log never becomes larger.
     pub limit: ByteCount,
 }
 

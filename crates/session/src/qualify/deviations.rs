@@ -21,7 +21,6 @@ pub(super) struct Circumstances<'a> {
     pub(super) disturbances: &'a [Disturbance],
 }
 
-/// All of them, those of the method first.
 pub(super) fn deviations(of: &Circumstances<'_>) -> Vec<Deviation> {
     let mut found = of_method(of);
     if let Some(target) = of.target {

@@ -159,7 +159,6 @@ struct Qualifier<'s, 'c> {
     base: RoleProfile,
     active_bytes: u64,
     outcome: QualifyOutcome,
-    /// At the drive under the target, if it is known.
     look: Option<Look>,
     checkpoints: Checkpoints<'c>,
     name: String,

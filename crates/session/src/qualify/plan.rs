@@ -79,7 +79,6 @@ fn mixes_and_sizes(test: QualifyTest, scale: QualifyScale) -> (&'static [f64], &
     }
 }
 
-/// Length of a measurement in seconds, and most rounds.
 fn length(test: QualifyTest, scale: QualifyScale) -> (u64, u32) {
     match (test, scale) {
         (QualifyTest::FastCache, _) => (1, SAMPLES_QUICK * SAMPLES_QUICK),

@@ -144,7 +144,6 @@ impl Targets {
         self.ready.iter().map(|ready| ready.load.size_bytes).collect()
     }
 
-    /// For the runner, in span `index` of the profile.
     pub(crate) fn for_span(&self, index: usize) -> Vec<LoadTarget> {
         let of_span = |ready: &Ready| LoadTarget {
             size_bytes: ready.span_bytes.get(index).copied().unwrap_or(ready.load.size_bytes),

@@ -26,7 +26,6 @@ use crate::backup::mariadb::{
 };
 
 const SOCKET: &str = "mariadb.sock";
-/// What the server calls what ends it.
 const ERROR: &str = "[ERROR]";
 const READ_BYTES: usize = 1 << 20;
 

@@ -129,7 +129,6 @@ struct Stage<'a> {
     /// By source; `None` for what has no server.
     installations: Vec<Option<Programs>>,
     account: Option<Account>,
-    /// Where a PostgreSQL is brought beyond the end of the backup.
     recovery: Option<Recovery>,
     scratch: Scratch,
 }

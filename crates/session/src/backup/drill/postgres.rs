@@ -32,7 +32,6 @@ pub(super) struct Cluster<'a> {
     pub(super) account: Option<&'a Account>,
     pub(super) scratch: &'a Scratch,
     pub(super) limits: &'a Limits<'a>,
-    /// Where it is brought, if not to the end of the backup.
     pub(super) recovery: Option<&'a Recovery>,
 }
 

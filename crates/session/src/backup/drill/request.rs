@@ -19,7 +19,6 @@ pub struct DrillRequest {
     pub keep: bool,
     /// Where the programs of PostgreSQL or MariaDB are, if not where distributions have them.
     pub engine_dir: Option<PathBuf>,
-    /// The account that a server is started under by root.
     pub user: Option<String>,
     /// A superuser of the copy.
     pub role: String,

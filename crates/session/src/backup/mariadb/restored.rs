@@ -30,7 +30,6 @@ pub(in crate::backup) struct Preparation {
 }
 
 struct Server {
-    /// Where they are below the place of the restore.
     prefix: PathBuf,
     tool: Tool,
     /// Whose they are, if we are root and they are not root's.

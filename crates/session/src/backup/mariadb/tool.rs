@@ -28,7 +28,6 @@ pub(in crate::backup) fn backup_tool(
     of_series(find(directory, &BACKUP)?, version)
 }
 
-/// The server for files of `version`, in the same places.
 pub(in crate::backup) fn server_tool(
     directory: Option<&Path>,
     version: &str,

@@ -18,7 +18,6 @@ use super::{control, tablespace};
 pub(super) const MANIFEST: &str = "backup_manifest";
 /// A map of tablespaces, which is not needed where they stand in the backup.
 const MAP: &str = "tablespace_map";
-/// Files that are kept for the end of the backup are small.
 const KEPT_BYTES_MAX: u64 = 1 << 20;
 const READ_BYTES: usize = 64 << 10;
 

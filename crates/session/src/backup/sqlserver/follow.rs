@@ -54,7 +54,6 @@ enum Look {
 }
 
 impl Follower<'_> {
-    /// Runs `text`, which carries `tag`, to its end.
     pub(super) fn run(&mut self, main: BlockingConnection, tag: &'static str, text: &str) -> Answered {
         let begun_ns = self.transfer.elapsed_ns();
         let abandoned = AtomicBool::new(false);
@@ -194,7 +193,6 @@ impl Follower<'_> {
         Look::Running
     }
 
-    /// The second connection, or a new one.
     fn monitor(&mut self) -> Result<BlockingConnection, String> {
         self.monitor.take().map_or_else(|| self.server.open().map_err(|error| error.to_string()), Ok)
     }

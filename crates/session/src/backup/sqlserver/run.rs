@@ -189,7 +189,6 @@ impl Found<'_> {
         error
     }
 
-    /// The entry of this backup, asked on `connection` or on a new one.
     fn history(&self, connection: Option<&mut BlockingConnection>) -> Result<Option<HistoryEntry>, String> {
         let newest = self.newest.as_ref().map_err(ToString::to_string)?;
         let entry = match connection {

@@ -16,7 +16,6 @@ const LINES: &str = include_str!("sql/trace_lines.sql");
 
 /// What a line begins with that is about the flags themselves.
 const OF_FLAGS: &str = "DBCC TRACE";
-/// What stands before the settings.
 const HEADING: &str = "buffer configuration parameters";
 /// A database of thousands of files has more.
 const STEPS_MAX: usize = 2000;

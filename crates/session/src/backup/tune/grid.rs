@@ -8,13 +8,11 @@ use crate::event::{TrialPlace, TunePlan};
 #[derive(Clone, Debug)]
 pub(in crate::backup) struct Grid<S> {
     pub(in crate::backup) settings: Vec<S>,
-    /// Bytes of the buffers of each.
     pub(in crate::backup) memory: Vec<u64>,
     /// Which of them differ by one step.
     pub(in crate::backup) neighbours: Vec<Vec<usize>>,
     pub(in crate::backup) default: usize,
     lengths: Vec<usize>,
-    /// For each setting, its place on the axes as one number.
     points: Vec<usize>,
     over_memory: Vec<usize>,
 }

@@ -38,7 +38,6 @@ pub(in crate::backup) struct Searched {
 }
 
 impl Searched {
-    /// Shows how far it is after `elapsed_ns` of `budget`.
     pub(in crate::backup) fn show(&self, elapsed_ns: u64, budget: Nanos, observer: &dyn Observer) {
         let rates = self.halving.tried().iter().filter_map(Tried::rate);
         observer.on(&Event::TuneProgress {

@@ -43,7 +43,6 @@ const GOLDEN: f64 = 0.618_033_988_749_895;
 pub(super) struct Tuner<'r> {
     pub(super) request: &'r TuneRequest,
     pub(super) sample: Sample,
-    /// The settings of a backup that nobody has tuned.
     pub(super) default: BackupSettings,
     pub(super) trial_bytes: u64,
     cancel: Arc<AtomicBool>,

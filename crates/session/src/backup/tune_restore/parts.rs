@@ -10,7 +10,6 @@ use crate::backup::tune::search::LOOK_S_MIN;
 use crate::event::{Event, Observer};
 
 const PART_S_MAX: f64 = 3.0;
-/// Bytes of content that are kept in memory for measuring without the stripes.
 const LOADED_BYTES: u64 = 64 << 20;
 const SOURCE: &str = "source";
 const CPU: &str = "CPU";

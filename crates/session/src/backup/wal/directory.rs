@@ -62,7 +62,6 @@ pub(super) fn partial_path(directory: &Path, name: SegmentName) -> PathBuf {
     directory.join(WalName::Partial(name).to_string())
 }
 
-/// The segment that is being received into `file_name`.
 pub(super) fn partial_name(file_name: &str) -> Option<SegmentName> {
     match WalName::parse(file_name)? {
         WalName::Partial(name) => Some(name),

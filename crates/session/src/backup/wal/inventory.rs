@@ -33,7 +33,6 @@ pub(super) struct Fault {
 #[derive(Clone, Debug)]
 pub(super) struct Inventory {
     pub(super) cluster: Cluster,
-    /// By timeline and number.
     pub(super) segments: BTreeMap<(u32, u64), Segment>,
     pub(super) histories: BTreeMap<u32, Vec<Ancestor>>,
     /// Damaged files, which count as missing.

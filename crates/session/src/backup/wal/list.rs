@@ -69,7 +69,6 @@ pub(super) fn base_of(record: &PostgresRecord) -> Result<Base, String> {
     })
 }
 
-/// The manifests of the sets that are named, and of all sets of PostgreSQL in directories that are named.
 fn manifests(request: &WalListRequest, known: &KnownSets) -> Result<Vec<Manifest>, SessionError> {
     let (directories, files): (Vec<PathBuf>, Vec<PathBuf>) =
         request.sets.iter().cloned().partition(|path| is_directory(path));

@@ -75,7 +75,6 @@ impl Way {
         self.steps.last().map_or(1, |(timeline, _)| *timeline)
     }
 
-    /// The timeline that segment `number` is read from.
     pub(super) fn owner(&self, number: u64) -> u32 {
         let step = self.steps.iter().rev().find(|(_, first)| *first <= number);
         step.map_or(1, |(timeline, _)| *timeline)

@@ -38,9 +38,14 @@ const EPOCH_US: i64 = 946_684_800_000_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A transaction ended. Its number is `None` if it was prepared before: then the record names it elsewhere.
-    Ended { xid: Option<u32>, at_us: i64 },
-    /// Somebody called `pg_create_restore_point`.
-    Point { name: String, at_us: i64 },
+    Ended {
+        xid: Option<u32>,
+        at_us: i64,
+    },
+    Point {
+        name: String,
+        at_us: i64,
+    },
 }
 
 pub(super) struct Records {

@@ -17,7 +17,6 @@ const TARGETS: [&str; 5] = [
 
 #[derive(Clone, Debug)]
 pub(super) struct Settings<'a> {
-    /// This program, which fetches segments.
     pub(super) program: &'a Path,
     pub(super) archive: &'a Path,
     pub(super) until: &'a Until,

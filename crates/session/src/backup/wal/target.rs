@@ -74,12 +74,10 @@ pub enum AtTarget {
     /// It waits, and can be read: to look whether this is the right time.
     #[default]
     Pause,
-    /// It becomes a primary, on a new timeline.
     Promote,
 }
 
 impl AtTarget {
-    /// As the server's setting has it.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Pause => "pause",

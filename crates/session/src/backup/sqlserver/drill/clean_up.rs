@@ -54,10 +54,7 @@ enum State {
 }
 
 enum Tried {
-    Gone {
-        was_dropped: bool,
-    },
-    /// It is another one.
+    Gone { was_dropped: bool },
     Foreign,
 }
 

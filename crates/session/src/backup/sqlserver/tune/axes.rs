@@ -7,7 +7,6 @@ use iostall_model::sqlserver_backup::{
 
 use crate::backup::tune::grid::Grid;
 
-/// Numbers of files that are tried, besides all that were named.
 const FILES: [usize; 9] = [1, 2, 4, 8, 12, 16, 24, 32, 48];
 /// To NUL there may be any number; a server reads with one thread for each.
 const NUL_FILES: [usize; 4] = [1, 2, 4, 8];

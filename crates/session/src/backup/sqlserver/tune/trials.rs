@@ -31,7 +31,6 @@ const NO_MEMORY: [&str; 3] = ["(error 701)", "(error 802)", "insufficient memory
 pub(super) struct Figures {
     pub(super) database_bytes: Option<u64>,
     pub(super) compresses: bool,
-    /// Duration of its newest full backup.
     pub(super) past_s: Option<u64>,
     pub(super) past_bytes: Option<u64>,
     pub(super) available_bytes: Option<u64>,
@@ -98,7 +97,6 @@ impl<'a> Trials<'a> {
         self.newest.is_some()
     }
 
-    /// The connection of the statements, or a new one after an error.
     fn main(&mut self) -> Result<BlockingConnection, SqlServerBackupError> {
         if let Some(main) = self.main.take() {
             return Ok(main);
