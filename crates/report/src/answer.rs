@@ -9,7 +9,6 @@ use crate::report::Report;
 use crate::table::Severity;
 use crate::warnings;
 
-/// As many missed requirements are named.
 const MISSED_MAX: usize = 3;
 
 /// The sentence; with the run's number in the store where it has one.

@@ -278,13 +278,11 @@ pub fn role_drive(role: &RoleProfile) -> String {
     format!("{drive}{bursts}{batches}")
 }
 
-/// Requests in flight of a role, compared with the requested number.
 pub fn in_flight(role: &RoleOutcome) -> String {
     let relation = if role.open_loop.is_some() { "limit" } else { "asked" };
     format!("in flight {} (mean), {} {relation}", number(role.depth_mean), count(role.depth_asked))
 }
 
-/// The settings of a span, one line per role.
 pub fn asked(span: &SpanProfile) -> Vec<Fact> {
     let times = format!("warm-up {}, measured {}, cool-down {}", span.warmup, span.duration, span.cooldown);
     let mut facts = vec![Fact::new("length", times)];

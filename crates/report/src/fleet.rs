@@ -18,7 +18,6 @@ pub struct RepositoryEntry {
     pub id: String,
     /// `created`, `upgraded` or `up-to-date`.
     pub done: &'static str,
-    /// The version of its tables before.
     pub schema_version_before: Option<i32>,
     pub schema_version: i32,
     pub postgres_version: u32,

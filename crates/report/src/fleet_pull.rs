@@ -3,7 +3,6 @@
 use iostall_measure::foreign::shown;
 use iostall_watch::pull::{PullProgress, PulledOutcome, PulledState};
 
-/// Names of many sources that are shown at most.
 const NAMES_MAX: usize = 3;
 
 pub fn outcome_line(one: &PulledOutcome) -> String {

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-/// All of one `iostall fleet send`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FleetSent {
     /// Every source that the store samples, also where there was nothing to send.

@@ -9,7 +9,6 @@ use crate::zone::{column, heading};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerEntry {
-    /// The id of its store.
     pub id: String,
     /// As it joined, or that of its host, or what whoever pulls it calls it.
     pub name: Option<String>,

@@ -51,7 +51,6 @@ pub fn answer_line(run: &Run, number: Option<RunNumber>) -> String {
     answer(&Report::of(run), number)
 }
 
-/// Sections that belong to no single run, as text under `title`.
 pub fn sections_text(title: &str, sections: &[Section], options: &TextOptions) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.

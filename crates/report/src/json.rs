@@ -26,7 +26,6 @@ struct Document<'a> {
     summary: Box<dyn erased_serde::Serialize + 'a>,
 }
 
-/// Writes the document of a run and a line end. Fails if `out` does.
 pub fn write_json(report: &Report<'_>, layout: JsonLayout, mut out: impl io::Write) -> io::Result<()> {
     let document = Document { run: report.run, answer: answer(report, None), summary: (report.summary)() };
     match layout {

@@ -108,7 +108,6 @@ fn measured(latency: &Histogram, thresholds: &Thresholds) -> Option<Measured> {
     })
 }
 
-/// The judgement on the latency of a role or a committer; `None` if nothing can be said.
 pub(crate) fn judged(latency: &Histogram, thresholds: &Thresholds) -> Option<Judgement> {
     measured(latency, thresholds)?.judgement
 }

@@ -59,7 +59,6 @@ pub fn write_junit(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     write(&suite, &cases, out)
 }
 
-/// Writes verdicts that belong to no single run.
 pub(crate) fn write_verdicts(suite: &Suite<'_>, verdicts: &[Verdict], out: &mut dyn Write) -> io::Result<()> {
     let cases: Vec<Case> = verdicts.iter().map(required).collect();
     write(suite, &cases, out)

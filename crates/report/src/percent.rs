@@ -24,7 +24,6 @@ struct Last {
 }
 
 impl PercentLines {
-    /// A line after every so many percent.
     pub fn every(percent: u8) -> Self {
         let every = u64::from(percent.max(1));
         Self { every, last: Mutex::new(Last { next: every, ..Last::default() }) }
@@ -88,7 +87,6 @@ struct StripedPart {
 }
 
 impl StripedPart {
-    /// What came after `earlier`.
     fn since(&self, earlier: &Self) -> Self {
         let before = |at: usize| earlier.stripes.get(at).copied().unwrap_or(0);
         Self {

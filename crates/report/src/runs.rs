@@ -43,7 +43,6 @@ pub struct ServerRun {
     pub server: String,
     /// The id of its store.
     pub server_id: String,
-    /// With its number in that store.
     pub entry: Entry,
 }
 

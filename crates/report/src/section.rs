@@ -29,7 +29,6 @@ impl Note {
     }
 }
 
-/// A headline number on a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
     pub label: String,
@@ -78,7 +77,6 @@ pub enum Layout {
     Facts,
 }
 
-/// The parts of a section; each may be empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     Tiles,
@@ -124,13 +122,10 @@ pub struct Section {
     pub layout: Layout,
     pub tiles: Vec<Tile>,
     pub notes: Vec<Note>,
-    /// The main table, which needs no caption.
     pub results: Option<Table>,
     /// Latencies at a glance, at most one line for each role.
     pub bars: Vec<LatencyBars>,
-    /// Latency over time at a glance.
     pub sparklines: Vec<Sparkline>,
-    /// In reading order.
     pub tables: Vec<Table>,
     /// Tables that text shows only if percentiles are requested.
     pub details: Vec<Table>,

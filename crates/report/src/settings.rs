@@ -6,7 +6,6 @@ use iostall_watch::{SourceChanges, SourceSettings};
 
 use crate::zone::{column, heading, timestamp};
 
-/// The settings of each source, with the time since which each holds.
 pub fn settings_list(all: &[SourceSettings]) -> String {
     let mut text = String::new();
     for of in all {

@@ -37,7 +37,6 @@ fn in_unit(figure: f64, unit: FigureUnit) -> String {
     }
 }
 
-/// The section with all of them; `None` if nothing was required.
 pub(crate) fn section(verdicts: &[Verdict]) -> Option<Section> {
     if verdicts.is_empty() {
         return None;

@@ -6,7 +6,6 @@ use iostall_model::warning::Rank;
 use crate::format::shown;
 use crate::table::Severity;
 
-/// Title and message.
 pub fn in_a_line(warning: &Warning) -> String {
     format!("{}: {}", title(warning), shown(&warning.message))
 }
@@ -54,7 +53,6 @@ fn counts<'a>(warnings: impl IntoIterator<Item = &'a Warning>, ranks: &[Rank]) -
     ranks.iter().filter_map(words).collect()
 }
 
-/// The mark before a warning in text, and its emphasis.
 pub(crate) fn mark(warning: &Warning) -> (&'static str, Severity) {
     match warning.code.rank() {
         Rank::Invalidates => ("!!", Severity::Bad),

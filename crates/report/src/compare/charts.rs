@@ -8,7 +8,6 @@ use crate::chart::{COLOURS, Chart, drawn, figure, latency_axis, rate_axis, round
 /// More bars cannot be read.
 const BARS_MAX: usize = 40;
 
-/// The charts of one side; none if nothing could be compared.
 pub(super) fn charts(comparison: &Comparison, other: &ComparedSide) -> Vec<Chart> {
     drawn([
         changes(other),

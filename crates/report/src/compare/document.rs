@@ -21,7 +21,6 @@ use crate::{verdicts, work};
 
 pub struct ComparisonDocument {
     pub title: String,
-    /// With what was required last.
     pub sections: Vec<Section>,
     pub verdicts: Vec<Verdict>,
     charts: Vec<Vec<Chart>>,

@@ -9,7 +9,6 @@ use crate::format::{NONE, duration, number};
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// Notes and a table for each side except the first.
 pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     comparison.others.iter().map(|other| section(comparison, other)).collect()
 }

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use crate::chart::{COLOURS, Chart, drawn, figure, rate_axis, rounded};
 
-/// None without two readings.
 pub(super) fn charts(one: &Endurance) -> Vec<Chart> {
     let written = [
         trace("by hosts", COLOURS[0], &one.intervals, |one| one.host_bytes),

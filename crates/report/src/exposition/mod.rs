@@ -18,7 +18,6 @@ pub use iostall_model::metric::{METRIC_NAMES_OF_SOURCES, metric_names};
 
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The current values of `sources`, and the version of the program that read them.
 pub fn exposition(sources: &[SourceNow], version: &str) -> String {
     let mut families = Families::default();
     let build = escaped(&Labels::default().with("version", version));

@@ -43,7 +43,6 @@ pub(super) fn document(title: &str, body: &Markup, drawn: &[Vec<Chart>]) -> Mark
     }
 }
 
-/// The box with the warnings; empty if there are none.
 pub(super) fn warnings_list(all: &[&Warning]) -> Markup {
     html! {
         @if !all.is_empty() {

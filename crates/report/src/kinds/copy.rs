@@ -14,7 +14,6 @@ use crate::section::{Layout, Note, Section};
 
 const NOT_COPIED_LISTED: usize = 20;
 
-/// In the order of a row's fields.
 const HEADER: [&str; 6] = ["start_s", "length_s", "read_bytes", "written_bytes", "not_copied", "message"];
 
 pub(super) fn report<'a>(run: &'a Run, copy: &'a CopyOutcome) -> Report<'a> {
@@ -56,7 +55,6 @@ fn section(copy: &CopyOutcome) -> Section {
     }
 }
 
-/// Throughput, one row per point; then one row for each file that was not copied.
 fn series(copy: &CopyOutcome) -> Series<'_> {
     let point = |point: &TransferPoint| -> Vec<Field<'_>> {
         let (start_s, length_s) = (point.start_ns as f64 / 1e9, point.length_ns as f64 / 1e9);

@@ -15,7 +15,6 @@ use crate::verdicts::sentence;
 /// As many decisions are listed: the first half, and the last.
 const LISTED: usize = 24;
 
-/// The section; `None` if the transfer had to give way to nobody.
 pub(super) fn section(gave_way: Option<&GiveWay>) -> Option<Section> {
     let gave_way = gave_way?;
     let section = Section {
@@ -147,7 +146,6 @@ fn row(table: &mut Table, decision: &Decision) {
     ]);
 }
 
-/// The rate that was allowed, and what the users waited when it was decided.
 pub(super) fn charts(gave_way: &GiveWay) -> Vec<Chart> {
     let at = |decision: &Decision| seconds(decision.at_ns as f64);
     let x: Vec<f64> = gave_way.decisions.iter().map(at).collect();

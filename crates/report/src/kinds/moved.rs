@@ -23,7 +23,6 @@ impl NoSpans {
     }
 }
 
-/// One sentence per file.
 pub(super) fn mismatches(mismatches: &[Mismatch]) -> Vec<Note> {
     mismatches
         .iter()
@@ -42,7 +41,6 @@ pub(super) fn limit_pace(gave_way: Option<&GiveWay>, limit: Option<u64>) -> Stri
     }
 }
 
-/// The chart of transferred data; empty if there was none.
 pub(super) fn charts(points: &[TransferPoint]) -> Vec<Chart> {
     drawn([chart(points)])
 }

@@ -44,7 +44,6 @@ impl Origin {
         Self { run: run.id, started_utc: run.started_utc }
     }
 
-    /// When the first interval of `point` began.
     pub(super) fn measured_utc(self, point: &Point) -> Timestamp {
         let start_ns = point.repeats.first().map_or(0, |repeat| repeat.start_ns);
         let since = SignedDuration::from_nanos(i64::try_from(start_ns).unwrap_or(i64::MAX));
@@ -52,7 +51,6 @@ impl Origin {
     }
 }
 
-/// A row a point, all of which the run measured.
 pub(super) fn series<'a>(run: &'a Run, points: &'a [Point]) -> Series<'a> {
     series_from(run, points, |_| Origin::of(run))
 }
@@ -86,7 +84,6 @@ impl PointsSummary {
     }
 }
 
-/// In the order of a row's fields.
 const HEADER: [&str; 24] = [
     "target",
     "block_size",

@@ -55,7 +55,6 @@ fn line(restore: &RestoreOutcome) -> String {
     text
 }
 
-/// The same, with whether it is whole.
 fn answer(restore: &RestoreOutcome) -> String {
     let is_other = matches!(restore.newest, Newest::Other { .. });
     let state = match (restore.damage.len(), restore.is_whole) {

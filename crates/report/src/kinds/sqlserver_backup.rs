@@ -13,7 +13,6 @@ use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
 use crate::report::{Field, Report, Series};
 use crate::section::{Layout, Note, Section};
 
-/// In the order of a row's fields.
 const HEADER: [&str; 2] = ["at_s", "done_pct"];
 
 pub(super) fn report<'a>(run: &'a Run, backup: &'a SqlServerBackupOutcome) -> Report<'a> {
@@ -67,7 +66,6 @@ fn percent(point: ProgressPoint) -> String {
     format!("{:.1} %", f64::from(point.percent_hundredths) / 100.0)
 }
 
-/// The same, with whether there is a backup now.
 fn answer(backup: &SqlServerBackupOutcome) -> String {
     let state = match &backup.end {
         BackupEnd::Complete | BackupEnd::CompleteAlone { .. } if backup.is_to_nul() => {

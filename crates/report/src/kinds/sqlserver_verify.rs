@@ -10,7 +10,6 @@ use crate::report::{Field, Report, Series};
 use crate::section::{Layout, Note, Section};
 use crate::table::{Column, Table, TableCell};
 
-/// In the order of a row's fields.
 const HEADER: [&str; 9] = [
     "position",
     "database",

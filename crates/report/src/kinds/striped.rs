@@ -12,7 +12,6 @@ use crate::table::{Column, Table, TableCell};
 
 const DAMAGE_LISTED: usize = 100;
 
-/// In the order of a row's fields.
 const HEADER: [&str; 4] = ["start_s", "length_s", "read_bytes", "written_bytes"];
 
 /// `131072 pages (1 GiB) in 2.113 seconds (484.612 MB/sec)`, as BACKUP and RESTORE print it. Their MB are 2^20 bytes, so these
@@ -45,7 +44,6 @@ pub(super) fn each(stripes: &[StripeUse], elapsed_ns: u64) -> Option<String> {
     }
 }
 
-/// What set the pace, in the words of a backup.
 pub(super) fn limit_name(side: LimitSide, to: &'static str) -> &'static str {
     match side {
         LimitSide::Source => "source",

@@ -13,7 +13,6 @@ const NAME_WIDTH_MIN: usize = 16;
 
 pub(crate) struct Drawn {
     pub(crate) lines: Vec<String>,
-    /// Columns that did not fit.
     pub(crate) left_out: Vec<String>,
 }
 

@@ -82,7 +82,6 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// A line of text, wrapped at the width.
     fn prose(&mut self, severity: Option<Severity>, indent: usize, line: &str) {
         self.wrapped(indent, line, |style, part| match severity {
             Some(severity) => style.severity(severity, part),

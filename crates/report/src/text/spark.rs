@@ -31,7 +31,6 @@ pub(super) fn bar(value: u64, high: u64, unicode: bool) -> char {
     if unicode { BARS[step] } else { ASCII_BARS[step] }
 }
 
-/// The bar of the same height in ASCII.
 pub(super) fn ascii_bar(bar: char) -> Option<char> {
     BARS.iter().position(|one| *one == bar).map(|step| ASCII_BARS[step])
 }

@@ -52,7 +52,6 @@ impl Style {
     }
 }
 
-/// Width of `text` on a terminal.
 pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }

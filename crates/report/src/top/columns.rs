@@ -7,7 +7,6 @@ use iostall_model::Counter;
 use super::line::Line;
 use crate::judgement::{Judgement, of_stall};
 
-/// A column, which can be sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     Name,
@@ -96,7 +95,6 @@ impl Column {
         }
     }
 
-    /// What the number of `line` means, where that is known.
     pub(super) fn judgement(self, line: &Line) -> Option<Judgement> {
         match self {
             Self::StallPerRead | Self::StallPerWrite | Self::StallPerIo | Self::StallPerSync => {

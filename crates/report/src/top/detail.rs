@@ -14,7 +14,6 @@ use crate::format::shown;
 #[derive(Clone, Debug)]
 pub(super) struct Around {
     pub(super) heading: String,
-    /// What they are summed to.
     pub(super) level: Level,
     pub(super) lines: Vec<Line>,
 }

@@ -56,7 +56,6 @@ fn to_ascii(screen: &mut Buffer) {
     }
 }
 
-/// The title, where in the past it is, and the sources.
 fn head(state: &TopState) -> Vec<Text<'static>> {
     let position = state.position.map(|at| {
         let ago = state.now.duration_since(at).as_secs().max(0);
@@ -90,7 +89,6 @@ fn foot_line(state: &TopState) -> Text<'static> {
     }
 }
 
-/// The table, and the graph of the selected row if there is room for both.
 fn draw_lines(state: &TopState, frame: &mut Frame<'_>, area: Rect) {
     if state.lines.is_empty() {
         frame.render_widget(Paragraph::new(nothing(state)), area);
@@ -111,7 +109,6 @@ fn draw_lines(state: &TopState, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-/// Level, interval, time and anything unusual.
 fn title(state: &TopState) -> Text<'static> {
     let mut spans = vec![Span::styled("iostall top", bold())];
     for (place, (level, name)) in LEVELS.iter().enumerate() {

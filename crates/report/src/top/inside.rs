@@ -28,7 +28,6 @@ pub(super) fn draw_graph(state: &TopState, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-/// The group `key`.
 pub(super) fn draw(state: &TopState, key: &GroupKey, frame: &mut Frame<'_>, area: Rect) {
     let columns = columns(state.sort);
     let each = ((area.height.saturating_sub(1 + AROUND_HEIGHT_MIN)) / 3).clamp(2, GRAPH_HEIGHT);

@@ -14,7 +14,6 @@ pub enum Key {
     Char(char),
     Enter,
     Escape,
-    /// Deletes the last character.
     Backspace,
     /// Next level.
     Tab,
@@ -27,7 +26,6 @@ pub enum Key {
     PageUp,
     PageDown,
     Home,
-    /// To the last line.
     End,
     /// The interrupt key (Ctrl-C).
     Interrupt,
@@ -42,7 +40,6 @@ pub enum Asked {
     Quit,
 }
 
-/// The available intervals, seconds.
 const INTERVALS_S: [u64; 7] = [1, 2, 5, 10, 30, 60, 300];
 const PAGE: usize = 10;
 /// Why there is no past to see.
@@ -123,7 +120,6 @@ impl TopState {
         (self.selected, self.chosen, self.is_inside) = (0, None, false);
     }
 
-    /// Moves the selection; the screen follows it.
     fn scroll(&mut self, key: Key) {
         let last = self.lines.len().saturating_sub(1);
         self.selected = match key {

@@ -7,6 +7,5 @@ use iostall_watch::windows::GroupKey;
 pub(super) struct Line {
     pub(super) key: GroupKey,
     pub(super) totals: Totals,
-    /// Why numbers are missing.
     pub(super) missing: Vec<&'static str>,
 }

@@ -23,7 +23,6 @@ struct Activity {
 #[derive(Clone, Debug, Default)]
 struct Track {
     tick: usize,
-    /// When each of them began and ended.
     times: VecDeque<(Timestamp, Timestamp)>,
 }
 
@@ -35,7 +34,6 @@ pub(super) struct Past {
 }
 
 impl Past {
-    /// Adds the next interval of `source`.
     pub(super) fn add(&mut self, source: &str, interval: &Interval) {
         if interval.grain == Grain::Late {
             return;

@@ -20,7 +20,6 @@ pub struct TopSource {
     pub taken: Option<Timestamp>,
     /// Time and reason of its first failure since then.
     pub gap: Option<(Timestamp, String)>,
-    /// What it could not read in its newest sample.
     pub warnings: Vec<Warning>,
     /// Row intervals lost to resets since the view began, by reason.
     pub resets: BTreeMap<ResetReason, u64>,
@@ -35,7 +34,6 @@ pub struct TopState {
     pub(super) filter: String,
     pub(super) is_typing: bool,
     pub(super) is_paused: bool,
-    /// Whether what the keys do is shown in place of the table.
     pub(super) is_helping: bool,
     /// Time between samples; `None` if it is not ours to choose.
     pub(super) interval: Option<Duration>,
@@ -43,7 +41,6 @@ pub struct TopState {
     pub(super) selected: usize,
     /// Its group, once the reader has chosen it: it stays selected wherever it is sorted to.
     pub(super) chosen: Option<GroupKey>,
-    /// Whether the selected group fills the screen.
     pub(super) is_inside: bool,
     /// Whether idle rows and loop devices are shown.
     pub(super) shows_all: bool,
@@ -91,7 +88,6 @@ impl TopState {
         }
     }
 
-    /// Whether the terminal shows characters beyond ASCII; it does unless this says otherwise.
     pub fn set_unicode(&mut self, has_unicode: bool) {
         self.has_unicode = has_unicode;
     }
@@ -112,7 +108,6 @@ impl TopState {
         self.notice = Some("nothing earlier is stored");
     }
 
-    /// Shows only lines whose name contains this.
     pub fn set_filter(&mut self, filter: &str) {
         filter.clone_into(&mut self.filter);
         self.refresh();
@@ -127,7 +122,6 @@ impl TopState {
         }
     }
 
-    /// Everything that was shown is of another time.
     fn moved(&mut self, at: Option<Timestamp>) {
         for source in &mut self.sources {
             *source = TopSource { name: std::mem::take(&mut source.name), ..TopSource::default() };

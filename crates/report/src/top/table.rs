@@ -26,7 +26,6 @@ const HISTORY_WIDTH_MAX: u16 = 40;
 /// Reads, writes, the stall of each, and the queue.
 const NUMBERS_ENOUGH: usize = 5;
 
-/// The lines to draw, in which order they are, and which of them is selected.
 pub(super) struct Rows<'a> {
     pub(super) lines: &'a [Line],
     pub(super) level: Level,

@@ -25,13 +25,11 @@ pub(crate) struct Number {
     pub(crate) place: Place,
     /// Whether it is a stall in milliseconds, which is judged.
     is_stall: bool,
-    /// The number; `None` if unknown.
     pub(crate) value: fn(&Figures<'_>) -> Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In all.
     Always,
     /// Where a group has it.
     Known,
@@ -150,7 +148,6 @@ impl Figures<'_> {
 }
 
 impl Number {
-    /// Its cell in a table, judged if it is a stall.
     pub(crate) fn cell(&self, figure: &Figures<'_>) -> TableCell {
         let value = (self.value)(figure);
         let cell = TableCell::from(maybe_short(value));
@@ -159,7 +156,6 @@ impl Number {
         judged.map_or(cell.clone(), |judgement| judgement.on(cell))
     }
 
-    /// Whether a table of `figures` has its column.
     pub(crate) fn is_in_table_of(&self, figures: &[Figures<'_>]) -> bool {
         let any =
             |holds: fn(f64) -> bool| figures.iter().any(|figure| (self.value)(figure).is_some_and(holds));

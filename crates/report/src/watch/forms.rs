@@ -10,7 +10,6 @@ use super::columns::{Figures, NUMBERS, ROOM, stall_is};
 use super::page::title;
 use crate::junit::{Suite, write_verdicts};
 
-/// One line per group with every column; absent numbers are empty.
 pub fn write_watch_csv(report: &WatchReport, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     let heads = ["source", "kind", "name"].into_iter().chain(NUMBERS.iter().map(|number| number.name));

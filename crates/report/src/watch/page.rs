@@ -23,7 +23,6 @@ pub fn heading(report: &WatchReport) -> &'static str {
     level_word(report.window.level)
 }
 
-/// The heading over the groups of a level.
 pub(super) fn level_word(level: Level) -> &'static str {
     match level {
         Level::Files => "Files",

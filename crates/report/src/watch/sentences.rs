@@ -54,7 +54,6 @@ fn of_gaps(run: &GapRun) -> String {
     format!("{missed} missed {samples} from {at} to {}: {reason}", timestamp(run.until))
 }
 
-/// What there is to say of sources, each on a line of its own.
 pub fn reasons(sources: &[SourceHistory]) -> String {
     let line = |source: &SourceHistory, said: &str| format!("\n  {}: {said}", shown(&source.name));
     sources

@@ -12,7 +12,6 @@ pub struct TimedCsv<W: Write> {
 }
 
 impl<W: Write> TimedCsv<W> {
-    /// Begins with the names of the columns.
     pub fn new(out: W) -> io::Result<Self> {
         let mut writer = csv::Writer::from_writer(out);
         let heads = ["start", "end", "source", "kind", "name"];

@@ -11,7 +11,6 @@ use crate::watch::columns::{ROOM, stall_label};
 /// More bars cannot be read.
 const GROUPS_MAX: usize = 12;
 
-/// The charts; none if no group did any I/O.
 pub(super) fn charts(comparison: &WatchComparison) -> Vec<Chart> {
     let mut pairs = comparison.pairs(ROOM);
     pairs.retain(|pair| !pair.is_idle());

@@ -88,7 +88,6 @@ const PLOTS: [Plot; 5] = [
     },
 ];
 
-/// The charts; none if there was no I/O.
 pub(super) fn charts(report: &WatchReport, series: &WatchSeries) -> Vec<Chart> {
     let shades = shapes(report, series);
     let numbers = note_numbers(report);

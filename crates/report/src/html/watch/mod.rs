@@ -74,7 +74,6 @@ pub(super) fn comparison_page(both: &WatchComparison) -> Markup {
     document(&format!("{} · iostall watch report", comparison::title(both)), &body, &[drawn])
 }
 
-/// A warning that says whose it is, where there are several sources.
 fn named(warning: &Warning, source: &SourceHistory, several: bool) -> Warning {
     if !several {
         return warning.clone();
@@ -109,7 +108,6 @@ fn foot() -> Markup {
     html! { footer { "Made by iostall " (env!("CARGO_PKG_VERSION")) ". Times are UTC." } }
 }
 
-/// What was noted, by the numbers at the lines; `None` if nothing was.
 fn notes(report: &WatchReport) -> Option<Table> {
     let (notes, left_out) = lines::notes(report);
     let columns = [Column::numbers("")].into_iter().chain(["from", "to", "kind", "what"].map(Column::words));
@@ -131,7 +129,6 @@ fn notes(report: &WatchReport) -> Option<Table> {
     (!notes.is_empty()).then_some(table)
 }
 
-/// Where lines are interrupted, and why.
 fn marks(series: &WatchSeries) -> Table {
     let columns = ["from", "to", "source", "what", "why"].map(Column::words).to_vec();
     let mut table = Table::new("Where lines are broken", columns);

@@ -19,7 +19,6 @@ pub(super) fn headline(run: &DryRun) -> String {
     format!("dry run: {totals}; nothing was done")
 }
 
-/// One line for each action.
 pub(super) fn facts(run: &DryRun) -> Vec<Fact> {
     let fact = |total: &iostall_model::transfer::PlannedTotal| Fact {
         label: total.action.name().to_owned(),

@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::report::Series;
 
-/// In the order of a row's fields.
 const HEADER: [&str; 5] = ["fills", "host_pages", "moved_pages", "erased_blocks", "write_amplification"];
 
 pub(super) fn series(flash: &FlashOutcome) -> Series<'_> {

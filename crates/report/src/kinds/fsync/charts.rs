@@ -29,7 +29,6 @@ fn measured(fsync: &FsyncOutcome) -> impl Iterator<Item = &SyncStep> {
     fsync.steps.iter().filter(|step| !step.commit_ns.is_empty())
 }
 
-/// A trace for each number of committers.
 fn rates(fsync: &FsyncOutcome) -> Vec<Value> {
     let trace = |(committers, colour): (u32, &&str)| {
         let steps: Vec<&SyncStep> = measured(fsync).filter(|step| step.committers == committers).collect();
@@ -50,7 +49,6 @@ fn trace_name(committers: u32) -> String {
     if committers == 1 { "1 committer".to_owned() } else { format!("{committers} committers") }
 }
 
-/// A trace for each percentile.
 fn latencies(fsync: &FsyncOutcome) -> Vec<Value> {
     type Level = (&'static str, fn(&SyncStep) -> Option<u64>);
     const LEVELS: [Level; 4] = [

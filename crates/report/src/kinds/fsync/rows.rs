@@ -8,7 +8,6 @@ use serde::Serialize;
 use crate::format::shown;
 use crate::report::{Field, Series};
 
-/// In the order of a row's fields.
 const HEADER: [&str; 15] = [
     "method",
     "committers",

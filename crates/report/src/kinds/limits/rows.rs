@@ -10,7 +10,6 @@ use serde::Serialize;
 use super::super::points::PointsSummary;
 use crate::report::{Field, Series};
 
-/// In the order of a row's fields.
 const HEADER: [&str; 6] = ["probe", "step", "block_size", "second", "iops", "mib_per_s"];
 
 pub(super) fn series(outcome: &LimitsOutcome) -> Series<'_> {
@@ -42,10 +41,8 @@ pub(super) struct LimitsSummary {
     credit: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     bucket: Option<BucketSummary>,
-    /// Requests a second that last.
     #[serde(skip_serializing_if = "Option::is_none")]
     iops: Option<CeilingSummary>,
-    /// Bytes a second that last.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes_per_s: Option<CeilingSummary>,
     /// `each`, `units`, `bytes` or `unknown`.
@@ -76,7 +73,6 @@ struct FirstReadsSummary {
     first_ns: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     again_ns: Option<f64>,
-    /// Part of the first reads that are slow.
     #[serde(skip_serializing_if = "Option::is_none")]
     slow_share: Option<f64>,
 }

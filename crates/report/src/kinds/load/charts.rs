@@ -10,7 +10,6 @@ use crate::chart::{
     COLOURS, Chart, drawn, figure, latency_axis, latency_axis_across, rate_axis, rounded, seconds, trace_name,
 };
 
-/// The charts of a span; empty if nothing completed.
 pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
     let all = [
         Chart {

@@ -10,7 +10,6 @@ use crate::judgement::{Judgement, is_of_storage, judged, of_latency, scale};
 
 pub(super) struct Judged<'a> {
     pub(super) thresholds: &'a Thresholds,
-    /// The row of the role whose number it is.
     pub(super) kind: RowKind,
     pub(super) figure: Figure,
     /// `None` if there are too few requests for the number.

@@ -39,7 +39,6 @@ pub(super) fn report<'a>(run: &'a Run, load: &'a LoadOutcome) -> Report<'a> {
     }
 }
 
-/// Measured time over all spans.
 fn headline(load: &LoadOutcome) -> String {
     let total: u64 = load.spans.iter().map(|span| span.measured_ns).sum();
     match load.spans.len() {

@@ -8,7 +8,6 @@ use crate::facts;
 use crate::format::{NONE, bytes, count, maybe_number, mean_bytes, number, percent, shown};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// The tables that are not empty.
 pub(super) fn tables(span: &SpanOutcome, targets: &[Target]) -> Vec<Table> {
     let tables = [open_loop(span), cpu(span), devices(span), errors(span, targets)];
     tables.into_iter().flatten().collect()

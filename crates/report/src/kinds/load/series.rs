@@ -10,7 +10,6 @@ use iostall_model::outcome::{IntervalPoint, RoleOutcome};
 
 use crate::report::{Field, Series};
 
-/// In the order of a row's fields.
 const HEADER: [&str; 14] = [
     "span",
     "start_s",
@@ -39,7 +38,6 @@ pub(super) fn series(load: &LoadOutcome) -> Series<'_> {
     Series { header: &HEADER, rows: Box::new(rows) }
 }
 
-/// The operations of a role in any interval, in the order in which they are shown.
 pub(super) fn ops_of(role: &RoleOutcome) -> BTreeSet<Op> {
     role.series.iter().flat_map(|point| &point.ops).map(|op| op.op).collect()
 }

@@ -11,7 +11,6 @@ use crate::chart::{COLOURS, Chart, figure, latency_axis, rate_axis, rounded, sec
 /// Devices have different dashes, sizes different colours.
 const DASHES: [&str; 4] = ["solid", "dash", "dot", "dashdot"];
 
-/// The charts of a matrix; empty if nothing was measured.
 pub(super) fn charts(run: &Run, outcome: &MatrixOutcome) -> Vec<Chart> {
     if outcome.points.is_empty() {
         return Vec::new();

@@ -33,7 +33,6 @@ pub(super) struct Grid<'a> {
     pub(super) outcome: &'a MatrixOutcome,
     /// `A`, `B`, …, with the path of each; a single device has no letter.
     pub(super) devices: Vec<(String, String)>,
-    /// How much of each device is used, bytes.
     pub(super) used_bytes: Vec<u64>,
 }
 
@@ -56,7 +55,6 @@ impl<'a> Grid<'a> {
         patterns.collect()
     }
 
-    /// The cell of a device, if it was measured.
     pub(super) fn cell(
         &self,
         device: usize,

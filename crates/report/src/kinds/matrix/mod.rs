@@ -47,7 +47,6 @@ fn origin(run: &Run, outcome: &MatrixOutcome, index: usize) -> Origin {
         .map_or_else(|| Origin::of(run), |cells| Origin { run: cells.run, started_utc: cells.started_utc })
 }
 
-/// A table per pattern with the devices side by side, and every cell.
 fn section(run: &Run, outcome: &MatrixOutcome) -> Section {
     let grid = Grid::of(run, outcome);
     let measured = |pattern: &Pattern| {
@@ -106,7 +105,6 @@ fn name_devices(table: &mut Table, grid: &Grid<'_>) {
     }
 }
 
-/// Every cell of every device, compared with the first device.
 fn side_by_side(grid: &Grid<'_>, patterns: &[Pattern]) -> Table {
     let mut columns = vec![Column::numbers("size"), Column::numbers("depth")];
     for (index, (letter, _)) in grid.devices.iter().enumerate() {

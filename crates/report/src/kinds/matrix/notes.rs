@@ -72,7 +72,6 @@ fn cap_of(grid: &Grid<'_>, device: usize, pattern: Pattern) -> Option<Cap> {
     limit(&best)
 }
 
-/// Which cells are older than the run that shows them.
 fn earlier(grid: &Grid<'_>) -> Option<Note> {
     let runs = &grid.outcome.earlier;
     let cells: usize = runs.iter().map(|run| run.points.len()).sum();

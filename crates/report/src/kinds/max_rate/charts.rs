@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::chart::{COLOURS, Chart, figure, latency_axis, rate_axis, rounded, seconds, target_trace};
 
-/// Empty if nothing was tried.
 pub(super) fn charts(outcome: &MaxRateOutcome) -> Vec<Chart> {
     let mut points: Vec<&Point> =
         outcome.points.iter().filter(|point| !point.latency_ns.is_empty()).collect();

@@ -76,7 +76,6 @@ pub(super) fn charts(outcome: &QualifyOutcome) -> Vec<Chart> {
     drawn(charts)
 }
 
-/// MB a second of each round of each stage.
 fn stage_lines(outcome: &QualifyOutcome) -> Vec<Value> {
     let all = stages(outcome);
     let line = |(one, colour): (&StageRounds<'_>, &&str)| {
@@ -109,7 +108,6 @@ fn demand_lines(outcome: &QualifyOutcome) -> Vec<Value> {
     threads.iter().zip(COLOURS.iter().cycle()).map(line).collect()
 }
 
-/// The writes of each size, round by round.
 fn convergence(outcome: &QualifyOutcome) -> Vec<Value> {
     let all = stages(outcome);
     let mut lines = Vec::new();

@@ -59,7 +59,6 @@ fn answer(outcome: &QualifyOutcome) -> String {
     format!("steady: {}", figures.collect::<Vec<_>>().join(" · "))
 }
 
-/// Name, value and unit of everything that is steady.
 fn steady_figures(outcome: &QualifyOutcome) -> Vec<(String, String, &'static str)> {
     let mut figures = Vec::new();
     for one in stages(outcome) {

@@ -92,7 +92,6 @@ fn of_backup(found: &FastCache, size: ByteCount) -> Note {
     ))
 }
 
-/// Hours where there are some.
 fn length(ns: f64) -> String {
     let minutes = (ns / 6e10).round();
     match (minutes / 60.0).floor() {

@@ -12,7 +12,6 @@ use super::results;
 use super::words::{deviation, figure_name, missed};
 use crate::report::{Field, Series};
 
-/// In the order of a row's fields.
 const HEADER: [&str; 14] = [
     "round",
     "stage",
@@ -75,7 +74,6 @@ pub(super) struct QualifySummary {
     active_bytes: u64,
     written_bytes: u64,
     written_fills: f64,
-    /// What may be said of the run; nothing else.
     claims: Vec<String>,
     deviations: Vec<String>,
 }

@@ -167,7 +167,6 @@ pub(super) fn deviation(deviation: &Deviation) -> String {
     }
 }
 
-/// What kept the drive from what it can do, as a sentence.
 fn disturbance(by: &Disturbance) -> String {
     let times = |value: u64| if value == 1 { "once".to_owned() } else { format!("{} times", count(value)) };
     match by {

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::chart::{COLOURS, Chart, figure, latency_axis, rate_axis, rounded, seconds, target_trace};
 
-/// The charts of a sweep; empty if nothing completed.
 pub(super) fn charts(outcome: &SweepOutcome) -> Vec<Chart> {
     let found = SweepAnalysis::of(outcome);
     if found.points.is_empty() {

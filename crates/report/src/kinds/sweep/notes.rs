@@ -75,7 +75,6 @@ fn why(outcome: &SweepOutcome, choice: Choice) -> Note {
     })
 }
 
-/// Which settings are as good as the chosen one for all that was measured.
 fn alike(found: &SweepAnalysis<'_>) -> Option<Note> {
     if found.alike().is_none() {
         return Some(Note::caution(

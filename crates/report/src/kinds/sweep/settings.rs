@@ -54,7 +54,6 @@ pub(super) fn knees_table(found: &SweepAnalysis<'_>, outcome: &SweepOutcome) -> 
     table
 }
 
-/// Every setting, by requests in flight.
 pub(super) fn points_table(found: &SweepAnalysis<'_>, outcome: &SweepOutcome) -> Table {
     let columns = vec![
         Column::numbers("depth"),

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::methods::method_name;
 use crate::chart::{COLOURS, Chart, drawn, figure, latency_axis, rate_axis, rounded, seconds};
 
-/// Peak write time and throughput over the data written, with methods overlaid.
 pub(super) fn charts(paced: &PacedOutcome) -> Vec<Chart> {
     let trace = |value: fn(&PacedInterval) -> Option<f64>, hover: &str| -> Vec<Value> {
         let drawn = paced.methods.iter().filter(|method| !method.intervals.is_empty());

@@ -6,7 +6,6 @@ use iostall_model::paced::{MethodOutcome, PacedInterval, WriteMethod};
 use crate::format::shown;
 use crate::report::{Field, Series};
 
-/// In the order of a row's fields.
 pub(super) const HEADER: [&str; 11] = [
     "method",
     "packets_per_burst",
@@ -50,7 +49,6 @@ pub(super) fn interval_row(
     ]
 }
 
-/// The error without measurements.
 pub(super) fn failure_row(method: &MethodOutcome) -> Vec<Field<'static>> {
     let packets = u64::from(method.pace.packets_per_burst);
     let mut row = vec![method.method.name().into(), packets.into(), method.bytes.into()];

@@ -10,7 +10,6 @@ use super::columns::{compared, values as values_of, word};
 use crate::watch::columns::stall_is;
 use crate::watch::forms::sources;
 
-/// Every number of a pair by column name.
 fn numbers(pair: &Pair<'_>, of: &WatchComparison) -> Vec<(&'static str, Values)> {
     let mut all: Vec<_> = compared().map(|number| (number.name, values_of(pair, number))).collect();
     all.push(("stall_ms_per_io_at_mix_before", pair.stall_ms_at_mix()));

@@ -16,7 +16,6 @@ pub fn title(comparison: &WatchComparison) -> String {
     format!("{}, two windows held against each other", level_word(comparison.after.window.level))
 }
 
-/// The windows, then a section per source.
 pub fn sections(comparison: &WatchComparison) -> Vec<Section> {
     let pairs = comparison.pairs(ROOM);
     let overall = comparison.overall();
@@ -42,7 +41,6 @@ pub fn sections(comparison: &WatchComparison) -> Vec<Section> {
     sections
 }
 
-/// Times and coverage of both windows, and reasons for doubt.
 fn windows(comparison: &WatchComparison) -> Section {
     let mut notes = Vec::new();
     for (word, report) in [("before", &comparison.before), ("after", &comparison.after)] {
