@@ -8,7 +8,6 @@ use crate::server::{Answer, FIRST_NS, Head, Limits, Method, Serve, ServeError, S
 
 /// Scrapers keep their connection, and come once a minute or more often.
 const LIMITS: Limits = Limits { connections_max: 256, first_ns: FIRST_NS, next_ns: 120_000_000_000 };
-/// Of a request that has a body, so much is read.
 const SKIPPED_BYTES_MAX: u64 = 64 << 10;
 
 /// Shown to a person who opens the address in a browser.

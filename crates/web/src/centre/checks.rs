@@ -44,7 +44,6 @@ pub(super) fn json_of<T: DeserializeOwned>(connection: &mut Connection) -> io::R
     json_of_at_most(connection, REQUEST_BYTES_MAX)
 }
 
-/// [`json_of`] for a request that may have so many bytes.
 pub(super) fn json_of_at_most<T: DeserializeOwned>(
     connection: &mut Connection,
     bytes_max: usize,

@@ -50,7 +50,6 @@ impl<K: Eq + Hash + Clone, C: Clock> Limits<K, C> {
         may
     }
 
-    /// Whether `who` might ask now.
     pub(super) fn has_some(&self, who: &K) -> bool {
         self.left(&self.lock(), who).credit_ns >= NS_PER_S / self.limit.per_s
     }

@@ -56,10 +56,8 @@ pub enum CentreEvent {
     },
 }
 
-/// Takes note of what happens, on the thread of a connection.
 pub type OnCentreEvent = Box<dyn Fn(&CentreEvent) + Send + Sync>;
 
-/// What all connections share.
 pub(super) struct Shared {
     /// Looks up keys.
     members: Mutex<PostgresHistory>,
