@@ -206,7 +206,6 @@ impl Distribution {
     }
 }
 
-/// A part of a target that requests really go to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EffectiveRange {
     /// Share of the requests, percent.

@@ -13,7 +13,6 @@ pub use target::{
 };
 pub use time_span::{CpuAssignment, DiskspdTimeSpan};
 
-/// A whole DiskSpd test: one command line or one XML profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskspdProfile {
     /// Print a dot after this many completions of a thread (`-P`); 0: never.

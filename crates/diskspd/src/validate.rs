@@ -5,7 +5,6 @@ use thiserror::Error;
 use super::distribution::DistributionError;
 use super::profile::{Access, CacheMode, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan, WriteBuffer};
 
-/// Contradictory settings, with the options that set them.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Violation {
     #[error("no targets specified")]

@@ -16,7 +16,6 @@ use crate::unsupported::Unsupported;
 /// Completions per dot if `-P` has no number.
 const PROGRESS_DEFAULT: u32 = 65_536;
 
-/// The alignment given with `-r`.
 #[derive(Clone, Copy)]
 enum Alignment {
     /// None: the block size.

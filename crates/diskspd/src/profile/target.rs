@@ -63,7 +63,6 @@ pub struct DiskspdTarget {
 }
 
 impl DiskspdTarget {
-    /// `path` with every default.
     pub fn new(path: impl Into<String>) -> Self {
         Self {
             path: path.into(),

@@ -1,6 +1,5 @@
 //! Lines of a report.
 
-/// `text` and its line end.
 pub(super) fn line(out: &mut String, text: impl AsRef<str>) {
     out.push_str(text.as_ref());
     out.push('\n');
