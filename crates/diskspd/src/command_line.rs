@@ -5,7 +5,6 @@
 
 mod affinity;
 mod caching;
-mod error;
 mod linux_port;
 mod scan;
 mod settings;
@@ -19,7 +18,7 @@ use super::profile::{DiskspdProfile, DiskspdTarget, ResultFormats};
 use super::unsupported::Unsupported;
 use super::validate::{advice, validate};
 use super::xml::read_profile;
-pub use error::{CommandLineError, TARGETS_MAX, WORD_BYTES_MAX};
+pub use scan::{CommandLineError, TARGETS_MAX, WORD_BYTES_MAX};
 use scan::{Scanned, Switch, scan};
 use settings::Settings;
 pub use sqlio::in_diskspds_words;

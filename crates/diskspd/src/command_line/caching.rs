@@ -1,8 +1,7 @@
 //! `-S` and `-h`: two properties, cache mode and write-through, plus memory mapping; each may be set once.
 
-use super::error::CommandLineError;
 use super::linux_port;
-use super::scan::Switch;
+use super::scan::{CommandLineError, Switch};
 use crate::profile::{CacheMode, DiskspdTarget};
 
 #[derive(Debug, Default)]

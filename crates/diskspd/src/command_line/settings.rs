@@ -2,9 +2,8 @@
 
 use super::affinity::parse_list;
 use super::caching::Caching;
-use super::error::CommandLineError;
 use super::linux_port;
-use super::scan::Switch;
+use super::scan::{CommandLineError, Switch};
 use super::values::{count_u32, positive_u32, size, throughput};
 use crate::distribution::Distribution;
 use crate::profile::{

@@ -1,11 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::arbitrary;
 use crate::profile::{Access, CacheMode, CpuAssignment, DiskspdTimeSpan, Throughput, WriteBuffer};
 use crate::validate::Violation;
 use crate::xml::write_profile;
-use crate::{Distribution, EXIT_REJECTED, to_command_line};
+use crate::{Distribution, EXIT_REJECTED, arbitrary, to_command_line};
 
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()

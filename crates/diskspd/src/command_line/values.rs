@@ -1,7 +1,6 @@
 //! Numbers in options.
 
-use super::error::CommandLineError;
-use super::scan::Switch;
+use super::scan::{CommandLineError, Switch};
 use crate::profile::Throughput;
 use crate::size::parse_size;
 

@@ -7,7 +7,6 @@
 pub mod convert;
 pub mod input;
 pub mod iops;
-pub mod of_run;
 pub mod text;
 pub mod xml;
 
@@ -15,10 +14,10 @@ pub mod xml;
 mod fixture;
 
 pub use convert::from_run;
+pub use convert::{AskedError, asked, profile_of, report_of};
 pub use input::{
     CpuTopology, DiskspdReport, IntervalBucket, OpResult, PowerScheme, Processor, TargetResult, ThreadResult,
     TimeSpanResult,
 };
-pub use of_run::{AskedError, asked, profile_of, report_of};
 pub use text::write_text;
 pub use xml::write_xml;

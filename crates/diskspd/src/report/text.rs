@@ -2,8 +2,6 @@
 
 mod cpu;
 mod distribution;
-mod latency;
-mod lines;
 mod parameters;
 mod tables;
 
@@ -12,7 +10,7 @@ pub(super) use cpu::CpuShares;
 #[cfg(test)]
 mod tests;
 
-use self::lines::{line, per_second};
+use self::tables::{line, per_second};
 use super::input::{DiskspdReport, NOT_BEGUN, OpResult, TimeSpanResult};
 use crate::DiskspdTimeSpan;
 
@@ -68,7 +66,7 @@ fn write_span(
     distribution::write_effective(out, result);
     tables::write(out, result, span);
     if span.measure_latency {
-        latency::write(out, result);
+        tables::write_latency(out, result);
     }
 }
 

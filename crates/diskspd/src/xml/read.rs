@@ -2,8 +2,7 @@
 
 use std::str::FromStr;
 
-use super::error::ProfileError;
-use super::tree::Element;
+use super::tree::{Element, ProfileError};
 use crate::distribution::{Distribution, DistributionRange, SpanKind};
 use crate::profile::{
     Access, CacheMode, CpuAssignment, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan, FlushKind, IoPriority,

@@ -1,11 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::Distribution;
-use crate::arbitrary;
 use crate::profile::{
     Access, CacheMode, CpuAssignment, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan, Throughput, WriteBuffer,
 };
+use crate::{Distribution, arbitrary};
 
 fn profile_of(target: &str) -> String {
     format!(

@@ -2,7 +2,7 @@
 
 use iostall_measure::platform::CpuTicks;
 
-use super::lines::line;
+use super::tables::line;
 use crate::report::input::{CpuTopology, Processor};
 
 /// Time of one processor in percent of the machine's time, without what a hypervisor took.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::lines::line;
+use super::tables::line;
 use crate::report::input::TimeSpanResult;
 use crate::size::show_size_aligned;
 use crate::{DiskspdTarget, EffectiveRange, SpanKind};

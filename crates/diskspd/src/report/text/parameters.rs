@@ -1,7 +1,7 @@
 //! "Input parameters": the settings.
 
 use super::distribution;
-use super::lines::line;
+use super::tables::line;
 use crate::report::input::DiskspdReport;
 use crate::size::show_size;
 use crate::{
