@@ -10,10 +10,8 @@
 mod answers;
 mod checks;
 mod limits;
-mod pushes;
 mod refusals;
 mod requests;
-mod seen;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -20,9 +20,8 @@ use iostall_watch::rollout::RolloutError;
 use jiff::SignedDuration;
 
 use super::checks::{REQUEST_BYTES_MAX, check_texts, json_of, lock};
-use super::limits::{Limit, Limits};
+use super::limits::{Limit, Limits, Seen};
 use super::refusals;
-use super::seen::Seen;
 use crate::server::{Answer, Connection, Head, Method, Refusal};
 
 /// Limit for one server: a batch has an hour of samples, so that a month is sent within two minutes.

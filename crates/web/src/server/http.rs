@@ -5,8 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use percent_encoding::percent_decode_str;
 
 use super::answer::{Answer, Refusal, phrase};
-use super::patience::Patience;
-use super::socket::Stream;
+use super::socket::{Patience, Stream};
 
 /// A request without its body is longer only by mistake, or on purpose.
 const HEAD_BYTES_MAX: usize = 16 << 10;

@@ -5,7 +5,6 @@
 
 mod answer;
 mod http;
-mod patience;
 mod socket;
 mod tls;
 
@@ -24,8 +23,7 @@ pub(crate) use http::{Connection, Head, Method};
 pub use tls::TlsError;
 pub(crate) use tls::config as tls_config;
 
-use self::patience::Patience;
-use self::socket::{Stream, TimedSocket};
+use self::socket::{Patience, Stream, TimedSocket};
 
 /// Where no connection can be accepted, such as without file descriptors, it is tried again after this, nanoseconds.
 const PAUSE_NS: u64 = 100_000_000;
