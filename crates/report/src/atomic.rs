@@ -9,12 +9,11 @@ use iostall_model::atomic::{
 use iostall_session::output::Form;
 use serde_json::json;
 
-use crate::fact::Fact;
 use crate::format::{bytes, count, percent, shown};
 use crate::forms::write_page;
 use crate::html::write_sections_html;
 use crate::markdown::write_sections_markdown;
-use crate::section::{Note, Section};
+use crate::section::{Fact, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
 pub fn title(report: &AtomicReport) -> String {

@@ -8,12 +8,11 @@ use iostall_session::build::PlanReport;
 use iostall_session::output::Form;
 use serde_json::json;
 
-use crate::fact::Fact;
 use crate::format::{bytes, count, shown};
 use crate::forms::write_page;
 use crate::html::write_sections_html;
 use crate::markdown::write_sections_markdown;
-use crate::section::{Layout, Note, Section};
+use crate::section::{Fact, Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
 pub fn title(report: &PlanReport) -> String {

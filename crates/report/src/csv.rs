@@ -2,7 +2,8 @@
 
 use std::io;
 
-pub use crate::csv_error::CsvError;
+use thiserror::Error;
+
 use crate::report::{Field, Report};
 
 /// Reads a table of jobs: a name and seconds in each row, with or without a header; further columns are
@@ -52,6 +53,23 @@ pub(crate) fn line(row: &[Field<'_>]) -> Result<Vec<u8>, CsvError> {
 
 fn writer<W: io::Write>(out: W) -> ::csv::Writer<W> {
     ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).has_headers(false).from_writer(out)
+}
+
+#[derive(Debug, Error)]
+pub enum CsvError {
+    #[error("cannot write the series: {0}")]
+    Write(#[from] io::Error),
+    #[error("cannot write a row of the series: {0}")]
+    Row(#[from] ::csv::Error),
+    #[error("cannot read the table: {0}")]
+    Read(::csv::Error),
+    #[error("line {line}: a job's name and its seconds are wanted, here are {name:?} and {seconds:?}")]
+    Work {
+        /// Line, from 1.
+        line: u64,
+        name: String,
+        seconds: String,
+    },
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use iostall_model::Run;
 use iostall_model::outcome::{EngineUse, RoleOutcome};
 use iostall_model::profile::{Access, Arrivals, Distribution, Region, RoleProfile, SpanProfile};
 
-use crate::fact::Fact;
 use crate::format::{bytes, count, number, shown};
 use crate::report::Report;
+use crate::section::Fact;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {

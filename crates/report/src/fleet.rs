@@ -1,6 +1,5 @@
 //! The central repository of a fleet: what was done to it, and the report on all its servers.
 
-mod forms;
 mod page;
 #[cfg(test)]
 mod tests;
@@ -8,8 +7,7 @@ mod tests;
 use iostall_measure::foreign::shown;
 use serde::Serialize;
 
-pub use self::forms::write_fleet;
-pub use self::page::{sections, title};
+pub use self::page::{sections, title, write_fleet};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct RepositoryEntry {
@@ -45,5 +43,27 @@ impl RepositoryEntry {
                 self.postgres_version, self.id
             ),
         }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FleetSent {
+    /// Every source that the store samples, also where there was nothing to send.
+    pub sources: Vec<SentSource>,
+    pub runs: usize,
+    /// Sheets of notes and settings that were sent: the notes of a month, or the settings of a source.
+    pub sheets: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SentSource {
+    pub id: String,
+    pub name: String,
+    pub samples: usize,
+}
+
+impl SentSource {
+    pub fn new(id: String, name: &str, samples: usize) -> Self {
+        Self { id, name: name.to_owned(), samples }
     }
 }

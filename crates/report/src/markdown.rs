@@ -6,11 +6,10 @@ use iostall_model::Run;
 use iostall_session::output::MARKDOWN_HEADING;
 
 use crate::answer::answer;
-use crate::fact::Fact;
 use crate::facts::{self, Detail};
 use crate::format::shown;
 use crate::report::{Asked, Report};
-use crate::section::{Note, Part, Section};
+use crate::section::{Fact, Note, Part, Section};
 use crate::table::{Severity, Table, TableCell, TableLine};
 use crate::warnings;
 use crate::zone::timestamp;

@@ -9,11 +9,10 @@ use iostall_session::output::Form;
 use iostall_session::powerfail::Written;
 use serde_json::json;
 
-use crate::fact::Fact;
 use crate::format::{bytes, count, duration, percent, shown};
 use crate::forms::write_page;
 use crate::markdown::write_sections_markdown;
-use crate::section::{Layout, Note, Section};
+use crate::section::{Fact, Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
 pub fn title(report: &PowerfailReport) -> String {

@@ -7,9 +7,8 @@ use iostall_model::Run;
 use serde::Serialize;
 
 use crate::chart::Chart;
-use crate::fact::Fact;
 use crate::judgement::Judgement;
-use crate::section::Section;
+use crate::section::{Fact, Section};
 use crate::verdicts;
 
 /// Computed only when needed, because it is large or expensive and not in every output.

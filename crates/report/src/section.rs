@@ -1,6 +1,5 @@
 //! A section of a report: notes, tables and charts, with the same layout in every format.
 
-use crate::fact::Fact;
 use crate::judgement::Limits;
 use crate::table::{Severity, Table};
 
@@ -140,5 +139,18 @@ impl Section {
     pub fn titled(title: impl Into<String>) -> Self {
         let title = title.into();
         Self { heading: Some(title.clone()), title, ..Self::default() }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    pub label: String,
+    /// Unescaped, on one line.
+    pub value: String,
+}
+
+impl Fact {
+    pub(crate) fn new(label: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { label: label.into(), value: value.into() }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_measure::foreign::shown;
 use iostall_measure::{Clock as _, MonotonicClock};
-use iostall_report::fleet_release::{applied_text, recovered_text};
+use iostall_report::fleet_push::{applied_text, recovered_text};
 use iostall_watch::centre::Centre;
 use iostall_watch::deploy::{Policy, PushAgent};
 use iostall_watch::{Asked, PushFollower, WatchError};

@@ -1,7 +1,7 @@
 //! `iostall fleet release`.
 
 use iostall_measure::foreign::shown;
-use iostall_report::fleet_release::{applied_text, recovered_text, release_text};
+use iostall_report::fleet_push::{applied_text, recovered_text, release_text};
 use iostall_watch::WatchError;
 use iostall_watch::deploy::{Policy, PushAgent};
 use iostall_watch::release::{

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use iostall_measure::MonotonicClock;
 use iostall_measure::foreign::shown;
 use iostall_measure::number::counted;
-use iostall_report::fleet_sent::{FleetSent, SentSource};
+use iostall_report::fleet::{FleetSent, SentSource};
 use iostall_watch::centre::Centre;
 use iostall_watch::{
     Destination as _, FollowEvent, SendEvent, WatchError, follow_history, put_confirmed, send_history,

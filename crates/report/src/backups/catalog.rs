@@ -6,10 +6,8 @@ use iostall_model::wal_archive::WalPruned;
 use serde_json::{Value, json};
 
 use super::plan::rules as rules_in_words;
-use super::pruned_log::pruned_log;
-use crate::fact::Fact;
-use crate::format::{NONE, bytes, shown};
-use crate::section::{Layout, Note, Section};
+use crate::format::{NONE, bytes, count, shown};
+use crate::section::{Fact, Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::zone::{column, heading, timestamp};
 
@@ -222,6 +220,32 @@ pub fn prune_json(pruned: &[Pruned], wal: Option<&WalPruned>, rules: &Rules, is_
         value["wal"] = json!(wal);
     }
     value
+}
+
+pub(super) fn pruned_log(pruned: &WalPruned, is_dry_run: bool) -> Note {
+    let directory = shown(&pruned.directory);
+    if let Some(because) = &pruned.because {
+        return Note::caution(format!("nothing of the log in {directory} was deleted: {}", shown(because)));
+    }
+    let verb = if is_dry_run { "would be deleted" } else { "deleted" };
+    let needed = pruned.needed_from.as_deref().map(shown).unwrap_or_default();
+    let files =
+        format!("{} files of the log in {directory} {verb}, {}", count(pruned.files), bytes(pruned.bytes));
+    let range = match (&pruned.first, &pruned.last) {
+        (Some(first), Some(last)) => format!(", {} to {}", shown(first), shown(last)),
+        _ => String::new(),
+    };
+    let text = format!("{files}{range}; kept backups need it from {needed} on");
+    match pruned.left.as_slice() {
+        [] => Note::strong(text),
+        [first, ..] => {
+            let left = count(pruned.left.len() as u64);
+            Note::bad(format!(
+                "{text}; {left} could not be deleted, or are not iostall's, the first: {}",
+                shown(first)
+            ))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 mod catalog;
 mod plan;
-mod pruned_log;
 mod wal;
 
 pub use catalog::{list_json, list_sections, prune_json, prune_sections};

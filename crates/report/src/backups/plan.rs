@@ -5,9 +5,8 @@ use iostall_model::retention::{Period, Rules};
 use iostall_session::backup::figures::KeptFigures;
 use serde_json::{Value, json};
 
-use crate::fact::Fact;
 use crate::format::{NONE, bytes, count, shown, throughput};
-use crate::section::{Layout, Note, Section};
+use crate::section::{Fact, Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::zone::timestamp;
 

@@ -5,9 +5,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::catalog::id;
-use crate::fact::Fact;
 use crate::format::{NONE, bytes, count, shown};
-use crate::section::{Layout, Note, Section};
+use crate::section::{Fact, Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::zone::{column, heading};
 

@@ -1,8 +1,6 @@
 //! The report of a comparison: sections for people, a document for scripts.
 
-mod charts;
 mod document;
-mod figures;
 mod page;
 
 pub use self::document::ComparisonDocument;
@@ -17,7 +15,7 @@ mod tests {
 
     use iostall_session::analysis::comparison::Comparison;
 
-    use super::figures::to_json;
+    use super::document::to_json;
     use super::page::sections;
     use crate::fixture;
 

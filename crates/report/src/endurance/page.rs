@@ -1,13 +1,11 @@
 //! The sections about drives: the answer in words, its routes, and what was read.
 
-use iostall_model::drive::{DriveState, Endurance, WearInterval};
+use iostall_model::drive::{Converted, CountedBytes, DriveState, Endurance, WearInterval};
 use iostall_model::warning::Rank;
 use iostall_watch::EnduranceReport;
 
-use super::facts;
-use super::units::{bytes, rate, time};
 use crate::format::{NONE, count, shown};
-use crate::section::{Layout, Note, Section};
+use crate::section::{Fact, Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::{warnings, zone};
 
@@ -32,7 +30,7 @@ fn name(one: &Endurance) -> String {
 pub fn sections(report: &EnduranceReport) -> Vec<Section> {
     let mut sections: Vec<Section> = report.drives.iter().map(section).collect();
     if let (true, Some(converted)) = (sections.is_empty(), &report.converted) {
-        let facts = facts::spellings(converted);
+        let facts = spellings(converted);
         sections.push(Section { layout: Layout::Facts, facts, ..Section::titled("Rating") });
     }
     if !report.left_out.is_empty() {
@@ -48,7 +46,7 @@ fn section(one: &Endurance) -> Section {
         notes: notes(one),
         results: Some(routes(one)),
         tables,
-        facts: facts::of(one),
+        facts: of(one),
         ..Section::titled(name(one))
     }
 }
@@ -146,4 +144,105 @@ fn intervals(all: &[WearInterval]) -> Table {
         table.note(&format!("the newest {INTERVALS_SHOWN} of {}; --csv has all.", count(all.len() as u64)));
     }
     table
+}
+
+pub(super) fn of(one: &Endurance) -> Vec<Fact> {
+    let (drive, wear) = (&one.drive, &one.wear);
+    let mut facts = Vec::new();
+    let mut add =
+        |label: &str, value: Option<String>| facts.extend(value.map(|value| Fact::new(label, value)));
+    add("family", drive.family.as_deref().map(shown));
+    add("firmware", drive.firmware.as_deref().map(shown));
+    add("capacity", drive.capacity_bytes.map(|capacity| bytes(Some(capacity as f64))));
+    add("powered on", wear.power_on_hours.map(|hours| format!("{} hours", count(hours))));
+    add("written by hosts", wear.host.as_ref().map(counted));
+    add("written to the flash", wear.nand.as_ref().map(counted));
+    let amplification = one.write_amplification.as_ref();
+    add("write amplification", amplification.map(|found| format!("{:.2}, {}", found.value, found.basis)));
+    add("used", wear.used.as_ref().map(|used| format!("{} %, {}", used.percent, shown(&used.origin))));
+    add("spare", spare(one));
+    add("blocks erased", wear.erase_cycles.map(|cycles| format!("{} times in the mean", count(cycles))));
+    add("media errors", wear.media_errors.map(count));
+    let expected = one.expected.as_ref();
+    add("expected writes", expected.map(|found| format!("{}, {}", rate(Some(found.value)), found.basis)));
+    add("over its life", one.rates.life.map(|life| rate(Some(life))));
+    add("busiest day", one.rates.peak_day.map(|peak| rate(Some(peak))));
+    add(
+        "implied by its percentage",
+        one.implied_bytes.map(|[likely, least, most]| {
+            format!("{} in all ({} to {})", bytes(Some(likely)), bytes(Some(least)), bytes(Some(most)))
+        }),
+    );
+    if let Some(rating) = &one.rating {
+        let workload =
+            rating.workload.as_ref().map(|words| format!(", for {}", shown(words))).unwrap_or_default();
+        add("rating from", Some(format!("{}{workload}", shown(&rating.origin))));
+    }
+    facts.extend(one.converted.iter().flat_map(spellings));
+    facts
+}
+
+pub(super) fn spellings(converted: &Converted) -> Vec<Fact> {
+    let years = format!("over {} years of 365 days", converted.years);
+    let mut facts = vec![
+        Fact::new("rated", format!("{} {years}", bytes(Some(converted.written_bytes)))),
+        Fact::new("rated a day", rate(Some(converted.bytes_per_day))),
+    ];
+    facts.extend(
+        converted
+            .drive_writes_per_day
+            .map(|drives| Fact::new("rated drive writes a day", format!("{drives:.3}"))),
+    );
+    facts
+}
+
+fn counted(counted: &CountedBytes) -> String {
+    format!("{}, {}", bytes(Some(counted.bytes as f64)), shown(&counted.origin))
+}
+
+fn spare(one: &Endurance) -> Option<String> {
+    let left = one.wear.spare_percent?;
+    // Drives that count no spare blocks report 0 of 0.
+    match one.wear.spare_threshold_percent {
+        Some(0) if left == 0 => None,
+        Some(threshold) => Some(format!("{left} %, and it warns at {threshold} %")),
+        None => Some(format!("{left} %")),
+    }
+}
+
+const YEAR_DAYS: f64 = 365.0;
+
+/// `3.62 TB`.
+pub(super) fn bytes(bytes: Option<f64>) -> String {
+    let Some(bytes) = bytes.filter(|bytes| bytes.is_finite()) else { return NONE.to_owned() };
+    let units = [(1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    match units.into_iter().find(|(unit, _)| bytes >= unit * 0.9995) {
+        Some((unit, name)) => format!("{} {name}", digits(bytes / unit)),
+        None => format!("{bytes:.0} B"),
+    }
+}
+
+/// `21.0 GB/day`.
+pub(super) fn rate(per_day: Option<f64>) -> String {
+    per_day.map_or_else(|| NONE.to_owned(), |rate| format!("{}/day", bytes(Some(rate))))
+}
+
+/// `2.3 years`, `45 days`, `3 hours`.
+pub(super) fn time(days: Option<f64>) -> String {
+    match days.filter(|days| days.is_finite()) {
+        None => NONE.to_owned(),
+        Some(days) if days > 1_000.0 * YEAR_DAYS => "over 1,000 years".to_owned(),
+        Some(days) if days >= 2.0 * YEAR_DAYS => format!("{:.1} years", days / YEAR_DAYS),
+        Some(days) if days >= 2.0 => format!("{days:.0} days"),
+        Some(days) if days > 0.0 => format!("{:.0} hours", days * 24.0),
+        Some(_) => "nothing".to_owned(),
+    }
+}
+
+fn digits(value: f64) -> String {
+    match value {
+        _ if value < 9.995 => format!("{value:.2}"),
+        _ if value < 99.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
 }

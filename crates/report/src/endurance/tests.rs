@@ -93,8 +93,8 @@ fn a_page_of_drives_has_its_chart_and_obeys_no_name() {
 
 #[test]
 fn times_and_bytes_are_written_as_data_sheets_do() {
-    let times = [None, Some(-1.0), Some(0.5), Some(45.4), Some(730.0), Some(1e9)].map(units::time);
+    let times = [None, Some(-1.0), Some(0.5), Some(45.4), Some(730.0), Some(1e9)].map(page::time);
     assert_eq!(times, ["–", "nothing", "12 hours", "45 days", "2.0 years", "over 1,000 years"]);
-    let sizes = [999.0, 6.85e9, 20.96e9, 1.38e15].map(|size| units::bytes(Some(size)));
+    let sizes = [999.0, 6.85e9, 20.96e9, 1.38e15].map(|size| page::bytes(Some(size)));
     assert_eq!(sizes, ["999 B", "6.85 GB", "21.0 GB", "1.38 PB"]);
 }

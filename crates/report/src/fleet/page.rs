@@ -1,10 +1,17 @@
 //! The sections about a fleet: servers that need a look, the worst files and volumes, shared devices, and growth.
 
+use std::io::{self, Write};
+
+use iostall_session::output::Form;
 use iostall_watch::{
     DailyTrend, FleetCapacity, FleetDevice, FleetFile, FleetLoad, FleetReport, ServerFault, ServerState,
 };
+use serde_json::json;
 
 use crate::format::{NONE, count, maybe_number, mean_bytes, shown};
+use crate::forms::write_page;
+use crate::html::write_sections_html;
+use crate::markdown::write_sections_markdown;
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::zone;
@@ -200,5 +207,26 @@ fn trend_only(trend: &DailyTrend, show: impl Fn(f64) -> String) -> String {
         }
         (.., Some(why)) => why.clone(),
         _ => NONE.to_owned(),
+    }
+}
+
+pub fn write_fleet(report: &FleetReport, form: Form, out: &mut dyn Write) -> io::Result<()> {
+    match form {
+        Form::Markdown => {
+            write_page(out, |text| write_sections_markdown(&title(report), &sections(report), text))
+        }
+        Form::Html => {
+            let sections = sections(report);
+            let charts: Vec<_> = sections.iter().map(|_| Vec::new()).collect();
+            write_page(out, |text| write_sections_html("fleet", &title(report), &sections, &charts, text))
+        }
+        _ => {
+            let mut document = json!({"schema": "iostall-fleet", "schema_version": 1});
+            for (key, value) in json!(report).as_object().into_iter().flatten() {
+                document[key] = value.clone();
+            }
+            serde_json::to_writer_pretty(&mut *out, &document)?;
+            writeln!(out)
+        }
     }
 }

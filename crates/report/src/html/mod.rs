@@ -4,23 +4,28 @@
 //! security policy in the page forbids every request, so that a mistake here cannot reveal where a report is
 //! opened.
 
-mod compare;
-mod library;
-mod page;
 mod section;
 mod shell;
 mod watch;
 
 use std::fmt;
 
+use iostall_model::{Run, Warning};
 use iostall_watch::windows::{WatchComparison, WatchReport, WatchSeries};
+use maud::{Markup, html};
 
+use crate::answer::answer;
 use crate::chart::Chart;
-use crate::report::Report;
+use crate::facts::{self, Detail};
+use crate::format::shown;
+use crate::report::{Asked, Report};
 use crate::section::Section;
+use crate::zone::timestamp;
+use section::section_markup;
+use shell::{document, list, warnings_list};
 
 pub fn write_html(report: &Report<'_>, out: &mut impl fmt::Write) -> fmt::Result {
-    out.write_str(&page::page(report).into_string())
+    out.write_str(&page(report).into_string())
 }
 
 pub fn write_watch_html(
@@ -53,7 +58,97 @@ pub fn write_sections_html(
     charts: &[Vec<Chart>],
     out: &mut impl fmt::Write,
 ) -> fmt::Result {
-    out.write_str(&compare::page(kind, title, sections, charts).into_string())
+    out.write_str(&sections_page(kind, title, sections, charts).into_string())
+}
+
+/// The sections_page; each section with the charts of the same number.
+fn sections_page(kind: &str, title: &str, sections: &[Section], drawn: &[Vec<Chart>]) -> Markup {
+    let body = html! {
+        header {
+            p.kind { "iostall " (kind) " report" }
+            h1 { (shown(title)) }
+        }
+        main {
+            @for (index, section) in sections.iter().enumerate() {
+                (section_markup(index + 1, section, drawn.get(index).map_or(&[], Vec::as_slice)))
+            }
+        }
+        footer { "Made by iostall " (env!("CARGO_PKG_VERSION")) "." }
+    };
+    document(&format!("{} · iostall {kind} report", shown(title)), &body, drawn)
+}
+
+fn page(report: &Report<'_>) -> Markup {
+    let run = report.run;
+    let drawn = (report.charts)();
+    let sections = (report.sections)();
+    let kind = run.body.kind();
+    let title = format!("{} · iostall {kind} report", shown(&run.name));
+    let warnings: Vec<&Warning> = run.warnings.iter().collect();
+    let body = html! {
+        (head(report))
+        main {
+            (warnings_list(&warnings))
+            @for (index, section) in sections.iter().enumerate() {
+                (section_markup(index + 1, section, drawn.get(index).map_or(&[], Vec::as_slice)))
+            }
+            @if sections.is_empty() { p { (report.when_empty) } }
+            @if let Some(required) = report.requirements() {
+                (section_markup(sections.len() + 1, &required, &[]))
+            }
+            @if let Some(all) = &report.asked { (asked(all)) }
+            (ran_on(report))
+        }
+        footer {
+            p.answer { (answer(report, None)) }
+            "Made by iostall " (run.tool_version) ". Run " (run.id) ", "
+            (timestamp(run.started_utc)) " to " (timestamp(run.ended_utc)) "."
+        }
+    };
+    document(&title, &body, &drawn)
+}
+
+fn head(report: &Report<'_>) -> Markup {
+    let run: &Run = report.run;
+    html! {
+        header {
+            p.kind { "iostall " (run.body.kind()) " report" }
+            h1 { (shown(&run.name)) }
+            p.answer { (answer(report, None)) }
+            @if !report.description.is_empty() { p.description { (report.description) } }
+            p.when {
+                span { (timestamp(run.started_utc)) }
+                span { (shown(&run.host.hostname)) }
+                @for target in &run.targets { span { (facts::path(&target.path)) } }
+            }
+            @if run.interrupted {
+                p.interrupted { strong { "Interrupted." } " What follows holds for the part that ran." }
+            }
+        }
+    }
+}
+
+fn asked(asked: &Asked) -> Markup {
+    html! {
+        section aria-labelledby="asked" {
+            h2 #asked { "What was asked" small { (asked.subtitle) } }
+            @for (title, facts) in &asked.parts {
+                @if let Some(title) = title { h3 { (title) } }
+                (list(facts))
+            }
+        }
+    }
+}
+
+fn ran_on(report: &Report<'_>) -> Markup {
+    html! {
+        section aria-labelledby="ran-on" {
+            h2 #ran-on { "What it ran on" }
+            (list(&facts::ran_on(report, Detail::Full)))
+            h3 { "Command line" }
+            pre { code { (facts::command_line(report.run)) } }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -68,8 +163,8 @@ mod tests {
         let mut page = String::new();
         write_html(&Report::of(run), &mut page).unwrap();
         // A page without charts leaves the library out.
-        assert_eq!(page.contains(library::packed()), page.contains("class=\"chart\""));
-        page.replace(library::packed(), "(library)")
+        assert_eq!(page.contains(shell::packed()), page.contains("class=\"chart\""));
+        page.replace(shell::packed(), "(library)")
     }
 
     #[test]

@@ -8,10 +8,9 @@ use iostall_model::{BackupOutcome, Run};
 use super::give_way;
 use super::moved::{self, NoSpans, limit_pace};
 use super::striped::{self, each, limit_fact, limit_name, processed};
-use crate::fact::Fact;
 use crate::format::{bytes, count, duration, maybe_throughput, shown};
 use crate::report::Report;
-use crate::section::{Layout, Note, Section};
+use crate::section::{Fact, Layout, Note, Section};
 use crate::zone::timestamp;
 
 const PAGES_LISTED: usize = 100;

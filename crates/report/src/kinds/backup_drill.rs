@@ -6,10 +6,9 @@ use iostall_model::{DrillOutcome, Run};
 
 use super::moved::{self, NoSpans};
 use super::striped;
-use crate::fact::Fact;
 use crate::format::{bytes, count, duration, shown};
 use crate::report::Report;
-use crate::section::{Layout, Note, Section};
+use crate::section::{Fact, Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
 pub(super) fn report<'a>(run: &'a Run, drill: &'a DrillOutcome) -> Report<'a> {

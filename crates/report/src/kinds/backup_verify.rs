@@ -5,10 +5,9 @@ use iostall_model::{BackupVerifyOutcome, Newest, Run};
 
 use super::moved::{self, NoSpans};
 use super::striped::{self, limit_fact};
-use crate::fact::Fact;
 use crate::format::{bytes, count, duration, maybe_throughput, shown};
 use crate::report::Report;
-use crate::section::{Layout, Note, Section};
+use crate::section::{Fact, Layout, Note, Section};
 
 pub(super) fn report<'a>(run: &'a Run, verify: &'a BackupVerifyOutcome) -> Report<'a> {
     Report {

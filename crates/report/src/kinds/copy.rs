@@ -7,10 +7,9 @@ use iostall_model::{CopyOutcome, Run};
 
 use super::give_way;
 use super::moved::{self, NoSpans, limit_pace, mismatches};
-use crate::fact::Fact;
 use crate::format::{bytes, count, duration, maybe_throughput, percent, shown};
 use crate::report::{Field, Report, Series};
-use crate::section::{Layout, Note, Section};
+use crate::section::{Fact, Layout, Note, Section};
 
 const NOT_COPIED_LISTED: usize = 20;
 

@@ -6,9 +6,8 @@ use iostall_model::{FigureUnit, Verdict};
 use serde_json::{Value, json};
 
 use crate::chart::{COLOURS, Chart, drawn, figure, length_axis, rate_axis, rounded, seconds};
-use crate::fact::Fact;
 use crate::format::{NONE, count, duration, maybe_duration, percent, shown, throughput};
-use crate::section::{Layout, Note, Section};
+use crate::section::{Fact, Layout, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::verdicts::sentence;
 

@@ -8,10 +8,9 @@ use super::moved::NoSpans;
 use super::sqlserver_trace;
 use super::sqlserver_verify::files;
 use super::striped::processed;
-use crate::fact::Fact;
 use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
 use crate::report::{Field, Report, Series};
-use crate::section::{Layout, Note, Section};
+use crate::section::{Fact, Layout, Note, Section};
 
 const HEADER: [&str; 2] = ["at_s", "done_pct"];
 

@@ -2,8 +2,8 @@
 
 use iostall_model::sqlserver_backup::BackupTrace;
 
-use crate::fact::Fact;
 use crate::format::{bytes, count, duration, shown};
+use crate::section::Fact;
 use crate::table::{Column, Table, TableCell};
 
 /// Most steps in the table: those that took longest, in their order.

@@ -4,10 +4,9 @@ use iostall_model::figures::per_second;
 use iostall_model::{BackupHeader, FileInBackup, Run, SqlServerVerifyOutcome};
 
 use super::moved::NoSpans;
-use crate::fact::Fact;
 use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
 use crate::report::{Field, Report, Series};
-use crate::section::{Layout, Note, Section};
+use crate::section::{Fact, Layout, Note, Section};
 use crate::table::{Column, Table, TableCell};
 
 const HEADER: [&str; 9] = [

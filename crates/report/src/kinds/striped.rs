@@ -4,10 +4,9 @@ use iostall_model::figures::per_second;
 use iostall_model::stripe::{BackupDamage, StripeUse};
 use iostall_model::transfer::{BufferTime, LimitSide, TransferPoint};
 
-use crate::fact::Fact;
 use crate::format::{NONE, bytes, count, duration, maybe_throughput, number, percent, shown};
 use crate::report::{Field, Series};
-use crate::section::Note;
+use crate::section::{Fact, Note};
 use crate::table::{Column, Table, TableCell};
 
 const DAMAGE_LISTED: usize = 100;

@@ -4,10 +4,9 @@ use iostall_model::transfer::TransferPoint;
 use iostall_model::{Run, VerifyOutcome};
 
 use super::moved::{self, NoSpans, mismatches};
-use crate::fact::Fact;
 use crate::format::{bytes, count, duration, maybe_throughput, shown};
 use crate::report::{Field, Report, Series};
-use crate::section::{Layout, Note, Section};
+use crate::section::{Fact, Layout, Note, Section};
 
 const EXTRA_LISTED: usize = 100;
 

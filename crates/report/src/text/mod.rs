@@ -2,7 +2,6 @@
 
 mod grid;
 mod histogram;
-mod options;
 mod spark;
 mod style;
 
@@ -11,15 +10,14 @@ use std::fmt;
 use iostall_model::{Run, RunNumber};
 
 use crate::answer::{answer, conclusion};
-use crate::fact::Fact;
 use crate::facts::{self, Detail};
 use crate::format::shown;
 use crate::report::Report;
-use crate::section::{LatencyBars, Layout, Part, Section, Sparkline};
+use crate::section::{Fact, LatencyBars, Layout, Part, Section, Sparkline};
 use crate::table::{Severity, Table};
 use crate::warnings;
 use crate::zone::timestamp;
-pub use options::TextOptions;
+pub use style::TextOptions;
 pub(crate) use style::ascii_symbol;
 
 use style::Style;

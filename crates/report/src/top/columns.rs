@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use iostall_model::Counter;
+use iostall_model::{Counter, Totals};
+use iostall_watch::windows::GroupKey;
 
-use super::line::Line;
 use crate::judgement::{Judgement, of_stall};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,4 +161,11 @@ impl Column {
         let place = Self::ALL.iter().position(|column| *column == self).unwrap_or(0);
         Self::ALL[(place + if is_right { 1 } else { count - 1 }) % count]
     }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Line {
+    pub(super) key: GroupKey,
+    pub(super) totals: Totals,
+    pub(super) missing: Vec<&'static str>,
 }

@@ -7,9 +7,8 @@ use ratatui_core::terminal::Frame;
 use ratatui_core::text::{Line as Text, Span};
 use ratatui_widgets::paragraph::Paragraph;
 
-use super::help;
 use super::inside;
-use super::levels::LEVELS;
+use super::past::LEVELS;
 use super::state::{TopSource, TopState};
 use super::style::{bold, dim, reversed};
 use super::table::{self, Rows};
@@ -35,7 +34,7 @@ pub fn draw(state: &TopState, frame: &mut Frame<'_>) {
     frame.render_widget(Paragraph::new(head), above);
     match state.selected_key().filter(|_| state.is_inside) {
         _ if state.is_helping => {
-            frame.render_widget(Paragraph::new(help::LONG.map(Text::raw).to_vec()), middle);
+            frame.render_widget(Paragraph::new(KEYS_LONG.map(Text::raw).to_vec()), middle);
         }
         Some(key) => inside::draw(state, key, frame, middle),
         None => draw_lines(state, frame, middle),
@@ -84,8 +83,8 @@ fn foot_line(state: &TopState) -> Text<'static> {
             Text::styled("type a part of a name; enter keeps it, escape clears it", dim())
         }
         Some(notice) => Text::styled(notice, state.caution()),
-        None if state.is_inside => Text::styled(help::INSIDE, dim()),
-        None => Text::styled(help::SHORT, dim()),
+        None if state.is_inside => Text::styled(KEYS_INSIDE, dim()),
+        None => Text::styled(KEYS_SHORT, dim()),
     }
 }
 
@@ -201,3 +200,32 @@ fn nothing(state: &TopState) -> Text<'static> {
     }
     Text::raw("nothing is counted at this level; 1 to 4 show the others")
 }
+
+/// On a line of 80 characters.
+pub(super) const KEYS_SHORT: &str =
+    "? help  enter look in  1-4 level  < > sort  / filter  a all  [ ] past  q quit";
+
+/// The same inside a group.
+pub(super) const KEYS_INSIDE: &str = "escape back  up down next row  < > sort  [ ] past  ? help  q quit";
+
+/// At length, on lines of 80 characters.
+pub(super) const KEYS_LONG: [&str; 18] = [
+    "up, down, page, home, end   select a row; the graph is its history",
+    "enter          look into it: its history, what else is on its device; escape",
+    "1 2 3 4, tab   files, databases, volumes, server",
+    "< >            sort by the column to the left or right; graphs show that column",
+    "r              the other way round",
+    "/              names with this in them; enter keeps it, escape clears it",
+    "a              also idle rows and loop devices, or not",
+    "[ ]            back and forward by one sample, where a collector stores them",
+    "{ }  n         back and forward by an hour; now",
+    "p              pause",
+    "+ -            longer or shorter interval",
+    "?              this, and back",
+    "q, Ctrl-C      quit",
+    "",
+    "queue    how many reads and writes waited at once on the mean",
+    "!  !!    a slow stall: over 10 ms, of a log 1 ms; a bad one: over 20 ms, 5 ms",
+    "history  from zero to the most, the newest at the right; empty where nothing",
+    "         was done or sampled",
+];

@@ -5,7 +5,7 @@ use std::time::Duration;
 use iostall_watch::Travel;
 use jiff::SignedDuration;
 
-use super::levels::LEVELS;
+use super::past::LEVELS;
 use super::state::TopState;
 
 /// A key, independent of the terminal.

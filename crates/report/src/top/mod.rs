@@ -4,14 +4,9 @@
 //! on a screen of a few lines of text.
 
 mod columns;
-mod detail;
 mod draw;
-mod graph;
-mod help;
 mod inside;
 mod keys;
-mod levels;
-mod line;
 mod past;
 mod state;
 mod style;

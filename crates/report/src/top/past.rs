@@ -6,9 +6,7 @@ use iostall_model::Level;
 use iostall_watch::windows::{Grain, GroupKey, Interval, WatchWindow};
 use jiff::Timestamp;
 
-use super::columns::Column;
-use super::levels::LEVELS;
-use super::line::Line;
+use super::columns::{Column, Line};
 
 /// As many intervals of each source are kept.
 pub(super) const KEPT: usize = 120;
@@ -119,3 +117,11 @@ impl Past {
 fn narrow(value: f64) -> f32 {
     value as f32
 }
+
+/// By their keys 1 to 4.
+pub(super) const LEVELS: [(Level, &str); 4] = [
+    (Level::Files, "files"),
+    (Level::Databases, "databases"),
+    (Level::Volumes, "volumes"),
+    (Level::Server, "server"),
+];

@@ -8,8 +8,7 @@ use iostall_watch::FeedEvent;
 use iostall_watch::windows::{Group, GroupKey, Interval, Order, SourceHistory, WatchReport, WatchWindow};
 use jiff::{SignedDuration, Timestamp};
 
-use super::columns::Column;
-use super::line::Line;
+use super::columns::{Column, Line};
 use super::past::Past;
 
 #[derive(Clone, Debug, Default)]

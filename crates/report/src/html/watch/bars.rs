@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::group_name::group_name;
+use super::lines::group_name;
 use iostall_watch::windows::{Pair, WatchComparison};
 
 use crate::chart::{COLOURS, Chart, drawn, figure, rate_axis, rounded, trace_name};

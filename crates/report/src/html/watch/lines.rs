@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use iostall_model::{Counter, Note, Totals};
+use iostall_watch::windows::{Cause, GroupKey, Line, Mark, WatchReport, WatchSeries};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::group_name::group_name;
 use crate::chart::{COLOURS, Chart, drawn, figure, length_axis, rate_axis, rounded, seconds, trace_name};
 use crate::notes::notes_with_room;
 use crate::watch::columns::stall_label;
-use iostall_watch::windows::{Cause, Line, Mark, WatchReport, WatchSeries};
 
 /// A number of a piece of a line; `None` if it has none.
 type Of = fn(&Totals) -> Option<f64>;
@@ -236,6 +235,11 @@ fn distribution(report: &WatchReport, series: &WatchSeries) -> Chart {
             "closest",
         ),
     }
+}
+
+/// Its name, with its source before it where there are several.
+pub(super) fn group_name(key: &GroupKey, several: bool) -> String {
+    if several { format!("{}: {}", key.source, key.name) } else { key.name.clone() }
 }
 
 #[cfg(test)]

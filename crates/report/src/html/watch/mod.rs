@@ -1,7 +1,6 @@
 //! The pages of watched sources: a window, and two compared windows.
 
 mod bars;
-mod group_name;
 mod lines;
 
 use iostall_model::Warning;
@@ -160,7 +159,7 @@ mod tests {
     fn own_text(write: impl Fn(&mut String) -> std::fmt::Result) -> String {
         let mut page = String::new();
         write(&mut page).unwrap();
-        page.replace(super::super::library::packed(), "(library)")
+        page.replace(super::super::shell::packed(), "(library)")
     }
 
     #[test]

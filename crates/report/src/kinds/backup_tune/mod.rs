@@ -1,21 +1,17 @@
 //! The report of a search for the settings of backups.
 
-mod answer;
-mod facts;
 mod tables;
 
 use iostall_measure::foreign::shell_word;
 use iostall_model::sqlserver_backup::BackupTrace;
-use iostall_model::{BackupTuneOutcome, Run, TuneLimit, TunedSetting};
+use iostall_model::{BackupTuneOutcome, Run, TuneAnswer, TuneLimit, TunedServer, TunedSetting};
 
-use self::answer::answer;
-use self::facts::facts;
 use self::tables::{alone, restores_tried, tried};
 use super::moved::NoSpans;
 use super::sqlserver_trace;
-use crate::format::{bytes, count, duration, shown};
+use crate::format::{bytes, count, duration, maybe_throughput, percent, shown};
 use crate::report::{Field, Report, Series};
-use crate::section::{Note, Section};
+use crate::section::{Fact, Note, Section};
 
 /// In the order of a row's fields.
 const HEADER: [&str; 13] = [
@@ -115,6 +111,153 @@ fn series(tune: &BackupTuneOutcome) -> Series<'_> {
         ]
     };
     Series { header: &HEADER, rows: Box::new(tune.tried.iter().map(row)) }
+}
+
+fn facts(tune: &BackupTuneOutcome) -> Vec<Fact> {
+    let sources = tune.sources.iter().map(|source| Fact::new("source", shown(source)));
+    let mut facts: Vec<Fact> = sources.collect();
+    facts.extend(tune.restore.as_ref().map(|restore| Fact::new("set", shown(&restore.set))));
+    facts.push(Fact::new("size", bytes(tune.source_bytes)));
+    let budget = duration(tune.budget_ns as f64);
+    facts.push(Fact::new("time", format!("{} of {budget}", duration(tune.elapsed_ns as f64))));
+    let over = match tune.over_memory {
+        0 => String::new(),
+        over => format!(" · {} settings with more were not tried", count(over)),
+    };
+    facts.push(Fact::new("memory", format!("up to {} of buffers{over}", bytes(tune.memory_bytes_max))));
+    if let Some(server) = &tune.server {
+        facts.extend(server_facts(server));
+        return facts;
+    }
+    if tune.trial_bytes_max > 0 {
+        let most = bytes(tune.trial_bytes_max);
+        let is_to_store = tune.targets.iter().any(|target| target.contains("://"));
+        let place = match &tune.restore {
+            None if is_to_store => "in uploads that were never completed".to_owned(),
+            Some(_) => {
+                format!("below {}", tune.targets.first().map(|place| shown(place)).unwrap_or_default())
+            }
+            None => "beside the stripes".to_owned(),
+        };
+        let (verb, end) = if is_to_store { ("sent", "") } else { ("written", ", and removed") };
+        facts.push(Fact::new(verb, format!("up to {most} at a time {place}{end}")));
+    }
+    let workers = tune.worker_count;
+    facts.push(Fact::new("workers", workers.to_string()));
+    facts
+}
+
+fn server_facts(server: &TunedServer) -> Vec<Fact> {
+    let one_line = |text: &str| {
+        let lines = text.lines().filter(|line| !line.starts_with("--"));
+        shown(&lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" "))
+    };
+    let name = format!("{}, SQL Server {}, {}", server.server, server.version, server.edition);
+    let mut facts = vec![Fact::new("server", shown(&name))];
+    let past = server
+        .past_s
+        .map(|seconds| format!("; the newest one before them took {}", duration(seconds as f64 * 1e9)));
+    let backups = format!("{} whole ones with COPY_ONLY{}", count(server.backups), past.unwrap_or_default());
+    facts.push(Fact::new("backups", backups));
+    facts.extend(server.trace.as_ref().and_then(sqlserver_trace::buffers));
+    facts.push(Fact::new("T-SQL", one_line(&server.statement)));
+    facts.extend(server.script.as_ref().map(|script| Fact::new("maintenance script", one_line(script))));
+    let left = server.files_left.iter();
+    facts.extend(left.map(|file| Fact::new("delete", format!("{}: the last trial is in it", shown(file)))));
+    facts
+}
+
+fn answer(tune: &BackupTuneOutcome) -> String {
+    let rate = |setting: Option<&TunedSetting>| maybe_throughput(setting.and_then(|one| one.bytes_per_s));
+    let parts = match (&tune.answer, tune.best()) {
+        (TuneAnswer::Better { ratio }, Some(best)) => vec![
+            Some(format!("{}: {} {}", in_words(tune, best), rate(Some(best)), of_what(tune))),
+            Some(format!("{} as fast as the defaults", times(ratio))),
+            room(tune, best),
+        ],
+        (TuneAnswer::NoDifference { ratio }, best) => vec![
+            Some(format!("no difference: keep the defaults, {} {}", rate(best), of_what(tune))),
+            Some(format!("the best other setting is {} as fast", times(ratio))),
+        ],
+        (TuneAnswer::NothingOpen, best) => {
+            vec![Some(format!("every setting was given: {} {}", rate(best), of_what(tune)))]
+        }
+        (TuneAnswer::Undecided | TuneAnswer::Better { .. }, _) => {
+            vec![Some("NOT DECIDED: nothing was compared with the defaults, so keep them".to_owned())]
+        }
+    };
+    let limit = tune.limit.map(|limit| match limit {
+        TuneLimit::Source if tune.restore.is_some() => "reading the stripes limits",
+        TuneLimit::Source => "the source limits",
+        TuneLimit::Target if tune.restore.is_some() => "the destination limits",
+        TuneLimit::SharedDevice if tune.restore.is_some() => {
+            "stripes and destination share a device, which limits"
+        }
+        TuneLimit::Cpu => "the CPU limits",
+        TuneLimit::Target => "the target limits",
+        TuneLimit::Network => "the network limits, or the store at its end",
+        TuneLimit::Memory => "the memory for buffers limits",
+        TuneLimit::SharedDevice => "source and target share a device, which limits",
+    });
+    parts.into_iter().flatten().chain(limit.map(str::to_owned)).collect::<Vec<_>>().join("; ")
+}
+
+fn of_what(tune: &BackupTuneOutcome) -> &'static str {
+    if tune.restore.is_some() { "restored" } else { "of the source" }
+}
+
+/// `1.24 times (1.18 to 1.31)`.
+fn times(ratio: &[f64; 3]) -> String {
+    let [low, most_likely, high] = ratio;
+    format!("{most_likely:.2} times ({low:.2} to {high:.2})")
+}
+
+fn in_words(tune: &BackupTuneOutcome, setting: &TunedSetting) -> String {
+    if tune.server.is_some() {
+        return options(setting);
+    }
+    if let (Some(depth), Some(workers)) = (setting.depth, setting.workers) {
+        let size = bytes(setting.transfer_bytes.into());
+        let requests = if depth == 1 { "request" } else { "requests" };
+        let threads = if workers == 1 { "worker" } else { "workers" };
+        return format!("{depth} {requests} of up to {size} in flight each way, {workers} {threads}");
+    }
+    let stripes = match setting.targets.len() {
+        0 => String::new(),
+        1 => "1 stripe, ".to_owned(),
+        many => format!("{many} stripes, "),
+    };
+    format!(
+        "{stripes}{} buffers of {}, frames of {}, compression {}",
+        setting.buffer_count,
+        bytes(setting.transfer_bytes.into()),
+        bytes(setting.frame_bytes.into()),
+        shown(&setting.compression),
+    )
+}
+
+/// In the words of a server's BACKUP. What is left to the server is not among them.
+fn options(setting: &TunedSetting) -> String {
+    let files = match setting.targets.len() {
+        1 => "1 file".to_owned(),
+        many => format!("{many} files"),
+    };
+    let buffers = (setting.buffer_count > 0).then(|| format!("BUFFERCOUNT {}", setting.buffer_count));
+    let size = |name: &str, value: u32| (value > 0).then(|| format!("{name} {}", bytes(value.into())));
+    let parts = [
+        Some(files),
+        buffers,
+        size("MAXTRANSFERSIZE", setting.transfer_bytes),
+        size("BLOCKSIZE", setting.frame_bytes),
+        Some(format!("compression {}", shown(&setting.compression))),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn room(tune: &BackupTuneOutcome, best: &TunedSetting) -> Option<String> {
+    let default = tune.default_setting().filter(|default| default.compression != best.compression)?;
+    let (now, then) = (best.stored_share?, default.stored_share?);
+    Some(format!("stores {} of the source instead of {}", percent(now), percent(then)))
 }
 
 #[cfg(test)]

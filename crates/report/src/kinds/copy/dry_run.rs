@@ -2,9 +2,8 @@
 
 use iostall_model::transfer::{DryRun, PlannedAction};
 
-use crate::fact::Fact;
 use crate::format::{bytes, count, shown};
-use crate::section::Note;
+use crate::section::{Fact, Note};
 
 /// How many entries of each action a report lists. JSON lists all.
 const LISTED: usize = 100;

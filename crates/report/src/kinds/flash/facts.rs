@@ -4,8 +4,8 @@ use iostall_measure::number::number;
 use iostall_model::FlashOutcome;
 use iostall_model::flash::{Collect, FlashCare, Separation, WriteClass, WritePattern};
 
-use crate::fact::Fact;
 use crate::format::{bytes, count, duration, percent, shown};
+use crate::section::Fact;
 
 pub(super) fn headline(flash: &FlashOutcome) -> String {
     let host: u64 = flash.tenths.iter().map(|tenth| tenth.host_pages).sum();

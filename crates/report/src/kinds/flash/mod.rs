@@ -1,17 +1,17 @@
 //! The report of a simulated flash device.
 
-mod charts;
 mod facts;
 mod notes;
-mod rows;
-mod words;
 
-use iostall_model::kinds::FlashTenth;
+use iostall_model::kinds::{FlashLife, FlashTenth};
 use iostall_model::{FlashOutcome, Run};
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use self::words::{interval, ratio};
+use self::notes::{interval, ratio};
+use crate::chart::{COLOURS, Chart, drawn, figure, rounded};
 use crate::format::{NONE, percent};
-use crate::report::Report;
+use crate::report::{Report, Series};
 use crate::section::{Layout, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
@@ -28,9 +28,9 @@ pub(super) fn report<'a>(run: &'a Run, flash: &'a FlashOutcome) -> Report<'a> {
         opens_one_way: false,
         sections: Box::new(|| vec![section(flash)]),
         when_empty: "",
-        charts: Box::new(|| vec![charts::charts(flash)]),
-        series: Box::new(|| rows::series(flash)),
-        summary: Box::new(|| Box::new(rows::FlashSummary::of(flash))),
+        charts: Box::new(|| vec![charts(flash)]),
+        series: Box::new(|| series(flash)),
+        summary: Box::new(|| Box::new(FlashSummary::of(flash))),
     }
 }
 
@@ -125,4 +125,86 @@ fn course(flash: &FlashOutcome) -> Table {
         row(FINE + (number + 1) * 10, fill.write_amplification());
     }
     table
+}
+
+fn charts(flash: &FlashOutcome) -> Vec<Chart> {
+    let x = json!({"title": {"text": "fills of the device"}});
+    let y = json!({"title": {"text": "write amplification"}, "rangemode": "tozero"});
+    drawn([Chart {
+        id: "cliff".into(),
+        title: "Write amplification".into(),
+        caption: "After every page was written once in order: the spare area lasts for a while, then each write moves others.",
+        figure: figure(&traces(flash), &x, &y, "closest"),
+    }])
+}
+
+fn traces(flash: &FlashOutcome) -> Vec<Value> {
+    if flash.tenths.is_empty() {
+        return Vec::new();
+    }
+    let fills = |tenths: usize| rounded(tenths as f64 / 10.0);
+    let y = flash.tenths.iter().map(|tenth| tenth.write_amplification().map(rounded));
+    let mut traces = vec![json!({
+        "type": "scatter", "mode": "lines", "name": "simulated",
+        "x": (1..=flash.tenths.len()).map(fills).collect::<Vec<_>>(), "y": y.collect::<Vec<_>>(),
+        "line": {"color": COLOURS[0], "width": 2}, "hovertemplate": "%{x} fills: %{y:.2f}",
+    })];
+    let colours = COLOURS.iter().skip(1).cycle();
+    for (form, colour) in flash.closed_forms.iter().zip(colours) {
+        let level = rounded(form.write_amplification);
+        traces.push(json!({
+            "type": "scatter", "mode": "lines", "name": form.name,
+            "x": [0.0, fills(flash.tenths.len())], "y": [level, level],
+            "line": {"color": colour, "dash": "longdash", "width": 1}, "hovertemplate": "%{y:.2f}",
+        }));
+    }
+    traces
+}
+
+const HEADER: [&str; 5] = ["fills", "host_pages", "moved_pages", "erased_blocks", "write_amplification"];
+
+fn series(flash: &FlashOutcome) -> Series<'_> {
+    let rows = flash.tenths.iter().enumerate().map(|(number, tenth)| {
+        vec![
+            ((number + 1) as f64 / 10.0).into(),
+            tenth.host_pages.into(),
+            tenth.moved_pages.into(),
+            tenth.erased_blocks.into(),
+            tenth.write_amplification().into(),
+        ]
+    });
+    Series { header: &HEADER, rows: Box::new(rows) }
+}
+
+/// The figures for scripts; such a run has no spans.
+#[derive(Serialize)]
+struct FlashSummary {
+    spans: [(); 0],
+    write_amplification: Option<f64>,
+    spare: f64,
+    iops_ratio: Option<f64>,
+    wear_spread: Option<f64>,
+    written_bytes_max: Option<f64>,
+    life_days: Option<f64>,
+    host_pages_per_s: Option<f64>,
+    memory_bytes_per_page: f64,
+}
+
+impl FlashSummary {
+    fn of(flash: &FlashOutcome) -> Self {
+        let host: u64 = flash.tenths.iter().map(|tenth| tenth.host_pages).sum();
+        let user_pages = f64::from(flash.settings.user_pages);
+        Self {
+            spans: [],
+            write_amplification: flash.write_amplification.map(|found| found.mean),
+            spare: flash.settings.spare(),
+            iops_ratio: flash.iops_ratio,
+            wear_spread: flash.wear.spread(),
+            written_bytes_max: flash.life.map(|life| life.written_bytes),
+            life_days: flash.life.as_ref().and_then(FlashLife::days),
+            host_pages_per_s: (flash.elapsed_ns > 0)
+                .then(|| (host as f64 + user_pages) / (flash.elapsed_ns as f64 / 1e9)),
+            memory_bytes_per_page: flash.memory_bytes as f64 / user_pages.max(1.0),
+        }
+    }
 }

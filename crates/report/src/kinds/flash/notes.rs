@@ -1,9 +1,8 @@
 //! What the simulation says.
 
 use iostall_model::FlashOutcome;
-use iostall_model::kinds::{FlashTenth, FlashUpkeep, SpareFor};
+use iostall_model::kinds::{Between, FlashTenth, FlashUpkeep, SpareFor};
 
-use super::words::{DAYS_PER_YEAR, interval, ratio};
 use crate::format::percent;
 use crate::section::Note;
 
@@ -99,4 +98,16 @@ fn life(flash: &FlashOutcome) -> Option<Note> {
         "Life: {amount} written by the host, {fills:.0} fills{}. It ends with the most worn block, as unevenly worn as in the simulation.",
         lasts.unwrap_or_default()
     )))
+}
+
+/// As warranties count.
+pub(super) const DAYS_PER_YEAR: f64 = 365.0;
+
+/// Two decimals below ten, as papers have them.
+pub(super) fn ratio(value: f64) -> String {
+    if value < 9.995 { format!("{value:.2}") } else { format!("{value:.1}") }
+}
+
+pub(super) fn interval(between: &Between) -> String {
+    format!("{:.3} to {:.3}", between.low, between.high)
 }

@@ -2,11 +2,10 @@
 
 use iostall_measure::Percentile;
 use iostall_model::sync::{LogLayout, ServerSync, SyncStep};
-use iostall_model::{FsyncOutcome, Run};
+use iostall_model::{FsyncOutcome, Run, WarningCode};
 
-use super::judged::judged;
 use crate::format::{NONE, count, maybe_number, number};
-use crate::judgement::scale;
+use crate::judgement::{self, Judgement, is_of_storage, scale};
 use crate::percentiles::{note_cautions, percentile_cell};
 use crate::table::{Column, Severity, Table, TableCell};
 
@@ -118,4 +117,11 @@ fn rate(step: &SyncStep) -> TableCell {
         None if step.unavailable.is_some() => "unavailable".into(),
         None => NONE.into(),
     }
+}
+
+/// The judgement on the commits of one committer: several share their flushes. `None` if nothing can be said.
+pub(super) fn judged(run: &Run, fsync: &FsyncOutcome, step: &SyncStep) -> Option<Judgement> {
+    let is_doubtful = run.warnings.iter().any(|warning| warning.code == WarningCode::SyncTooFast);
+    let is_judged = step.committers == 1 && step.method.is_durable() && !is_doubtful && is_of_storage(run);
+    judgement::judged(&step.commit_ns, fsync.thresholds.as_ref().filter(|_| is_judged)?)
 }

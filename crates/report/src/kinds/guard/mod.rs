@@ -1,18 +1,17 @@
 //! The report of a guard: is the volume as fast as it was, and as was paid for?
 
 mod charts;
-mod rows;
 
 use iostall_model::guard::{DatabaseNear, GuardEnd, GuardPast};
 use iostall_model::{GuardOutcome, Run};
 use iostall_session::analysis::guard::{Against, GuardState, Judged, judged, trend_per_month};
+use serde::Serialize;
 
-use super::points;
-use crate::fact::Fact;
+use super::points::{self, PointsSummary};
 use crate::format::{bytes, duration, number, percent, throughput};
 use crate::point::setting_of;
 use crate::report::Report;
-use crate::section::{Note, Section};
+use crate::section::{Fact, Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::zone::timestamp;
 
@@ -31,7 +30,7 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a GuardOutcome) -> Report<'a> 
         when_empty: "",
         charts: Box::new(|| vec![charts::charts(run, outcome)]),
         series: Box::new(|| points::series(run, &outcome.points)),
-        summary: Box::new(|| Box::new(rows::GuardSummary::of(run, outcome))),
+        summary: Box::new(|| Box::new(GuardSummary::of(run, outcome))),
     }
 }
 
@@ -279,6 +278,61 @@ fn history(outcome: &GuardOutcome) -> Table {
         }
     }
     table
+}
+
+#[derive(Serialize)]
+struct GuardSummary {
+    #[serde(flatten)]
+    points: PointsSummary,
+    figures: Vec<FigureSummary>,
+    moved_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct FigureSummary {
+    block_bytes: u32,
+    /// `baseline` or `paid-for`.
+    against: &'static str,
+    /// Requests a second; of a canary nanoseconds.
+    then: f64,
+    now: f64,
+    /// Speed now over speed then.
+    ratio: f64,
+    ratio_low: f64,
+    ratio_high: f64,
+    /// `slower`, `within` or `unclear`.
+    state: &'static str,
+}
+
+impl GuardSummary {
+    fn of(run: &Run, outcome: &GuardOutcome) -> Self {
+        let figures = judged(outcome).iter().map(FigureSummary::of).collect();
+        Self { points: PointsSummary::of(run, &outcome.points), figures, moved_bytes: outcome.moved_bytes() }
+    }
+}
+
+impl FigureSummary {
+    fn of(one: &Judged) -> Self {
+        let (against, then) = match one.against {
+            Against::Baseline(before) => ("baseline", before),
+            Against::PaidFor(promised) => ("paid-for", promised),
+        };
+        let state = match one.look.state {
+            GuardState::Slower => "slower",
+            GuardState::Within => "within",
+            GuardState::Unclear => "unclear",
+        };
+        Self {
+            block_bytes: one.block_bytes,
+            against,
+            then,
+            now: one.now,
+            ratio: one.look.ratio,
+            ratio_low: one.look.interval.low,
+            ratio_high: one.look.interval.high,
+            state,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use iostall_model::LimitsOutcome;
 use iostall_model::limits::{LimitsTask, ReadAll};
 use iostall_session::analysis::first_reads::{Filling, SlowReads, filling};
 
-use crate::fact::Fact;
 use crate::format::{bytes, count, duration, maybe_throughput, number, percent};
-use crate::section::Note;
+use crate::section::{Fact, Note};
 
 fn found(outcome: &LimitsOutcome) -> Option<Filling> {
     outcome.first_reads.as_ref().map(filling)

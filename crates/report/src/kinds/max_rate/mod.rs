@@ -1,13 +1,13 @@
 //! The report of a search for the highest rate.
 
-mod charts;
-
 use iostall_measure::Percentile;
 use iostall_model::{MaxRateOutcome, Point, Run};
 use iostall_session::analysis::max_rate::{Found, found};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::points::{self, PointsSummary};
+use crate::chart::{COLOURS, Chart, figure, latency_axis, rate_axis, rounded, seconds, target_trace};
 use crate::facts;
 use crate::format::{NONE, count, duration, maybe_number, number, percent};
 use crate::percentiles::{percentile_cell, single_percentile_table};
@@ -28,7 +28,7 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a MaxRateOutcome) -> Report<'a
         opens_one_way: true,
         sections: Box::new(|| vec![section(run, outcome)]),
         when_empty: "",
-        charts: Box::new(|| vec![charts::charts(outcome)]),
+        charts: Box::new(|| vec![charts(outcome)]),
         series: Box::new(|| points::series(run, &outcome.points)),
         summary: Box::new(|| {
             let points = PointsSummary::of(run, &outcome.points);
@@ -192,6 +192,34 @@ impl MaxRateSummary {
             closed_loop_iops: outcome.probe.as_ref().and_then(Point::iops),
         }
     }
+}
+
+fn charts(outcome: &MaxRateOutcome) -> Vec<Chart> {
+    let mut points: Vec<&Point> =
+        outcome.points.iter().filter(|point| !point.latency_ns.is_empty()).collect();
+    points.sort_by(|left, right| left.rate_iops.unwrap_or(0.0).total_cmp(&right.rate_iops.unwrap_or(0.0)));
+    let Some(most) = points.last().and_then(|point| point.rate_iops) else { return Vec::new() };
+    let line = |(name, percentile): (&str, Percentile), colour: &str| {
+        let y = |point: &&Point| point.latency_ns.value_at(percentile).map(|ns| seconds(ns.max(1) as f64));
+        json!({
+            "type": "scatter", "mode": "lines+markers", "name": name,
+            "x": points.iter().map(|point| point.rate_iops.map(rounded)).collect::<Vec<_>>(),
+            "y": points.iter().map(y).collect::<Vec<_>>(), "line": {"color": colour, "width": 2},
+            "hovertemplate": "%{x:,.0f} a second: %{y:.3~s}s",
+        })
+    };
+    let mut traces: Vec<Value> = [("p50", Percentile::P50), ("p99", Percentile::P99)]
+        .into_iter()
+        .zip(COLOURS)
+        .map(|(statistic, colour)| line(statistic, colour))
+        .collect();
+    traces.push(target_trace(most, outcome.latency_ns_p99_target));
+    vec![Chart {
+        id: "rates".into(),
+        title: "Response time against rate".into(),
+        caption: "Every rate that was tried; where p99 crosses the target is what can be promised.",
+        figure: figure(&traces, &rate_axis("arrivals a second"), &latency_axis(), "closest"),
+    }]
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use iostall_watch::windows::{Pair, Values, WatchComparison, WatchReport};
 
-use super::columns::{compared, values as values_of, word};
+use super::page::{compared, values as values_of, word};
 use crate::watch::columns::stall_is;
 use crate::watch::forms::sources;
 

@@ -1,6 +1,5 @@
 //! Output formats of two compared windows.
 
-mod columns;
 mod forms;
 mod page;
 

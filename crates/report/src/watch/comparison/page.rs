@@ -1,13 +1,12 @@
 //! A comparison as sections, with the same layout in text and HTML.
 
-use iostall_watch::windows::{Overall, Pair, Presence, Values, WatchComparison, WatchReport};
+use iostall_watch::windows::{Group, Overall, Pair, Presence, Values, WatchComparison, WatchReport};
 use jiff::Unit;
 
-use super::columns::{compared, values, word};
 use crate::format::{NONE, percent, shown};
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
-use crate::watch::columns::{ROOM, maybe_short, short, stall_is};
+use crate::watch::columns::{Figures, NUMBERS, Number, ROOM, maybe_short, short, stall_is};
 use crate::watch::page::{COVERAGE_ENOUGH, level_word};
 use crate::watch::sentences;
 use crate::zone::timestamp;
@@ -168,11 +167,44 @@ fn cells(name: &str, values: Values, severity: Severity) -> Vec<TableCell> {
     ]
 }
 
+const COMPARED: [&str; 12] = [
+    "reads_per_s",
+    "writes_per_s",
+    "read_mib_per_s",
+    "write_mib_per_s",
+    "stall_ms_per_read",
+    "stall_ms_per_write",
+    "stall_ms_per_io",
+    "stall_ms_per_s",
+    "syncs_per_s",
+    "stall_ms_per_sync",
+    "io_kib_mean",
+    "queue_depth_mean",
+];
+
+pub(super) fn compared() -> impl Iterator<Item = &'static Number> {
+    NUMBERS.iter().filter(|number| COMPARED.contains(&number.name))
+}
+
+pub(super) fn values(pair: &Pair<'_>, number: &Number) -> Values {
+    let of = |group: Option<&Group>| (number.value)(&Figures { key: pair.key, group: group? });
+    Values { before: of(pair.before), after: of(pair.after) }
+}
+
+pub(super) fn word(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Both => "both",
+        Presence::Before => "before",
+        Presence::After => "after",
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use iostall_watch::windows::fixture;
+
     use super::*;
     use crate::{TextOptions, write_sections};
-    use iostall_watch::windows::fixture;
 
     #[test]
     fn the_comparison_of_two_windows_reads_so() {
@@ -181,5 +213,13 @@ mod tests {
         write_sections(&title(&comparison), &sections(&comparison), &TextOptions::default(), &mut out)
             .unwrap();
         insta::assert_snapshot!(out);
+    }
+
+    #[test]
+    fn what_is_in_one_window_alone_has_no_change() {
+        let comparison = fixture::comparison();
+        let pairs = comparison.pairs(usize::MAX);
+        let gone = pairs.iter().find(|pair| pair.presence() == Presence::Before).unwrap();
+        assert!(compared().all(|number| values(gone, number).change().is_none()));
     }
 }
