@@ -2,10 +2,10 @@
 
 mod profile;
 
-use iostall_session::translate::{bind_files, read_job_file};
 use iostall_session::load::{LoadRequest, load};
 use iostall_session::requirements::check_roles;
 use iostall_session::targets::{TargetRequest, named_or_scratch};
+use iostall_session::translate::{bind_files, read_job_file};
 
 use crate::cli::{GlobalArgs, LoadArgs, RunOutput as _};
 use crate::failure::{Status, hinted};
