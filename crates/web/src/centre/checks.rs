@@ -30,7 +30,9 @@ pub(super) struct Turn<'a> {
 impl<'a> Turn<'a> {
     /// `None` while another batch of this server is on its way.
     pub(super) fn take(all: &'a Mutex<HashSet<StoreId>>, store: StoreId) -> Option<Self> {
-        lock(all).insert(store).then_some(Self { all, store })
+        let is_first = lock(all).insert(store);
+        // Not before the lock is released: one that is made and dropped at once, as by `then_some`, waits for it for ever.
+        if is_first { Some(Self { all, store }) } else { None }
     }
 }
 
@@ -54,4 +56,22 @@ pub(super) fn json_of_at_most<T: DeserializeOwned>(
 
 pub(super) fn check_texts(texts: &[&str]) -> Result<(), Refusal> {
     if texts.iter().any(|text| text.len() > TEXT_BYTES_MAX) { Err(refusals::too_long()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second batch of one server while the first was on its way stopped the centre for all of them, until it was restarted.
+    #[test]
+    fn a_second_batch_of_a_server_is_refused_and_the_first_keeps_its_turn() {
+        let all = Mutex::default();
+        let [one, other] =
+            [1, 2].map(|number| format!("0192f0c4-4d00-7000-8000-00000000000{number}").parse().unwrap());
+        let first = Turn::take(&all, one);
+        assert!(first.is_some() && Turn::take(&all, one).is_none() && Turn::take(&all, one).is_none());
+        assert!(Turn::take(&all, other).is_some());
+        drop(first);
+        assert!(Turn::take(&all, one).is_some());
+    }
 }
