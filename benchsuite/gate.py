@@ -7,8 +7,12 @@ Reads what ./check leaves under the target directory, and writes benchsuite/resu
 import os
 import platform
 import subprocess
-import xml.etree.ElementTree as xml
+import sys
 from pathlib import Path
+
+# What stands beside this script has the names of modules of Python: copy.py.
+sys.path.remove(str(Path(__file__).resolve().parent))
+import xml.etree.ElementTree as xml
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
