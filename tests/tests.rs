@@ -37,6 +37,7 @@ mod drive_powerfail;
 mod drive_qualify;
 mod drive_qualify_others;
 mod drive_rig;
+mod exit_status;
 mod fleet;
 mod fleet_agents;
 mod fleet_centre;
