@@ -38,6 +38,7 @@ mod drive_qualify;
 mod drive_qualify_others;
 mod drive_rig;
 mod exit_status;
+mod fio;
 mod fleet;
 mod fleet_agents;
 mod fleet_centre;

@@ -150,7 +150,7 @@ pub fn target_request(
             made: file.made_bytes.map(ByteCount),
             in_spans: file.bytes_in_spans.iter().map(|bytes| bytes.map(ByteCount)).collect(),
         };
-        request.sizes.push((target.name.clone(), own));
+        request.sizes.push((Some(target.name.clone()), own));
     }
     Ok(request)
 }

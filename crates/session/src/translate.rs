@@ -84,15 +84,22 @@ pub fn read_job_file(path: &Path) -> Result<FioProfile, JobFileError> {
     read_jobs(&name, &text).map_err(|source| JobFileError::Jobs { path: path.display().to_string(), source })
 }
 
-/// Has the jobs of `fio` work on the files that they name, each in its own size. Where `request` names files, they take their
-/// place.
+/// Has the jobs of `fio` work on the files that they name. Where `request` names files, they take their place. Which part of a
+/// file a job uses, its region says.
 pub fn bind_files(request: &mut TargetRequest, fio: &FioProfile) {
+    let spans = fio.profile.spans.len();
+    let typed = request.size;
+    let own = |size: Option<ByteCount>| OwnSize {
+        made: typed.or(size),
+        in_spans: vec![Some(typed.unwrap_or(ByteCount(u64::MAX))); spans],
+    };
     if !request.paths.is_empty() {
+        let largest = fio.files.iter().filter_map(|file| file.size).max();
+        request.sizes.push((None, own(largest)));
         return;
     }
     for file in &fio.files {
         request.bindings.push(TargetBinding { name: file.name.clone(), path: file.path.clone() });
-        let own = OwnSize { made: file.size, in_spans: vec![file.size; fio.profile.spans.len()] };
-        request.sizes.push((file.name.clone(), own));
+        request.sizes.push((Some(file.name.clone()), own(file.size)));
     }
 }

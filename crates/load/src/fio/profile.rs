@@ -13,7 +13,7 @@ use super::job::FioJob;
 pub struct FioFile {
     pub name: String,
     pub path: PathBuf,
-    /// `size`, where the job says it.
+    /// Where the last of its jobs ends that say so: a file that is made has this size.
     pub size: Option<ByteCount>,
 }
 
@@ -80,11 +80,7 @@ fn role(job: &FioJob, files: &mut Vec<FioFile>) -> Result<RoleProfile, FioError>
         name: job.name.clone(),
         region: Region {
             start: Bound::Bytes(ByteCount(job.offset)),
-            // A file that is made has just this size.
-            end: (job.offset > 0)
-                .then_some(job.size)
-                .flatten()
-                .map(|size| Bound::Bytes(ByteCount(job.offset + size))),
+            end: job.size.map(|size| Bound::Bytes(ByteCount(job.offset.saturating_add(size)))),
         },
         block_size: job.block.clone(),
         write_pct: share(job.write_pct()),
@@ -121,7 +117,7 @@ fn role(job: &FioJob, files: &mut Vec<FioFile>) -> Result<RoleProfile, FioError>
 fn targets(job: &FioJob, files: &mut Vec<FioFile>) -> Result<Vec<String>, FioError> {
     let mut names = Vec::new();
     for path in paths(job)? {
-        let size = job.size.map(|size| ByteCount(size + job.offset));
+        let size = job.size.map(|size| ByteCount(job.offset.saturating_add(size)));
         let known = files.iter_mut().find(|file| file.path == path);
         let name = if let Some(file) = known {
             file.size = file.size.max(size);

@@ -63,6 +63,17 @@ fn a_job_file_becomes_a_profile_with_the_files_that_it_names() {
     assert!(read.notes.is_empty(), "{:?}", read.notes);
 }
 
+/// What a job may touch was the largest size of all jobs on its file.
+#[test]
+fn the_region_of_a_job_is_from_its_offset_as_long_as_its_size() {
+    let jobs = "[global]\nfilename=f\n[a]\nsize=8m\n[b]\noffset=8m\nsize=32m\n[c]\nstonewall\noffset=1m\n[d]\nstonewall\n";
+    let read = read_jobs("x", jobs).unwrap();
+    let roles = read.profile.spans.iter().flat_map(|span| &span.roles);
+    let regions: Vec<String> = roles.map(|role| role.region.to_string()).collect();
+    assert_eq!(regions, ["0..8388608", "8388608..41943040", "1048576..", "all"]);
+    assert_eq!(read.files[0].size.unwrap().0, 40 << 20);
+}
+
 #[test]
 fn what_cannot_be_expressed_is_refused_by_name() {
     let error = |text: &str| read_jobs("x", text).unwrap_err().to_string();

@@ -65,13 +65,15 @@ impl Targets {
             let load = LoadTarget { name, path: path.clone(), open_path: path, size_bytes, first_header };
             Ready { load, span_bytes: Vec::new(), facts, hold, size_chosen: false }
         };
+        let made = |of: Option<&String>| {
+            request.sizes.iter().find(|(name, _)| name.as_ref() == of).and_then(|(_, own)| own.made)
+        };
         let bound = request.bindings.iter().map(|binding| {
-            let own = request.sizes.iter().find(|(name, _)| *name == binding.name);
-            stand_in(Some(binding.name.clone()), binding.path.clone(), own.and_then(|(_, own)| own.made))
+            stand_in(Some(binding.name.clone()), binding.path.clone(), made(Some(&binding.name)))
         });
         let mut ready: Vec<Ready> = bound.collect();
         if ready.is_empty() || !request.paths.is_empty() {
-            ready.push(stand_in(None, PathBuf::from("null"), None));
+            ready.push(stand_in(None, PathBuf::from("null"), made(None)));
         }
         Self { ready }
     }

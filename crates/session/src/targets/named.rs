@@ -37,9 +37,7 @@ pub(super) fn name_targets(request: &TargetRequest, profile: &Profile) -> Result
         Named {
             name: name.cloned(),
             path: path.to_owned(),
-            own: name.and_then(|name| {
-                request.sizes.iter().find(|(sized, _)| sized == name).map(|(_, own)| own.clone())
-            }),
+            own: request.sizes.iter().find(|(sized, _)| sized.as_ref() == name).map(|(_, own)| own.clone()),
             roles_write: here.iter().any(|role| role.writes()),
             buffered: !here.is_empty() && here.iter().all(|role| role.caching == Caching::Buffered),
             is_scratch: false,
@@ -71,7 +69,8 @@ pub struct TargetRequest {
     /// Files and devices without a name. Without these and bindings: a scratch file in the working directory.
     pub paths: Vec<PathBuf>,
     pub bindings: Vec<TargetBinding>,
-    pub sizes: Vec<(String, OwnSize)>,
+    /// By the name of a binding; without one those of `paths`.
+    pub sizes: Vec<(Option<String>, OwnSize)>,
     /// Size of a new file; of an existing target, how much of it is used.
     pub size: Option<ByteCount>,
     pub consent: WriteConsent,
