@@ -47,7 +47,7 @@ pub use machine::machine_name;
 pub use memory_group::MemoryGroup;
 pub use mounts::{Mount, mount_point_of};
 pub use owner_only::{create_directory_for_owner, create_file_for_owner};
-pub use program::Program;
+pub use program::{CommandAtRoot, Program};
 pub use system::{System, Unreadable, device_number};
 pub use topology::Topology;
 pub use volumes::Volumes;

@@ -1,7 +1,9 @@
 //! Starts programs, each in its own process group, so that it can be ended together with its children.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus};
 use std::time::Duration;
 
@@ -12,6 +14,44 @@ use crate::accounts::Account;
 
 /// How often a running program is checked.
 const LOOK_EVERY_NS: u64 = 20_000_000;
+
+/// A program that runs in `/`, because its account may not enter our own directory. There a relative path leads elsewhere, so each path
+/// that it is given is made absolute here.
+#[derive(Debug)]
+pub struct CommandAtRoot(Command);
+
+impl CommandAtRoot {
+    pub fn new(program: &Path) -> Self {
+        let mut command = Command::new(absolute(program));
+        command.current_dir("/").env("LC_ALL", "C");
+        Self(command)
+    }
+
+    /// Adds `name` and the path as one word: `--target-dir=` and where that is.
+    pub fn path(&mut self, name: &str, path: &Path) -> &mut Self {
+        let mut word = OsString::from(name);
+        word.push(absolute(path));
+        self.0.arg(word);
+        self
+    }
+
+    /// For everything that is no path.
+    pub fn as_command(&mut self) -> &mut Command {
+        &mut self.0
+    }
+
+    pub fn start(&mut self, account: Option<&Account>) -> io::Result<Program> {
+        if let Some(account) = account {
+            self.0.uid(account.user).gid(account.group);
+        }
+        Program::start(&mut self.0)
+    }
+}
+
+/// Only an empty path has no absolute form.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
 
 #[derive(Debug)]
 pub struct Program {
@@ -25,10 +65,6 @@ impl Program {
         let child = command.process_group(0).spawn()?;
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         Ok(Self { child, group })
-    }
-
-    pub fn start_as(command: &mut Command, account: &Account) -> io::Result<Self> {
-        Self::start(command.uid(account.user).gid(account.group))
     }
 
     /// Its standard input, if that is a pipe.
@@ -96,6 +132,23 @@ mod tests {
     use super::*;
 
     /// A notification script that timed out was killed, but its `sleep` continued and kept the pipe open.
+    /// The story: a restore to `r/shop` ended with `/r/shop` not found, after all files had been written.
+    #[test]
+    fn a_program_that_runs_elsewhere_finds_what_was_named_from_here() {
+        let here = std::env::current_dir().unwrap();
+        let mut command = CommandAtRoot::new(Path::new("bin/tool"));
+        command.path("--to=", Path::new("r/shop")).path("", Path::new("/srv/x"));
+        let command = command.as_command();
+        let words: Vec<PathBuf> = command.get_args().map(PathBuf::from).collect();
+        let mut to = OsString::from("--to=");
+        to.push(here.join("r/shop"));
+        assert_eq!(
+            (Path::new(command.get_program()), words),
+            (&*here.join("bin/tool"), vec![to.into(), "/srv/x".into()])
+        );
+        assert_eq!(command.get_current_dir(), Some(Path::new("/")));
+    }
+
     #[test]
     fn what_a_program_started_ends_with_it() {
         let mut command = Command::new("/bin/sh");

@@ -5,12 +5,11 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use iostall_connect::CopyError;
 use iostall_connect::mysql::{MariadbCopy, MariadbTable};
 use iostall_engine::files::path_bytes;
-use iostall_host::{Account, Program};
+use iostall_host::{Account, CommandAtRoot, Program};
 use iostall_model::backup::{MariadbRecord, StoredName};
 use iostall_model::drill::{CheckState, DrillCheck};
 use iostall_transfer::backup::pages::is_tablespace_file;
@@ -69,8 +68,8 @@ impl MariadbCopyFiles<'_> {
             return Ok(());
         }
         limits.show("recovering", "MariaDB");
-        let mut command = Command::new(&self.programs.server.path);
-        command.args(self.arguments());
+        let mut command = CommandAtRoot::new(&self.programs.server.path);
+        command.as_command().args(self.arguments());
         let manners = Manners { ask_to_end: Program::ask_to_end, reason };
         let mut server = Server::start(&mut command, self.scratch, self.account, manners)?;
         let up = self.wait_until_up(&server, &is_over);

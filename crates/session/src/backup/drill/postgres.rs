@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use iostall_connect::CopyError;
 use iostall_connect::postgres::{CopyDatabase, CopyFacts, CopyServer, CopySession};
-use iostall_host::{Account, Program};
+use iostall_host::{Account, CommandAtRoot, Program};
 use iostall_model::drill::{CheckState, DrillCheck};
 
 use super::error::DrillError;
@@ -41,9 +41,9 @@ impl Cluster<'_> {
         let Self { limits, request, .. } = *self;
         limits.show("recovering", "PostgreSQL");
         let begun_ns = limits.now_ns();
-        let mut command = Command::new(&self.installation.program);
+        let mut command = CommandAtRoot::new(&self.installation.program);
         let (major, recovers) = (self.installation.major, self.recovery.is_some());
-        command.args(arguments(self.data, self.scratch, major, recovers, &request.settings));
+        command.as_command().args(arguments(self.data, self.scratch, major, recovers, &request.settings));
         let manners = Manners { ask_to_end: Program::interrupt, reason };
         let mut server = Server::start(&mut command, self.scratch, self.account, manners)?;
         let is_over = || limits.is_over();

@@ -1,10 +1,10 @@
 //! A server on a restored copy, which never outlives its drill.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use iostall_engine::quits_with_us;
-use iostall_host::{Account, Program};
+use iostall_host::{Account, CommandAtRoot, Program};
 
 use super::error::DrillError;
 use super::limits::Limits;
@@ -27,21 +27,17 @@ pub(super) struct Server<'a> {
 
 impl<'a> Server<'a> {
     pub(super) fn start(
-        command: &mut Command,
+        command: &mut CommandAtRoot,
         scratch: &'a Scratch,
         account: Option<&Account>,
         manners: Manners,
     ) -> Result<Self, DrillError> {
         let log = scratch.log()?;
-        // Our own directory may be one that its account may not enter.
-        command.current_dir("/").env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        quits_with_us(command);
-        let started = match account {
-            Some(account) => Program::start_as(command, account),
-            None => Program::start(command),
-        };
-        let program =
-            started.map_err(|source| DrillError::Start { program: command.get_program().into(), source })?;
+        let own = command.as_command();
+        own.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        quits_with_us(own);
+        let name = own.get_program().into();
+        let program = command.start(account).map_err(|source| DrillError::Start { program: name, source })?;
         Ok(Self { program: Some(program), scratch, manners })
     }
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use iostall_connect::mysql::client_options;
 use iostall_connect::{Address, Secret};
 use iostall_engine::files::{self, INPUT_NAME, StandardInput};
 use iostall_engine::quits_with_us;
-use iostall_host::{Account, Program};
+use iostall_host::{Account, CommandAtRoot, Program};
 use iostall_measure::foreign;
 
 use super::error::MariadbBackupError;
@@ -55,21 +55,17 @@ struct Running {
 
 impl Running {
     fn start(
-        command: &mut Command,
+        command: &mut CommandAtRoot,
         tool: &Tool,
         input: Stdio,
         account: Option<&Account>,
     ) -> Result<Self, MariadbBackupError> {
         let messages = Messages::new()?;
         let log = messages.0.try_clone().map_err(MariadbBackupError::system("use", Path::new("a file")))?;
-        command.current_dir("/").env("LC_ALL", "C").stdin(input).stderr(log);
-        quits_with_us(command);
-        let started = match account {
-            Some(account) => Program::start_as(command, account),
-            None => Program::start(command),
-        };
-        let program =
-            started.map_err(|source| MariadbBackupError::Start { program: tool.path.clone(), source })?;
+        quits_with_us(command.as_command().stdin(input).stderr(log));
+        let program = command
+            .start(account)
+            .map_err(|source| MariadbBackupError::Start { program: tool.path.clone(), source })?;
         Ok(Self { program: Some(program), messages })
     }
 
@@ -116,13 +112,13 @@ impl BackupStream {
         let options = files::in_memory(options.as_bytes())
             .map_err(MariadbBackupError::system("make", Path::new("a file in memory")))?;
         let (reader, writer) = io::pipe().map_err(MariadbBackupError::system("make", Path::new("a pipe")))?;
-        let mut command = Command::new(&tool.path);
+        let mut command = CommandAtRoot::new(&tool.path);
         // As its standard input, because a file with a name would outlive a kill.
-        command.arg(option("--defaults-file", Path::new(INPUT_NAME)));
+        command.path("--defaults-file=", Path::new(INPUT_NAME));
         // A damaged page is to be named and backed up with all others. Versions that do not know the option stop there.
-        command.args(["--backup", "--stream=xbstream", "--loose-log-innodb-page-corruption"]);
-        command.arg(option("--target-dir", &std::env::temp_dir()));
-        command.stdout(writer);
+        let words = ["--backup", "--stream=xbstream", "--loose-log-innodb-page-corruption"];
+        command.as_command().args(words).stdout(writer);
+        command.path("--target-dir=", &std::env::temp_dir());
         let running = Running::start(&mut command, tool, options.into(), None)?;
         // The pipe ends when nobody has its other side any more.
         drop(command);
@@ -158,17 +154,18 @@ pub(in crate::backup) fn prepare(
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<(), MariadbBackupError> {
     forget(directory).map_err(MariadbBackupError::system("remove what mariadb-backup left in", directory))?;
-    let mut command = Command::new(&tool.path);
+    let mut command = CommandAtRoot::new(&tool.path);
     // The settings that the files need, such as the plugin with their keys; none of this machine.
     let settings = directory.join(SETTINGS);
-    command.arg(if settings.is_file() {
-        option("--defaults-file", &settings)
+    // The tool wants them first.
+    if settings.is_file() {
+        command.path("--defaults-file=", &settings);
     } else {
-        "--no-defaults".into()
-    });
-    command.arg("--prepare").arg(option("--target-dir", directory));
-    command.arg(format!("--use-memory={memory_bytes}"));
-    command.stdout(Stdio::null());
+        command.as_command().arg("--no-defaults");
+    }
+    command.path("--target-dir=", directory);
+    let memory = format!("--use-memory={memory_bytes}");
+    command.as_command().args(["--prepare", &memory]).stdout(Stdio::null());
     let mut running = Running::start(&mut command, tool, Stdio::null(), account)?;
     while let Some(program) = &running.program {
         if is_cancelled() {
@@ -196,12 +193,6 @@ fn forget(directory: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn option(name: &str, path: &Path) -> std::ffi::OsString {
-    let mut word = std::ffi::OsString::from(format!("{name}="));
-    word.push(path);
-    word
 }
 
 fn lines(said: &str) -> impl DoubleEndedIterator<Item = &str> {
