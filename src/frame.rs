@@ -7,6 +7,7 @@ use iostall_load::window::StopToken;
 use iostall_measure::{Clock, RunClock};
 use iostall_model::Run;
 use iostall_model::requirement::Requirement;
+use iostall_remote::{Waiting, notify_of_slow_requests};
 use iostall_session::give_way::{FLOOR_BYTES_PER_S, GiveWayRequest, READING_LIMIT};
 use iostall_session::output::Taken;
 use iostall_session::requirements::failures;
@@ -95,7 +96,24 @@ fn listen(stop: &Arc<StopToken>, printer: &Printer) -> anyhow::Result<RunClock> 
     let clock = RunClock::of_machine();
     let (to_stop, its_clock) = (Arc::clone(stop), clock.clone());
     on_signal(Some(printer), move || to_stop.raise(its_clock.now_ns()))?;
+    notify_of_slow_requests(SlowRequests { stop: Arc::clone(stop), printer: printer.clone() });
     Ok(clock)
+}
+
+/// A store that does not answer is told of, and no answer is waited for once the work was told to stop.
+struct SlowRequests {
+    stop: Arc<StopToken>,
+    printer: Printer,
+}
+
+impl Waiting for SlowRequests {
+    fn is_over(&self) -> bool {
+        self.stop.is_raised()
+    }
+
+    fn notify(&self, message: &str) {
+        self.printer.warning(&anyhow::anyhow!(message.to_owned()));
+    }
 }
 
 /// No if requests failed, files differ or a target was missed.

@@ -39,3 +39,4 @@ pub use post::{Answer, PostAddress, PostError, Poster, basic_authorization};
 pub use tls::Fingerprint;
 pub use upload::Upload;
 pub use uploads::{OpenUpload, UploadParts};
+pub use wait::{Waiting, notify_of_slow_requests};

@@ -16,6 +16,7 @@ use crate::bucket::Bucket;
 use crate::error::{OF_ADDRESS, OF_OTHERS, refused};
 use crate::gcs;
 use crate::upload::Upload;
+use crate::wait::wait_while_wanted;
 
 const SCHEME: &str = "s3://";
 /// Of stores whose language iostall does not speak. They are no directories of this machine either.
@@ -252,7 +253,8 @@ impl ObjectReader {
             return Ok(Vec::new());
         }
         let bucket = &self.object.bucket;
-        let read = bucket.wait(bucket.store.get_range(&self.object.key, offset..end));
+        let range = bucket.store.get_range(&self.object.key, offset..end);
+        let read = wait_while_wanted(range, bucket.hints());
         if let Err(error) = &read {
             *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
         }

@@ -13,7 +13,7 @@ use object_store::path::Path as Key;
 
 use crate::bucket::{Bucket, Store};
 use crate::error::{Hints, again};
-use crate::wait::wait;
+use crate::wait::{wait, wait_while_wanted};
 
 /// Parts of one upload that are on their way at the same time, beside the one that is being filled.
 const PARTS_AT_ONCE: usize = 3;
@@ -245,7 +245,8 @@ fn put_parts(store: &dyn Store, hints: &Hints, (key, id): (&Key, &String), share
                 continue;
             }
         }
-        let put = wait(store.put_part(key, id, index, PutPayload::from(bytes)), hints);
+        let part = store.put_part(key, id, index, PutPayload::from(bytes));
+        let put = wait_while_wanted(part, hints);
         let mut state = lock(&shared.state);
         match put {
             Ok(part) => state.done.push((index, part)),
