@@ -8,7 +8,7 @@ mod trace;
 mod version;
 
 pub use refusal::Refusal;
-pub use rules::refusals;
+pub use rules::{cautions, refusals};
 pub use server::{RecoveryModel, ServerFacts, refusals_of_server};
 pub use statement::{
     BackupDevice, BackupEncryption, BackupKind, BackupParts, BackupSetOptions, BackupStatement,

@@ -1,5 +1,7 @@
 //! Rules that a statement must keep whatever the server.
 
+use iostall_measure::ByteCount;
+
 use super::refusal::{
     BACKUP, COMPRESSION, ENCRYPTION, IDENTIFIERS, MEDIA, MIRRORS, PARTIAL, Refusal, S3, SYSTEM, URL,
 };
@@ -42,6 +44,35 @@ pub fn refusals(statement: &BackupStatement, version: ServerVersion) -> Vec<Refu
             need.page,
             format!("{} came with SQL Server {}, and this one is {version}", need.option, need.version),
             "leave it out",
+        ));
+    }
+    found
+}
+
+/// More memory of the server than this for the buffers of one backup is no wish, but a slip.
+const BUFFERS_BYTES_MAX: u64 = 4 << 30;
+
+/// What a server accepts, and whoever asked for it may not want.
+pub fn cautions(statement: &BackupStatement) -> Vec<Refusal> {
+    let mut found = Vec::new();
+    if let Some(bytes) = statement.buffer_bytes().filter(|bytes| *bytes > BUFFERS_BYTES_MAX) {
+        let message = format!(
+            "BUFFERCOUNT times MAXTRANSFERSIZE takes {} of the server's memory outside its buffer pool: where it has less, the backup fails, \
+             and may take other work with it",
+            ByteCount(bytes)
+        );
+        found.push(Refusal::new(
+            BACKUP,
+            message,
+            "a few hundred MiB are enough for most devices: `iostall backup tune` measures it",
+        ));
+    }
+    if statement.errors.checksum.is_none() {
+        let message = "without CHECKSUM the server does not check its pages while it reads them, and a damaged one is backed up unseen";
+        found.push(Refusal::new(
+            BACKUP,
+            message,
+            "add --checksum, or --no-checksum if the server's own setting or its load forbids it",
         ));
     }
     found
@@ -116,6 +147,16 @@ fn devices(statement: &BackupStatement, found: &mut Vec<Refusal>) {
                 "name each file once; to Windows upper and lower case are the same",
             ));
         }
+    }
+    let is_tape = |device: &BackupDevice| {
+        let name = device.name().to_lowercase();
+        matches!(device, BackupDevice::Disk(_)) && name.starts_with(r"\\.\tape")
+    };
+    if let Some(tape) =
+        devices.iter().chain(statement.mirrors.iter().flatten()).find(|device| is_tape(device))
+    {
+        let message = format!("{} is a tape, and iostall writes no TO TAPE", tape.name());
+        found.push(Refusal::new(BACKUP, message, "name files, URLs or NUL with --to"));
     }
     if statement.is_to_url() && !devices.iter().all(BackupDevice::is_url) {
         let message = "files and URLs cannot be stripes of one backup: a media set has devices of one type";
@@ -202,6 +243,14 @@ fn media(statement: &BackupStatement, found: &mut Vec<Refusal>) {
             BACKUP,
             message,
             "leave one of them out; without --format nothing is overwritten",
+        ));
+    }
+    if media.format && media.overwrite == Some(Overwrite::Replace) {
+        let message = "FORMAT makes INIT meaningless: it loses what the files hold, expired or not";
+        found.push(Refusal::new(
+            BACKUP,
+            message,
+            "leave --init out, or --format to keep what has not expired",
         ));
     }
     if media.format && media.skip == Some(false) {

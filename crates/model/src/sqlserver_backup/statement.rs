@@ -262,6 +262,11 @@ impl BackupStatement {
         self.devices.iter().any(BackupDevice::is_url)
     }
 
+    /// BUFFERCOUNT times MAXTRANSFERSIZE.
+    pub fn buffer_bytes(&self) -> Option<u64> {
+        self.transfer.transfer_bytes?.checked_mul(self.transfer.buffer_count?.into())
+    }
+
     pub fn replaces(&self) -> bool {
         self.media.format || self.media.overwrite == Some(Overwrite::Replace)
     }

@@ -52,6 +52,11 @@ fn pairs_that_exclude_each_other_are_refused_with_what_to_do() {
             with(|s| (s.media.format, s.media.overwrite) = (true, Some(Overwrite::Append))),
             ["FORMAT", "NOINIT"],
         ),
+        (
+            with(|s| (s.media.format, s.media.overwrite) = (true, Some(Overwrite::Replace))),
+            ["FORMAT", "INIT"],
+        ),
+        (to(&[r"\\.\Tape0"]), ["Tape0", "tape"]),
         (with(|s| (s.media.format, s.media.skip) = (true, Some(false))), ["FORMAT", "NOSKIP"]),
         (
             with(|s| (s.set.expire_date, s.set.retain_days) = (Some("20301231".into()), Some(3))),
@@ -322,4 +327,15 @@ fn parts_of_a_database_are_files_or_filegroups_and_never_of_the_log() {
     let managed = ServerFacts { engine_edition: 8, ..facts(newest) };
     let blob = BackupStatement { copy_only: true, parts: of(&["a"], &[], false).parts, ..blob() };
     assert_server_refuses(&blob, &managed, "Managed Instance");
+}
+
+/// The story: BUFFERCOUNT = 100000 with buffers of 4 MiB asked the server for 390 GiB, and only a remark in the T-SQL said so.
+#[test]
+fn buffers_beyond_all_measure_and_a_backup_without_checksums_are_cautioned() {
+    let checked = || with(|s| s.errors.checksum = Some(true));
+    assert_eq!(cautions(&checked()), []);
+    let mut large = checked();
+    (large.transfer.buffer_count, large.transfer.transfer_bytes) = (Some(100_000), Some(4 << 20));
+    assert!(cautions(&large)[0].message.contains("BUFFERCOUNT"));
+    assert!(cautions(&disk())[0].message.contains("CHECKSUM"));
 }

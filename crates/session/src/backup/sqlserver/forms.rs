@@ -29,7 +29,7 @@ impl FormError {
 pub fn script(statement: &BackupStatement, read_back: bool, trace_flags: bool) -> String {
     let oldest = oldest_version(statement);
     let mut text = format!("-- Needs SQL Server {oldest} or later.");
-    if let Some(bytes) = buffer_bytes(statement) {
+    if let Some(bytes) = statement.buffer_bytes() {
         let mib = bytes as f64 / 1_048_576.0;
         text.push_str(&format!(" Its buffers take {mib:.0} MiB of the server's memory"));
         text.push_str(match statement.compression {
@@ -47,11 +47,6 @@ pub fn script(statement: &BackupStatement, read_back: bool, trace_flags: bool) -
     text
 }
 
-/// BUFFERCOUNT times MAXTRANSFERSIZE.
-fn buffer_bytes(statement: &BackupStatement) -> Option<u64> {
-    statement.transfer.transfer_bytes?.checked_mul(statement.transfer.buffer_count?.into())
-}
-
 fn body(statement: &BackupStatement, read_back: bool) -> String {
     let backup = tsql::backup(statement);
     if !read_back {
@@ -65,8 +60,13 @@ fn body(statement: &BackupStatement, read_back: bool) -> String {
             tsql::restore(check, statement, position)
         })
         .collect();
+    let checks = checks.join("\n");
+    // A URL of S3 has no FILE.
+    if !checks.contains("@position") {
+        return format!("{backup}\n{checks}");
+    }
     let database = literal(&statement.database);
-    format!("{backup}\nDECLARE @database sysname = {database};\n{POSITION}\n{}", checks.join("\n"))
+    format!("{backup}\nDECLARE @database sysname = {database};\n{POSITION}\n{checks}")
 }
 
 /// A job of SQL Server Agent, without a schedule.

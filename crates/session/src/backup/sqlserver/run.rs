@@ -2,7 +2,7 @@
 
 use iostall_connect::sqlserver::{BlockingConnection, Columns};
 use iostall_connect::{Address, Secret, SourceError};
-use iostall_model::sqlserver_backup::{BackupStatement, refusals_of_server};
+use iostall_model::sqlserver_backup::{BackupStatement, cautions, refusals_of_server};
 use iostall_model::{
     BackupEnd, HistoryEntry, ReadBack, Run, RunBody, SqlServerBackupOutcome, Warning, WarningCode,
 };
@@ -83,7 +83,10 @@ pub fn run(
     let answered = follower.run(main, "iostall:backup", &format!("/* iostall:backup */ {text}"));
     outcome.elapsed_ns = transfer.elapsed_ns() - begun_ns;
     outcome.progress = std::mem::take(&mut follower.points);
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<Warning> = cautions(statement)
+        .into_iter()
+        .map(|caution| Warning::new(WarningCode::SettingOff, caution.message).hint(caution.hint))
+        .collect();
     if follower.blind_looks >= BLIND_LOOKS && outcome.progress.is_empty() {
         warnings.push(blind());
     }

@@ -94,3 +94,18 @@ fn a_job_quotes_its_statement_and_refuses_the_agents_own_tokens() {
     statement.database = "$(ESCAPE_NONE(JOBID))".into();
     assert!(agent_job(&statement, false).unwrap_err().message.contains("$("));
 }
+
+/// The story: the T-SQL for a bucket declared a variable and asked for a position that nothing used.
+#[test]
+fn a_backup_to_a_url_asks_for_no_position() {
+    let statement = BackupStatement {
+        database: "sales".into(),
+        devices: vec![BackupDevice::of("s3://store/sales.bak")],
+        ..BackupStatement::default()
+    };
+    let text = script(&statement, true, false);
+    assert!(
+        !text.contains("@position") && !text.contains("@database") && text.contains("VERIFYONLY"),
+        "{text}"
+    );
+}
