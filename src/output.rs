@@ -5,6 +5,7 @@ use std::path::Path;
 
 use iostall_host::locale_is_utf8;
 use iostall_model::requirement::Requirement;
+use iostall_model::warning::Rank;
 use iostall_model::{Run, Verdict};
 use iostall_report::TextOptions;
 use iostall_report::forms::{answer_line, answer_text, run_text, sections_text, write_run};
@@ -29,6 +30,8 @@ pub(crate) enum Shown {
     /// The report of the run, with its number in the store.
     Report,
     Text(String),
+    /// The answer in one line, and the cautions: for who asked for quiet.
+    Answer,
     Nothing,
 }
 
@@ -45,6 +48,16 @@ impl<'a> Delivery<'a> {
     pub(crate) fn new(outputs: &'a Outputs, args: &'a dyn RunOutput, printer: &'a Printer) -> Self {
         let (percentiles, require) = (args.percentiles(), args.require());
         Self { outputs, percentiles, require, shown: Shown::Report, manifest: None, printer }
+    }
+
+    /// What is shown after `status`: after an error nothing, and where quiet was asked for, of what is as it should be, the answer.
+    pub(crate) fn after(mut self, status: Status, quiet: bool) -> Self {
+        match status {
+            Status::CouldNot => self.shown = Shown::Nothing,
+            Status::Done | Status::Interrupted if quiet => self.shown = Shown::Answer,
+            _ => {}
+        }
+        self
     }
 
     /// Writes a finished run: first the outputs and the text, then the store, so that a failing store loses
@@ -75,10 +88,32 @@ impl<'a> Delivery<'a> {
 
     /// Ends a report with `line` and the answer in one sentence.
     fn end(&self, run: &Run, number: Option<RunNumber>, line: &str) {
-        if matches!(self.shown, Shown::Report) && !self.outputs.take_stdout() {
-            let answer = answer_text(run, number, &terminal(self.printer, self.percentiles));
-            // If standard output fails, so has the report, which is reported by the caller.
-            let _ = self.printer.result(&format!("{line}\n{answer}"));
+        if matches!(self.shown, Shown::Answer) {
+            self.cautions(run);
+        }
+        if self.outputs.take_stdout() {
+            return;
+        }
+        let end = match self.shown {
+            Shown::Report => {
+                let answer = answer_text(run, number, &terminal(self.printer, self.percentiles));
+                format!("{line}\n{answer}")
+            }
+            Shown::Answer => format!("{}\n", answer_line(run, number)),
+            Shown::Text(_) | Shown::Nothing => return,
+        };
+        // If standard output fails, so has the report, which is reported by the caller.
+        let _ = self.printer.result(&end);
+    }
+
+    /// What no report says: a caution is never silent.
+    pub(crate) fn cautions(&self, run: &Run) {
+        for warning in run.warnings.iter().filter(|warning| warning.code.rank() != Rank::Note) {
+            let error = anyhow::anyhow!(warning.message.clone());
+            self.printer.warning(&match &warning.hint {
+                Some(hint) => hinted(error, hint.clone()),
+                None => error,
+            });
         }
     }
 
@@ -96,7 +131,7 @@ impl<'a> Delivery<'a> {
         let text = || match &self.shown {
             Shown::Report => Some(run_text(run, &terminal(self.printer, self.percentiles))),
             Shown::Text(text) => Some(text.clone()),
-            Shown::Nothing => None,
+            Shown::Answer | Shown::Nothing => None,
         };
         write_all(self.outputs, &render, &text, self.printer)
     }

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
+use anyhow::anyhow;
 use clap::Args;
 use iostall_model::requirement::{Basis, Requirement};
 use iostall_session::output::{Form, Wanted};
+
+use crate::failure::hinted;
 
 /// The outputs of a command that makes a run.
 pub(crate) trait RunOutput {
@@ -19,6 +22,14 @@ pub(crate) trait RunOutput {
     /// Whether the text has the full percentile table.
     fn percentiles(&self) -> bool {
         false
+    }
+
+    /// Refuses outputs of a run where there is none: what was typed is used, or refused by name.
+    fn refuse(&self, why: &str) -> anyhow::Result<()> {
+        let named = self.wanted().into_iter().find_map(|(option, _, path)| path.map(|_| option));
+        let judged = (!self.require().is_empty()).then_some("--require");
+        let Some(option) = named.or(judged) else { return Ok(()) };
+        Err(hinted(anyhow!("there is no run for {option}: {why}"), format!("leave {option} out")))
     }
 }
 

@@ -48,8 +48,10 @@ pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> an
     let manifest = |out: &mut dyn Write| place.as_ref().map_or(Ok(()), |place| place.write(&list, out));
     let mut delivery = Delivery::new(&outputs, &args.output, printer);
     delivery.manifest = Some(&manifest);
-    if status == Status::CouldNot || is_to_stdout || (global.quiet && status != Status::No) {
+    delivery = delivery.after(status, global.quiet);
+    if is_to_stdout {
         delivery.shown = Shown::Nothing;
+        delivery.cautions(&run);
     }
     if let Some(error) = log_lost {
         printer.error(&SessionError::from(error).into());

@@ -7,7 +7,7 @@ use iostall_session::verify::{self, Expected, ManifestUse, VerifyRequest};
 use crate::cli::{GlobalArgs, VerifyArgs};
 use crate::failure::Status;
 use crate::frame::begin_transfer;
-use crate::output::{self, Delivery, Shown};
+use crate::output::{self, Delivery};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
@@ -27,10 +27,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> 
     let request = VerifyRequest { expected, limit: args.limit };
     let mut run = verify::verify(&request, transfer, printer)?;
     let status = status(&run, &request.expected);
-    let mut delivery = Delivery::new(&outputs, &args.output, printer);
-    if global.quiet && status != Status::No {
-        delivery.shown = Shown::Nothing;
-    }
+    let delivery = Delivery::new(&outputs, &args.output, printer).after(status, global.quiet);
     Ok(delivery.give(&mut run, &mut writer, status))
 }
 

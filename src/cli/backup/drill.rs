@@ -108,7 +108,7 @@ pub(crate) struct ServerDrillArgs {
         requires = "move_to",
         conflicts_with_all = [
             "from", "source", "key_file", "passphrase_file", "passphrase_fd", "passphrase", "scratch", "engine_dir", "user", "role",
-            "set", "database", "timeout", "workers", "limit", "nice", "wal",
+            "set", "database", "timeout", "workers", "limit", "nice", "wal", "until", "exclusive", "timeline", "base",
         ]
     )]
     pub(crate) sqlserver: Option<String>,

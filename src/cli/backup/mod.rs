@@ -3,6 +3,8 @@
 mod base;
 mod create;
 mod drill;
+#[cfg(test)]
+mod ignored;
 mod keep;
 mod keys;
 mod plan;

@@ -22,7 +22,7 @@ pub(crate) struct PointArgs {
     /// Where to stop: latest, a time (2026-11-23T08:00, yesterday, 2h), a position (16/B374D848), xid:N or name:RESTOREPOINT
     #[arg(long, value_name = "POINT", default_value = "latest", requires = "wal")]
     until: String,
-    /// Stop just before the transaction or position that --until names, and not just after it
+    /// Stop just before the time, transaction or position that --until names, and not just after it
     #[arg(long, requires = "wal")]
     exclusive: bool,
     /// The timeline to follow [default: the newest that the backup leads to]
@@ -56,8 +56,36 @@ impl PointArgs {
             Some(until) => until.map_err(|wrong| hinted(anyhow!("--until: {wrong}"), POINTS))?,
             None => Until::Time(timestamp("--until", &self.until, utc_now())?),
         };
+        if self.exclusive && matches!(until, Until::Latest | Until::Point(_)) {
+            let hint = "name a time, a position or xid:N with --until, or leave --exclusive out";
+            let error = anyhow!(
+                "--exclusive has no meaning with --until {}: nothing comes before it alone",
+                self.until.trim()
+            );
+            return Err(hinted(error, hint));
+        }
         let program = std::env::current_exe().context("cannot find the path of this program")?;
         let is_inclusive = !self.exclusive;
         Ok(Some(PointRequest { wal, until, is_inclusive, at_target, timeline: self.timeline, program }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: `--exclusive` was given with `--until latest`, and did nothing.
+    #[test]
+    fn exclusive_is_refused_where_there_is_nothing_to_stop_before() {
+        let request = |until: &str| {
+            let (wal, until) = (Some("/wal".into()), until.to_owned());
+            PointArgs { wal, until, exclusive: true, timeline: None }.request(AtTarget::Pause)
+        };
+        for until in ["latest", "name:before_upgrade"] {
+            assert!(request(until).is_err(), "{until}");
+        }
+        for until in ["xid:7", "16/B374D848", "2026-11-23T08:00"] {
+            assert!(request(until).is_ok(), "{until}");
+        }
     }
 }

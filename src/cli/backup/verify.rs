@@ -23,7 +23,8 @@ use crate::cli::rate::bytes_per_second;
     iostall backup verify --headers /b1/shop.iob        seconds; proves that all is there, and nothing of the data\n  \
     iostall backup verify /b1/shop.iob --expect 0f1e2d3c4b5a69788796a5b4c3d2e1f0\n  \
     iostall backup verify --sqlserver sqlserver://backup@db1 --from 'E:\\b\\sales.bak'      SQL Server's own backup\n\n\
-    Exit status 1 where something is not as it was written, or where the store or --expect says that there is a newer one.\n\
+    Exit status 1 where something is not as it was written, or where it is not the one that --expect names. That the store\n\
+    knows a newer one is only told.\n\
     An encrypted backup needs its key, or --without-key, which proves less: then 0 means that what is stored is as it was\n\
     written, and nothing of what is in it.")]
 pub(crate) struct BackupVerifyArgs {
@@ -51,7 +52,7 @@ pub(crate) struct BackupVerifyArgs {
         value_name = "URL",
         requires = "disks",
         conflicts_with_all = [
-            "from", "expect", "key_file", "passphrase_file", "passphrase_fd", "passphrase", "without_key", "limit", "nice",
+            "from", "expect", "base", "key_file", "passphrase_file", "passphrase_fd", "passphrase", "without_key", "limit", "nice",
         ],
         help_heading = "SQL Server"
     )]

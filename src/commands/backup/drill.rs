@@ -8,10 +8,10 @@ use iostall_session::backup::wal::AtTarget;
 
 use super::known::key_error;
 use super::run::{ask, server};
-use crate::cli::{DrillArgs, GlobalArgs};
+use crate::cli::{DrillArgs, GlobalArgs, RunOutput as _};
 use crate::failure::{Status, hinted};
 use crate::frame::{answer, begin_transfer};
-use crate::output::{self, Delivery, Shown};
+use crate::output::{self, Delivery};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
@@ -20,6 +20,7 @@ pub(super) fn run(args: &DrillArgs, global: &GlobalArgs, printer: &Printer) -> a
         let (address, password) = server(url, true)?;
         let request = args.server_request(address, password);
         if args.server.dry_run {
+            args.output.refuse("--dry-run only prints the T-SQL")?;
             let transfer = begin_transfer(None, printer)?;
             printer.result(&sqlserver::drill_script(&request, &transfer, printer)?)?;
             return Ok(Status::Done);
@@ -36,10 +37,7 @@ pub(super) fn run(args: &DrillArgs, global: &GlobalArgs, printer: &Printer) -> a
     let request = args.request(unlock, args.point.request(AtTarget::Promote)?);
     let mut run = drill(&request, transfer, printer).map_err(refused)?;
     let status = if run.interrupted { Status::Interrupted } else { answer(&run) };
-    let mut delivery = Delivery::new(&outputs, &args.output, printer);
-    if global.quiet && status == Status::Done {
-        delivery.shown = Shown::Nothing;
-    }
+    let delivery = Delivery::new(&outputs, &args.output, printer).after(status, global.quiet);
     Ok(delivery.give(&mut run, &mut writer, status))
 }
 

@@ -29,7 +29,7 @@ use self::run::{ask, server};
 use crate::cli::{BackupArgs, BackupCommand, BackupVerifyArgs, GlobalArgs, PlanArgs, RebuildArgs};
 use crate::failure::{Status, hinted};
 use crate::frame::{answer, begin_transfer};
-use crate::output::{self, Delivery, Shown, text_of_sections, to_stdout};
+use crate::output::{self, Delivery, text_of_sections, to_stdout};
 use crate::printer::Printer;
 use crate::store::{self, run_writer, taken};
 
@@ -94,9 +94,6 @@ fn run_verify(args: &BackupVerifyArgs, global: &GlobalArgs, printer: &Printer) -
     let request = args.request(unlock);
     let mut run = verify(&request, &known(global, printer), transfer, printer)?;
     let status = if run.interrupted { Status::Interrupted } else { answer(&run) };
-    let mut delivery = Delivery::new(&outputs, &args.output, printer);
-    if global.quiet && status == Status::Done {
-        delivery.shown = Shown::Nothing;
-    }
+    let delivery = Delivery::new(&outputs, &args.output, printer).after(status, global.quiet);
     Ok(delivery.give(&mut run, &mut writer, status))
 }

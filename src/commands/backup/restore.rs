@@ -9,7 +9,7 @@ use super::stats::Stats;
 use crate::cli::{GlobalArgs, RestoreArgs, RestoreCommand, RunOutput as _};
 use crate::failure::{Status, hinted};
 use crate::frame::{answer, begin_transfer, give_way};
-use crate::output::{self, Delivery, Shown};
+use crate::output::{self, Delivery};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
@@ -42,9 +42,6 @@ pub(super) fn run(args: &RestoreArgs, global: &GlobalArgs, printer: &Printer) ->
     if status == Status::Done {
         percent.complete();
     }
-    let mut delivery = Delivery::new(&outputs, &args.output, printer);
-    if status == Status::CouldNot || (global.quiet && status == Status::Done) {
-        delivery.shown = Shown::Nothing;
-    }
+    let delivery = Delivery::new(&outputs, &args.output, printer).after(status, global.quiet);
     Ok(delivery.give(&mut run, &mut writer, status))
 }

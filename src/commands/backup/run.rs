@@ -2,7 +2,7 @@
 
 use iostall_collect::{Address, Secret};
 use iostall_model::Run;
-use iostall_model::sqlserver_backup::{BackupStatement, refusals};
+use iostall_model::sqlserver_backup::{BackupStatement, cautions, refusals};
 use iostall_session::SessionError;
 use iostall_session::backup::database::server_of;
 use iostall_session::backup::sqlserver::{
@@ -15,7 +15,7 @@ use super::stats::Stats;
 use crate::cli::{BackupRunArgs, FormChoice, GlobalArgs, RunOutput};
 use crate::failure::{Status, hinted};
 use crate::frame::{answer, begin_transfer};
-use crate::output::{self, Delivery, Shown};
+use crate::output::{self, Delivery};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
@@ -27,6 +27,10 @@ pub(super) fn run(args: &BackupRunArgs, global: &GlobalArgs, printer: &Printer) 
         return Err(SqlServerBackupError::Refused { refusals }.into());
     }
     if let Some(form) = args.printed() {
+        args.output.refuse("the T-SQL is only printed")?;
+        for caution in cautions(&statement) {
+            printer.warning(&hinted(anyhow::anyhow!(caution.message), caution.hint));
+        }
         printer.result(&printed(form, &statement, args)?)?;
         return Ok(Status::Done);
     }
@@ -49,10 +53,7 @@ pub(super) fn run(args: &BackupRunArgs, global: &GlobalArgs, printer: &Printer) 
         None => percent.complete(),
         Some(error) => printer.error(&error.into()),
     }
-    let mut delivery = Delivery::new(&outputs, &args.output, printer);
-    if status == Status::CouldNot || (global.quiet && status == Status::Done) {
-        delivery.shown = Shown::Nothing;
-    }
+    let delivery = Delivery::new(&outputs, &args.output, printer).after(status, global.quiet);
     Ok(delivery.give(&mut run, &mut writer, status))
 }
 
@@ -84,7 +85,11 @@ pub(super) fn ask(
         done => done?,
     };
     let status = if run.interrupted { Status::Interrupted } else { answer(&run) };
-    Ok(Delivery::new(&outputs, output, printer).give(&mut run, &mut writer, status))
+    Ok(Delivery::new(&outputs, output, printer).after(status, global.quiet).give(
+        &mut run,
+        &mut writer,
+        status,
+    ))
 }
 
 /// The server that a URL names, with its password where that is needed.
