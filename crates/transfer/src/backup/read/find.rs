@@ -1,7 +1,7 @@
 //! Finds the manifest of a set, and the files of its stripes.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files::path_from_bytes;
@@ -72,10 +72,14 @@ pub(super) fn directory_of(path: &Path) -> PathBuf {
     }
 }
 
+/// The one with the stripe's own name first. What is no file, such as a pipe or a link that leads nowhere, is none.
 fn manifests_beside(stripe: &Path) -> Vec<PathBuf> {
     let Ok(mut all) = paths_in(&directory_of(stripe)) else { return Vec::new() };
-    all.retain(|path| is_manifest_name(path));
-    all.sort();
+    let is_file = |path: &Path| is_object(path) || path.metadata().is_ok_and(|found| found.is_file());
+    all.retain(|path| is_manifest_name(path) && is_file(path));
+    let mut own = OsString::from(stripe.file_name().unwrap_or_default());
+    own.push(".manifest");
+    all.sort_by_key(|path| (path.file_name() != Some(&own), path.clone()));
     all
 }
 
@@ -102,17 +106,30 @@ pub(super) fn manifest(
     paths.dedup();
     let mut damage = Vec::new();
     let mut found = None;
+    let mut unreadable = None;
     for path in paths {
+        let is_named = named.manifests.contains(&path);
         match load(&path, unlock) {
-            Ok(opened) if found.is_none() && is_of(&opened.manifest, named) => found = Some((opened, path)),
+            Ok(opened) if found.is_none() && is_of(&opened.manifest, named) => {
+                found = Some((opened, path));
+                // What else lies there is of no concern.
+                if named.manifests.is_empty() {
+                    break;
+                }
+            }
             Ok(_) => {}
-            Err(Failed::Read(error)) => return Err(error),
+            Err(Failed::Read(error)) if is_named => return Err(error),
+            // It may be another backup's, and another account's.
+            Err(Failed::Read(error)) => unreadable = unreadable.or(Some(error)),
             Err(Failed::Manifest(ManifestError::Keys(error))) => return Err(error.into()),
             Err(Failed::Manifest(error)) => damage.push(Damage::of_file(None, &path, error.to_string())),
         }
     }
     if let Some((opened, path)) = found {
         return Ok((opened, path, damage));
+    }
+    if let Some(error) = unreadable {
+        return Err(error);
     }
     if damage.is_empty() {
         let path = named.stripes.first().cloned().unwrap_or_default();
