@@ -1,5 +1,7 @@
 //! Identity of this machine and of its current boot, and the clock since boot.
 
+use std::path::Path;
+
 use rustix::time::{ClockId, clock_gettime};
 
 use super::system::System;
@@ -21,6 +23,13 @@ impl System {
     /// The machine id, which survives reboots; `None` if the machine has none.
     pub fn machine_id(&self) -> Option<String> {
         self.line("/etc/machine-id")
+    }
+
+    /// Whether this is a container, whose name and machine id may be others at each start.
+    pub fn is_container(&self) -> bool {
+        let marks = ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"];
+        marks.iter().any(|mark| self.exists(mark))
+            || self.mount_of(Path::new("/")).is_some_and(|mount| mount.kind == "overlay")
     }
 
     /// Whether `name` is this machine's host name: a server reached through a loopback address may run in a

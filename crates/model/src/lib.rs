@@ -21,6 +21,7 @@ pub mod figures;
 pub mod flash;
 pub mod give_way;
 pub mod guard;
+pub mod identity;
 pub mod job;
 pub mod kind;
 pub mod kinds;
@@ -65,6 +66,7 @@ pub use counter::{Counter, Counters};
 pub use delta::{Change, Step};
 pub use entry::{Entry, RunId, RunNumber, Summary};
 pub use give_way::GiveWay;
+pub use identity::{Identity, PathIdentity};
 pub use kind::Kind;
 pub use kinds::{
     AskedFormat, AskedProfile, BackupEnd, BackupHeader, BackupOutcome, BackupTuneOutcome,

@@ -7,7 +7,7 @@ mod lsn;
 mod messages;
 mod replication;
 
-pub use backup::{BackupServer, BackupSession, BackupSessionError, BackupStop};
+pub use backup::{BackupServer, BackupSession, BackupSessionError, BackupStop, system_identifier};
 pub use drill::{COPY_PORT, CopyDatabase, CopyFacts, CopyRelation, CopyServer, CopySession};
 pub use login::{Login, explain};
 pub use lsn::{Lsn, LsnError};

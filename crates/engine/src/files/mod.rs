@@ -6,6 +6,7 @@ mod attributes;
 mod cache;
 mod creation;
 mod extents;
+mod file_system;
 mod metadata;
 mod names;
 mod page_cache;
@@ -28,6 +29,7 @@ pub use creation::{
     open_in_shared_directory, open_or_create_private, open_to_lock, set_mode,
 };
 pub use extents::{clone_blocks, data_ranges, discard, preallocate, punch_hole};
+pub use file_system::file_system_uuid;
 pub use metadata::{NewMetadata, copy_metadata, copy_symlink_metadata, give_tree, set_metadata, set_times};
 pub use names::{
     effective_group, effective_user, exchange, free_bytes, has_no_links, has_no_locks, is_direct,

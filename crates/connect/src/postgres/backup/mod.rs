@@ -25,6 +25,7 @@ use crate::secret::Secret;
 type Texts = &'static [(u32, &'static str)];
 
 const VERSION: &str = include_str!("sql/version.sql");
+const IDENTIFIER: &str = include_str!("sql/identifier.sql");
 const SERVER: Texts = &[(12, include_str!("sql/server_12.sql"))];
 const SLOT: Texts = &[(12, include_str!("sql/slot_12.sql"))];
 const PATIENCE: Texts =
@@ -56,6 +57,8 @@ pub struct BackupServer {
     pub blocks_per_segment: u32,
     pub block_bytes: u32,
     pub has_checksums: bool,
+    /// `archive_mode` is `on` or `always`.
+    pub archives: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +79,21 @@ pub struct BackupSession {
     user: String,
     server: BackupServer,
     slot: String,
+}
+
+/// What the cluster is, however it was addressed.
+pub fn system_identifier(
+    address: &Address,
+    password: &Secret,
+    limit: Duration,
+) -> Result<u64, BackupSessionError> {
+    let runtime = runtime(address)?;
+    let login = Login::new(address, password, limit)?;
+    let (source_name, user) = (address.to_string(), login.user().to_owned());
+    let client = bounded(&runtime, address, limit, async { Ok(login.connect(None).await?.0) })?;
+    let ask = Ask { client: &client, runtime: &runtime, source_name: &source_name, user: &user };
+    let row = ask.one(&[(0, IDENTIFIER)], 0, "say which cluster it is", &[])?;
+    Ok(ask.number::<i64>(&row, "system_identifier")?.cast_unsigned())
 }
 
 impl BackupSession {
@@ -226,6 +244,7 @@ fn server(ask: &Ask<'_>, version: u32) -> Result<BackupServer, BackupSessionErro
         })
     };
     let checksums: String = ask.column(&row, "checksums")?;
+    let archive_mode: String = ask.column(&row, "archive_mode")?;
     Ok(BackupServer {
         version,
         version_text: ask.column(&row, "version")?,
@@ -238,6 +257,7 @@ fn server(ask: &Ask<'_>, version: u32) -> Result<BackupServer, BackupSessionErro
         blocks_per_segment: ask.number(&row, "blocks_per_segment")?,
         block_bytes: ask.number(&row, "block_bytes")?,
         has_checksums: checksums == "on",
+        archives: archive_mode != "off",
     })
 }
 

@@ -13,6 +13,7 @@ SELECT current_setting('server_version')                                        
        (SELECT setting FROM pg_settings WHERE name = 'wal_segment_size')           AS wal_segment_bytes,
        (SELECT setting FROM pg_settings WHERE name = 'segment_size')               AS blocks_per_segment,
        current_setting('block_size')                                               AS block_bytes,
-       current_setting('data_checksums')                                           AS checksums
+       current_setting('data_checksums')                                           AS checksums,
+       current_setting('archive_mode')                                             AS archive_mode
 FROM (SELECT getdatabaseencoding() = 'SQL_ASCII') AS e(is_raw),
      (SELECT pg_has_role('pg_read_all_settings', 'USAGE')) AS s(sees_all)
