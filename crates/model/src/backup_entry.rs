@@ -17,6 +17,9 @@ pub struct BackupEntry {
     /// What it is a backup of; `None` if neither an open manifest nor the store says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// What it is compared with others by, whatever it was called; `None` if it is like no other, or not known.
+    #[serde(rename = "identity", skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// The set that it is an increment on, in hexadecimal digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
@@ -25,6 +28,9 @@ pub struct BackupEntry {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub wrong: String,
     pub proof: Proof,
+    /// Why its content may not be as it should, said when it was made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub content_warnings: Vec<String>,
     pub is_encrypted: bool,
     /// Until when its store keeps it from everybody who would delete it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,6 +77,7 @@ named! {
     #[serde(rename_all = "kebab-case")]
     pub enum BackupState {
         /// Complete by its headers and lengths.
+        #[serde(rename = "complete")]
         Whole = "complete",
         NotCompleted = "NOT COMPLETED",
         /// Its deletion was begun and not ended.

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::retention::{Kept, Proof, Rules, reasons};
+use crate::retention::{Rotation, Rules};
 
 /// Backups that are counted one by one. Hourly ones of eleven years are fewer.
 const BACKUPS_MAX: u64 = 100_000;
@@ -65,8 +65,11 @@ pub struct Stage {
     pub backup_bytes: u64,
     pub kept: u64,
     pub kept_bytes: u64,
-    /// Room that is needed, bytes: an old backup goes only when the new one is whole.
+    /// The most room that is needed until then, bytes: an old backup goes only when the new one is whole, and rules of several
+    /// periods together keep more on some days than on others.
     pub needed_bytes: u64,
+    /// How many backups are kept when it is needed, without the next one.
+    pub needed_kept: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,75 +97,72 @@ pub fn plan(input: PlanInput, start: Timestamp, zone: &TimeZone) -> Result<Backu
     }
     let last = input.days.max(1);
     let milestones = MILESTONES_DAYS.into_iter().filter(|days| *days < last);
-    let stages: Result<Vec<Stage>, PlanError> = [0]
-        .into_iter()
-        .chain(milestones)
-        .chain([last])
-        .map(|days| stage(&input, start, zone, days))
-        .collect();
-    let stages = stages?;
-    let full_utc = match input.space_bytes {
-        Some(space) => first_full(&input, start, zone, (&stages, space))?,
-        None => None,
-    };
-    Ok(BackupPlan { input, stages, full_utc })
+    let ends: Vec<u64> = [0].into_iter().chain(milestones).chain([last]).collect();
+    let mut walk = Walk::new(&input, zone);
+    let mut stages = Vec::new();
+    for number in 0..=last.saturating_mul(DAY_S) / input.every_s {
+        let at_s = number * input.every_s;
+        let at = time_after(start, at_s).ok_or(PlanError::TooFar(last))?;
+        walk.add(at, at_s);
+        let is_last_of = |days: &u64| days * DAY_S / input.every_s == number;
+        stages.extend(ends.iter().copied().filter(is_last_of).map(|days| walk.stage(days)));
+    }
+    time_after(start, last.saturating_mul(DAY_S)).ok_or(PlanError::TooFar(last))?;
+    Ok(BackupPlan { stages, full_utc: walk.full_utc, input })
 }
 
-/// The first day on which the room is too small. Room that is needed grows from one backup to the next except where a month or
-/// a year ends, so the days between two stages are looked through one by one.
-fn first_full(
-    input: &PlanInput,
-    start: Timestamp,
-    zone: &TimeZone,
-    (stages, space): (&[Stage], u64),
-) -> Result<Option<Timestamp>, PlanError> {
-    let Some(at) = stages.iter().position(|stage| stage.needed_bytes > space) else { return Ok(None) };
-    let from = at.checked_sub(1).and_then(|before| stages.get(before)).map_or(0, |stage| stage.after_days);
-    let (mut fits, mut full) = (from, stages[at].after_days);
-    while full > fits + 1 {
-        let middle = fits.midpoint(full);
-        if stage(input, start, zone, middle)?.needed_bytes > space { full = middle } else { fits = middle }
+/// All backups, one after another. What is needed goes up and down with the calendar, so no day may be left out.
+struct Walk<'a> {
+    input: &'a PlanInput,
+    rotation: Rotation<'a>,
+    /// Bytes of each backup so far.
+    stored: Vec<u64>,
+    kept_bytes: u64,
+    needed_bytes: u64,
+    needed_kept: u64,
+    full_utc: Option<Timestamp>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(input: &'a PlanInput, zone: &'a TimeZone) -> Self {
+        let (rotation, stored) = (Rotation::new(input.rules, zone), Vec::new());
+        Self { input, rotation, stored, kept_bytes: 0, needed_bytes: 0, needed_kept: 0, full_utc: None }
     }
-    let day = if at == 0 { 0 } else { full };
-    time_after(start, day * DAY_S).ok_or(PlanError::TooFar(day)).map(Some)
+
+    fn add(&mut self, at: Timestamp, at_s: u64) {
+        let bytes = whole(self.input.stored_after(at_s as f64));
+        let is_first = self.stored.is_empty();
+        self.stored.push(bytes);
+        let freed: u64 = self.rotation.add(at).into_iter().map(|number| self.stored[number]).sum();
+        self.kept_bytes = self.kept_bytes.saturating_add(bytes).saturating_sub(freed);
+        let needed = if is_first { self.kept_bytes } else { self.kept_bytes.saturating_add(bytes) };
+        if needed > self.needed_bytes {
+            (self.needed_bytes, self.needed_kept) = (needed, self.rotation.kept() as u64);
+        }
+        if self.full_utc.is_none() && self.input.space_bytes.is_some_and(|space| needed > space) {
+            self.full_utc = Some(at);
+        }
+    }
+
+    fn stage(&self, days: u64) -> Stage {
+        let seconds = (days * DAY_S) as f64;
+        let size = self.input.size_after(seconds);
+        Stage {
+            after_days: days,
+            size_bytes: whole(size),
+            backup_bytes: whole(self.input.stored_after(seconds)),
+            kept: self.rotation.kept() as u64,
+            kept_bytes: self.kept_bytes,
+            needed_bytes: self.needed_bytes,
+            needed_kept: self.needed_kept,
+            backup_s: self.input.backup_bytes_per_s.filter(|rate| *rate > 0.0).map(|rate| size / rate),
+            restore_s: self.input.restore_bytes_per_s.filter(|rate| *rate > 0.0).map(|rate| size / rate),
+        }
+    }
 }
 
 fn time_after(start: Timestamp, seconds: u64) -> Option<Timestamp> {
     start.checked_add(SignedDuration::from_secs(i64::try_from(seconds).ok()?)).ok()
-}
-
-fn stage(input: &PlanInput, start: Timestamp, zone: &TimeZone, days: u64) -> Result<Stage, PlanError> {
-    let end_s = days * DAY_S;
-    let mut sets = Vec::new();
-    let mut stored = Vec::new();
-    for number in 0..=end_s / input.every_s {
-        let at_s = number * input.every_s;
-        let at = time_after(start, at_s).ok_or(PlanError::TooFar(days))?;
-        // Numbers of equal length sort like the backups.
-        let id = format!("{number:012}");
-        sets.push(Kept { id, source: String::new(), at, base: None, proof: Proof::Unproven });
-        stored.push(input.stored_after(at_s as f64));
-    }
-    let now = sets.last().map_or(start, |set| set.at);
-    let kept: Vec<f64> = reasons(&sets, &input.rules, now, zone)
-        .iter()
-        .zip(&stored)
-        .filter(|(reasons, _)| !reasons.is_empty())
-        .map(|(_, bytes)| *bytes)
-        .collect();
-    let seconds = end_s as f64;
-    let (size, backup) = (input.size_after(seconds), input.stored_after(seconds));
-    let kept_bytes: f64 = kept.iter().sum();
-    Ok(Stage {
-        after_days: days,
-        size_bytes: whole(size),
-        backup_bytes: whole(backup),
-        kept: kept.len() as u64,
-        kept_bytes: whole(kept_bytes),
-        needed_bytes: whole(if days == 0 { kept_bytes } else { kept_bytes + backup }),
-        backup_s: input.backup_bytes_per_s.filter(|rate| *rate > 0.0).map(|rate| size / rate),
-        restore_s: input.restore_bytes_per_s.filter(|rate| *rate > 0.0).map(|rate| size / rate),
-    })
 }
 
 #[expect(
@@ -177,6 +177,7 @@ fn whole(bytes: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::retention::{Kept, Proof, reasons};
 
     const TIB: u64 = 1 << 40;
 
@@ -233,6 +234,80 @@ mod tests {
         let full = plan.full_utc.unwrap().to_string();
         assert!(full.starts_with("2026-06-0"), "{full}");
         assert_eq!(planned(PlanInput { space_bytes: Some(100 * TIB), ..grows }).full_utc, None);
+    }
+
+    /// The story: `--keep-daily 7 --keep-weekly 5` was said to fit for 180 days, and the disk was full on day 36: the two rules together
+    /// keep eleven backups on one day of the week, and ten on the others.
+    #[test]
+    fn the_most_room_is_that_of_the_worst_day_and_not_of_the_last() {
+        let gib = 1_u64 << 30;
+        let rules = Rules { daily: 7, weekly: 5, ..Rules::default() };
+        let shop = PlanInput { size_bytes: 100 * gib, ratio: 1.0, rules, ..input() };
+        for days in [36, 43, 180, 365] {
+            let plan = planned(PlanInput { days, space_bytes: Some(1_150 * gib), ..shop });
+            let last = plan.stages.last().unwrap();
+            assert_eq!((last.needed_bytes, last.needed_kept), (1_200 * gib, 11), "{days} days");
+            assert!(plan.full_utc.is_some(), "{days} days");
+        }
+    }
+
+    /// What is kept after the backup `number`, by the rules of [`reasons`] and all backups until then.
+    fn kept_naively(times: &[Timestamp], input: &PlanInput, zone: &TimeZone) -> Vec<usize> {
+        let kept = |(number, at): (usize, &Timestamp)| Kept {
+            id: format!("{number:012}"),
+            source: String::new(),
+            at: *at,
+            base: None,
+            proof: Proof::Unproven,
+            is_doubted: false,
+        };
+        let sets: Vec<Kept> = times.iter().enumerate().map(kept).collect();
+        let reasons = reasons(&sets, &input.rules, sets.last().unwrap().at, zone);
+        (0..sets.len()).filter(|at| !reasons[*at].is_empty()).collect()
+    }
+
+    #[test]
+    fn the_plan_of_any_rules_is_that_of_the_loop_over_all_days() {
+        let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        let start: Timestamp = "2026-09-20T01:30:00Z".parse().unwrap();
+        let mut seed = 7_u64;
+        let mut below = |bound: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            u32::try_from((seed >> 33) % bound).unwrap()
+        };
+        for round in 0..60 {
+            let within = ["3d", "1w", "2mo", "30h"][below(4) as usize].parse().ok().filter(|_| below(3) == 0);
+            let rules = Rules {
+                last: below(4),
+                hourly: below(5),
+                daily: below(9),
+                weekly: below(6),
+                monthly: below(4),
+                yearly: below(2),
+                within,
+            };
+            let every_s = [3_600, 10_000, DAY_S, 2 * DAY_S][below(4) as usize];
+            let days = u64::from(below(if every_s < DAY_S { 12 } else { 150 })) + 1;
+            let growth_per_year = [0.0, 0.5, -0.3][below(3) as usize];
+            let input =
+                PlanInput { rules, every_s, days, growth_per_year, space_bytes: Some(6 * TIB), ..input() };
+            let (mut most, mut full, mut times) = (0, None, Vec::new());
+            for number in 0..=days * DAY_S / every_s {
+                times.push(time_after(start, number * every_s).unwrap());
+                let stored = |number: usize| whole(input.stored_after((number as u64 * every_s) as f64));
+                let newest = times.len() - 1;
+                let kept: u64 = kept_naively(&times, &input, &zone).into_iter().map(stored).sum();
+                let needed = if newest == 0 { kept } else { kept + stored(newest) };
+                most = most.max(needed);
+                full = full.or_else(|| (needed > 6 * TIB).then_some(times[newest]));
+            }
+            let plan = plan(input, start, &zone).unwrap();
+            assert_eq!(
+                (plan.stages.last().unwrap().needed_bytes, plan.full_utc),
+                (most, full),
+                "round {round}: {input:?}"
+            );
+        }
     }
 
     #[test]

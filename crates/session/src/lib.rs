@@ -18,6 +18,7 @@ pub mod flash;
 pub mod fsync;
 pub mod give_way;
 pub mod guard;
+mod identity;
 mod kinds;
 pub mod limits;
 pub mod load;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::anyhow;
 use clap::Args;
 use iostall_measure::ByteCount;
 use iostall_model::backup::{Compression, LockMode, Through};
@@ -14,6 +15,7 @@ use crate::cli::copy::GiveWayArgs;
 use crate::cli::copy::NiceChoice;
 use crate::cli::output::RatedOutputArgs;
 use crate::cli::rate::bytes_per_second;
+use crate::failure::hinted;
 
 /// Most stripes of a set.
 const STRIPES_MAX: usize = 64;
@@ -28,7 +30,7 @@ const STRIPES_MAX: usize = 64;
     iostall backup create --to s3://backups/db1/shop.iob /var/lib/shop    keys from AWS_ACCESS_KEY_ID …\n  \
     iostall backup create --to s3://backups/db1/shop.iob --lock 30d /var/lib/shop    nobody can delete it for 30 days
   \
-    mysqldump shop | iostall backup create --to /b1/shop.iob -           standard input\n  \
+    mysqldump shop | iostall backup create --to /b1/shop.iob --name shop -    standard input\n  \
     iostall backup create --to null: --compress none /var/lib/shop       how fast can it be read?\n  \
     iostall backup create --to /b1/shop.iob --stats 10 --limit 200MB/s /var/lib/shop\n  \
     iostall backup create --to /b1/shop.iob --yield-to linux: --require 'sdb.sync.mean<5ms' /var/lib/shop\n\n\
@@ -46,6 +48,9 @@ pub(crate) struct CreateArgs {
     /// zstd, zstd:LEVEL (-7 to 22), lz4 or none
     #[arg(long, value_name = "HOW", default_value = "zstd:1", help_heading = "What")]
     pub(crate) compress: Compression,
+    /// What comes through standard input, such as shop: only backups of the same name are taken for older and newer ones of it
+    #[arg(long, value_name = "NAME", help_heading = "What")]
+    pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) base: BaseArgs,
     #[command(flatten)]
@@ -102,6 +107,19 @@ pub(crate) struct CreateArgs {
 }
 
 impl CreateArgs {
+    /// What comes through standard input; refused where nothing does.
+    pub(crate) fn stream_name(&self) -> anyhow::Result<Option<&str>> {
+        let is_stream = self.sources.iter().any(|source| source.as_os_str() == "-");
+        match &self.name {
+            Some(name) if name.trim().is_empty() => Err(anyhow!("--name is empty")),
+            Some(_) if !is_stream => {
+                let hint = "files, devices and databases are known by what they are: leave --name out";
+                Err(hinted(anyhow!("--name names what comes through standard input (`-`)"), hint))
+            }
+            name => Ok(name.as_deref()),
+        }
+    }
+
     pub(crate) fn object_lock(&self) -> Option<LockFor> {
         self.lock_for.map(|time| LockFor { time, mode: self.lock_mode })
     }

@@ -12,7 +12,7 @@ use super::stats::Stats;
 use crate::cli::{CreateArgs, GlobalArgs, RunOutput as _, named_stripes};
 use crate::failure::{Status, hinted};
 use crate::frame::{answer, begin_transfer, give_way};
-use crate::output::{self, Delivery, Shown};
+use crate::output::{self, Delivery};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
@@ -24,8 +24,13 @@ pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> 
     let mut writer = run_writer(global, args.no_store, printer)?;
     let scratch = scratch_for(&targets);
     let engine_dir = args.engine_dir.as_deref();
-    let help =
-        SourceHelp { scratch: &scratch, engine_dir, through: args.through, ask: &Printer::ask_password };
+    let help = SourceHelp {
+        scratch: &scratch,
+        engine_dir,
+        through: args.through,
+        stream_name: args.stream_name()?,
+        ask: &Printer::ask_password,
+    };
     let sources = args.sources.iter().map(|source| source_of(source, &help)).collect::<Result<_, _>>()?;
     let transfer = begin_transfer(args.nice, printer)?;
     let transfer = give_way(transfer, &args.give_way, (args.output.require(), args.limit))?;
@@ -55,10 +60,7 @@ pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> 
         None => percent.complete(),
         Some(error) => printer.error(&SessionError::from(error).into()),
     }
-    let mut delivery = Delivery::new(&outputs, &args.output, printer);
-    if status == Status::CouldNot || (global.quiet && status == Status::Done) {
-        delivery.shown = Shown::Nothing;
-    }
+    let delivery = Delivery::new(&outputs, &args.output, printer).after(status, global.quiet);
     Ok(delivery.give(&mut run, &mut writer, status))
 }
 

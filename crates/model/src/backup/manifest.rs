@@ -8,6 +8,7 @@ use super::compression::Compression;
 use super::entry::FileEntry;
 use super::object_lock::ObjectLock;
 use super::source::{PostgresRecord, SourceKind, SourceRecord};
+use crate::identity::{Identity, key_of};
 
 /// What makes stripes a backup: it names every stripe and every file. It is written last, so a set without
 /// one was not completed.
@@ -34,11 +35,43 @@ pub struct Manifest {
     /// What may be wrong with it, such as files that changed while they were read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// How many of these, the first ones, doubt the content; `None` in sets of versions before this was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_warnings: Option<usize>,
     /// By number.
     pub files: Vec<FileEntry>,
 }
 
 impl Manifest {
+    /// What it is a backup of, for a reader: two machines may have a database of the same name.
+    pub fn source(&self) -> String {
+        let named: Vec<&str> = self.sources.iter().map(|source| source.named.as_str()).collect();
+        format!("{}: {}", self.host, named.join(", "))
+    }
+
+    /// What its sources are; empty in a set of a version before this was noted.
+    pub fn identities(&self) -> Vec<Identity> {
+        let all = || self.sources.iter().map(SourceRecord::identity);
+        if all().any(|identity| identity == Some(Identity::Unnamed)) {
+            return vec![Identity::Unnamed];
+        }
+        all().collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// Those of its warnings that doubt the content, such as files that changed while they were read.
+    pub fn content_warnings(&self) -> Vec<String> {
+        match self.content_warnings {
+            Some(first) => self.warnings.iter().take(first).cloned().collect(),
+            None => self.warnings.iter().filter(|warning| is_of_content(warning)).cloned().collect(),
+        }
+    }
+
+    /// Sets with equal keys are of the same sources; one without a key is like no other. Sets of older versions go by their names, and
+    /// are like each other only.
+    pub fn source_key(&self) -> Option<String> {
+        source_key(&self.source(), &self.identities())
+    }
+
     pub fn postgres(&self) -> impl Iterator<Item = &PostgresRecord> {
         self.sources.iter().filter_map(|source| match &source.kind {
             SourceKind::Postgresql(record) => Some(record),
@@ -50,6 +83,17 @@ impl Manifest {
     pub fn is_server_increment(&self) -> bool {
         self.postgres().any(|record| record.increment_from.is_some())
     }
+}
+
+/// As versions worded it that did not count them.
+fn is_of_content(warning: &str) -> bool {
+    let words = ["wrong checksum", "while it was read", "while they were read", "before it was read"];
+    words.iter().any(|words| warning.contains(words))
+}
+
+/// [`Manifest::source_key`] of what is called `source`.
+pub fn source_key(source: &str, identities: &[Identity]) -> Option<String> {
+    if identities.is_empty() { Some(format!("named {source:?}")) } else { key_of(identities) }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,4 +159,71 @@ pub struct BackupSettings {
     pub encrypted: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_bytes_per_second: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(sources: Vec<SourceRecord>) -> Manifest {
+        Manifest {
+            set: SetId::default(),
+            tool_version: String::new(),
+            host: "db1".into(),
+            started_utc: Timestamp::UNIX_EPOCH,
+            ended_utc: Timestamp::UNIX_EPOCH,
+            settings: BackupSettings::default(),
+            object_lock: None,
+            sources,
+            stripes: Vec::new(),
+            totals: Totals::default(),
+            bases: Vec::new(),
+            warnings: Vec::new(),
+            content_warnings: None,
+            files: Vec::new(),
+        }
+    }
+
+    fn source(named: &str, identity: Option<Identity>, kind: SourceKind) -> SourceRecord {
+        let read_until_utc = Timestamp::UNIX_EPOCH;
+        SourceRecord { named: named.into(), identity, prefix: StoredName::default(), kind, read_until_utc }
+    }
+
+    /// The story: a cluster was made anew at the address of another one. To prune both were one source, and the only backup of the old
+    /// one would have gone for an empty one.
+    #[test]
+    fn clusters_are_told_apart_by_their_number_and_sets_of_old_versions_by_their_names() {
+        let cluster = |number| {
+            let record = PostgresRecord { system_identifier: number, ..PostgresRecord::default() };
+            of(vec![source("postgres://db1", None, SourceKind::Postgresql(record))]).source_key()
+        };
+        assert_eq!(cluster(7), cluster(7));
+        assert_ne!(cluster(7), cluster(8));
+        let directory = |identity| of(vec![source("data", identity, SourceKind::Directory)]).source_key();
+        let name = || Some(Identity::Name { name: "data".into() });
+        assert_eq!((directory(None), directory(name())), (directory(None), directory(name())));
+        assert_ne!(directory(None), directory(name()));
+    }
+
+    #[test]
+    fn a_set_with_a_stream_without_a_name_is_like_no_other() {
+        let data = || source("data", None, SourceKind::File);
+        let stream = |identity| source("standard input", identity, SourceKind::Stream);
+        assert_eq!(of(vec![data(), stream(None)]).source_key(), None);
+        assert_eq!(of(vec![stream(Some(Identity::Unnamed))]).source_key(), None);
+        assert!(of(vec![stream(Some(Identity::Name { name: "shop".into() }))]).source_key().is_some());
+    }
+
+    #[test]
+    fn content_warnings_are_the_first_and_in_sets_of_old_versions_those_that_say_so() {
+        let warnings = ["base/1 block 2 has a wrong checksum", "the cluster has no page checksums"];
+        let manifest = |content_warnings| Manifest {
+            warnings: warnings.map(str::to_owned).to_vec(),
+            content_warnings,
+            ..of(Vec::new())
+        };
+        assert_eq!(manifest(None).content_warnings(), warnings[..1]);
+        assert_eq!(manifest(Some(0)).content_warnings(), [""; 0]);
+        assert_eq!(manifest(Some(2)).content_warnings(), warnings);
+    }
 }

@@ -8,16 +8,33 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::bytes::StoredName;
+use crate::identity::Identity;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceRecord {
     /// As it was named on the command line, without a password. Invalid UTF-8 is replaced.
     pub named: String,
+    /// What it is, however it was named; `None` in sets of versions before this was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Identity>,
     /// What its entries' names begin with; empty if it was the only source, and a directory.
     pub prefix: StoredName,
     #[serde(flatten)]
     pub kind: SourceKind,
     pub read_until_utc: Timestamp,
+}
+
+impl SourceRecord {
+    /// A server tells what it is while it is backed up, and a stream that nobody named is nothing's newer version.
+    pub fn identity(&self) -> Option<Identity> {
+        match &self.kind {
+            SourceKind::Postgresql(record) => {
+                Some(Identity::Postgresql { system_identifier: record.system_identifier })
+            }
+            SourceKind::Stream => Some(self.identity.clone().unwrap_or(Identity::Unnamed)),
+            _ => self.identity.clone(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +60,9 @@ pub struct PostgresRecord {
     /// What recovery must reach for a consistent state.
     pub stop_lsn: String,
     pub from_standby: bool,
+    /// `archive_mode` was not `off`: a copy that starts with the same settings archives, too. `None` in sets of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archives: Option<bool>,
     #[serde(default, skip_serializing_if = "Through::is_files")]
     pub through: Through,
     /// Of an increment that the server has made: where the backup began that it continues. Files of relations have only the blocks that

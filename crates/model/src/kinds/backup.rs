@@ -1,5 +1,6 @@
 //! `iostall backup create`.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
@@ -7,6 +8,7 @@ use crate::backup::{ObjectLock, Through};
 use crate::capacity::Capacity;
 use crate::entry::Summary;
 use crate::give_way::GiveWay;
+use crate::identity::Identity;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
@@ -23,6 +25,11 @@ pub struct BackupOutcome {
     /// Of an increment: the set that it was compared with, then what that one is based on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<String>,
+    /// What the first of them is a backup of, and when it was begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_source: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_made_utc: Option<Timestamp>,
     /// Bytes that are as they were in these, and were not stored again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub base_bytes: u64,
@@ -35,6 +42,12 @@ pub struct BackupOutcome {
     pub object_lock: Option<ObjectLock>,
     /// What was backed up, as named. Invalid UTF-8 is replaced, and passwords are left out.
     pub sources: Vec<String>,
+    /// What they are, however they were named; empty in runs of versions before this was noted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identities: Vec<Identity>,
+    /// Why the content may not be as it should, as the manifest says it too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content_warnings: Vec<String>,
     /// How the files of a PostgreSQL were read; `None` for anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub through: Option<Through>,

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod oracle;
+mod rotation;
 mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +11,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::rotation::Rotation;
 pub use self::rules::{Rules, Within, WithinError};
 pub use rules::Period;
 
@@ -35,6 +37,8 @@ pub struct Kept {
     /// The backup that it cannot be restored without.
     pub base: Option<String>,
     pub proof: Proof,
+    /// It was made with a caution about its content, such as pages with a wrong checksum.
+    pub is_doubted: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -43,9 +47,9 @@ pub enum Reason {
     Last,
     NewestOf(Period),
     Within,
-    /// The newest that is not known to be damaged.
+    /// The newest that is not known to be damaged, and whose content nothing content_warnings.
     LastGood,
-    /// The newest whose content was read back.
+    /// The newest of these whose content was read back.
     LastVerified,
     /// The newest that a database was started from.
     LastDrilled,
@@ -97,9 +101,14 @@ fn of_source(
         }
         return;
     };
-    reasons[newest].insert(Reason::LastGood);
+    // What was read with wrong pages counts for the rules, but the last one without them stays as well.
+    let trusted: Vec<usize> = good.iter().copied().filter(|&index| is_trusted(sets, index)).collect();
+    match trusted.first() {
+        Some(&index) => reasons[index].insert(Reason::LastGood),
+        None => reasons[newest].insert(Reason::NothingBetter),
+    };
     for (proof, reason) in [(Proof::Verified, Reason::LastVerified), (Proof::Drilled, Reason::LastDrilled)] {
-        if let Some(&index) = good.iter().find(|&&index| sets[index].proof >= proof) {
+        if let Some(&index) = trusted.iter().find(|&&index| sets[index].proof >= proof) {
             reasons[index].insert(reason);
         }
     }
@@ -126,10 +135,20 @@ fn of_source(
 }
 
 fn is_good(sets: &[Kept], index: usize) -> bool {
+    all_of_chain(sets, index, |set| set.proof != Proof::Damaged)
+}
+
+/// Whoever has seen a database start from it, and its pages checked, need not mind what was said when it was made.
+fn is_trusted(sets: &[Kept], index: usize) -> bool {
+    sets[index].proof == Proof::Drilled || all_of_chain(sets, index, |set| !set.is_doubted)
+}
+
+/// Whether a set and all that it is based on are there, and are so.
+fn all_of_chain(sets: &[Kept], index: usize, is_so: impl Fn(&Kept) -> bool) -> bool {
     let mut current = index;
     // As many steps as there are sets: a circle, which only a damaged manifest can have, ends here.
     for _ in 0..=sets.len() {
-        if sets[current].proof == Proof::Damaged {
+        if !is_so(&sets[current]) {
             return false;
         }
         let Some(base) = &sets[current].base else { return true };
@@ -159,7 +178,8 @@ mod tests {
 
     fn set(id: &str, at: &str) -> Kept {
         let at = at.parse().expect("a time");
-        Kept { id: id.into(), source: "shop".into(), at, base: None, proof: Proof::Unproven }
+        let (base, proof, is_doubted) = (None, Proof::Unproven, false);
+        Kept { id: id.into(), source: "shop".into(), at, base, proof, is_doubted }
     }
 
     fn kept(sets: &[Kept], rules: &Rules) -> Vec<String> {
@@ -200,6 +220,27 @@ mod tests {
             set.proof = Proof::Damaged;
         }
         assert_eq!(kept(&sets, &Rules { last: 1, ..Rules::default() }).len(), 20, "nothing better is there");
+    }
+
+    /// The story: a page went bad on disk. The backups after that had it too, each was "the last good one", and the only one that had the
+    /// page whole was deleted.
+    #[test]
+    fn the_last_one_without_a_doubt_is_kept_beside_newer_ones_with_one() {
+        let mut sets = nights();
+        for set in sets.iter_mut().skip(15) {
+            (set.is_doubted, set.proof) = (true, Proof::Verified);
+        }
+        let last = Rules { last: 1, ..Rules::default() };
+        assert_eq!(kept(&sets, &last), ["n15", "n20"]);
+        sets[17].proof = Proof::Drilled;
+        assert_eq!(kept(&sets, &last), ["n18", "n20"], "a database has started from it");
+        // An increment on one with a doubt has it too.
+        (sets[17].proof, sets[19].is_doubted, sets[19].base) = (Proof::Verified, false, Some("n19".into()));
+        assert_eq!(kept(&sets, &last), ["n15", "n19", "n20"]);
+        for set in &mut sets {
+            set.is_doubted = true;
+        }
+        assert_eq!(kept(&sets, &last), ["n19", "n20"], "nothing is better than the newest");
     }
 
     /// The story: a server started with its clock in 2036, and `--keep-within 30d` found every other backup too old.

@@ -86,11 +86,17 @@ fn is_kept(sets: &[Kept], set: &Kept, rules: &Rules, now: Timestamp, zone: &Time
     }
     let is_newer = |one: &Kept, other: &Kept| (one.at, &one.id) > (other.at, &other.id);
     let newer: Vec<&Kept> = good.iter().copied().filter(|one| is_newer(one, set)).collect();
-    let is_last_of = |proof: Proof| set.proof >= proof && newer.iter().all(|one| one.proof < proof);
+    let trusted = |one: &Kept| is_trusted(sets, one, 0);
+    let is_last_of = |proof: Proof| {
+        set.proof >= proof && trusted(set) && newer.iter().all(|one| one.proof < proof || !trusted(one))
+    };
+    let is_last_good =
+        if good.iter().any(|one| trusted(one)) { is_last_of(Proof::Damaged) } else { newer.is_empty() };
     let is_proven = is_last_of(Proof::Verified) || is_last_of(Proof::Drilled);
     let newest = good.iter().copied().fold(set, |one, other| if is_newer(other, one) { other } else { one });
     let from = rules.within.map(|within| within.before(newest.at, zone).unwrap());
-    newer.len() < rules.last.max(1) as usize
+    newer.len() < rules.last as usize
+        || is_last_good
         || is_proven
         || from.is_some_and(|from| set.at >= from)
         || Period::ALL.into_iter().any(|period| {
@@ -109,6 +115,16 @@ fn can_be_restored(sets: &[Kept], set: &Kept, steps: usize) -> bool {
             Some(None) => false,
             Some(Some(base)) => can_be_restored(sets, base, steps + 1),
         }
+}
+
+fn is_trusted(sets: &[Kept], set: &Kept, steps: usize) -> bool {
+    let base = set.base.as_ref().and_then(|base| sets.iter().find(|one| one.id == *base));
+    (steps == 0 && set.proof == Proof::Drilled)
+        || (!set.is_doubted && base.is_none_or(|base| is_trusted_base(sets, base, steps + 1)))
+}
+
+fn is_trusted_base(sets: &[Kept], set: &Kept, steps: usize) -> bool {
+    steps <= sets.len() && is_trusted(sets, set, steps)
 }
 
 fn is_base_of_kept(sets: &[Kept], set: &Kept, kept: &[bool]) -> bool {
@@ -149,7 +165,8 @@ fn calendar(random: &mut Random) -> (Vec<Kept>, Rules, Timestamp) {
             [usize::try_from(random.below(5)).unwrap()];
         let base = random.one_in(3).then(|| format!("s{}", random.below(count + 1)));
         let source = if random.one_in(4) { "crm" } else { "shop" }.to_owned();
-        sets.push(Kept { id: format!("s{number}"), source, at, base, proof });
+        let is_doubted = random.one_in(4);
+        sets.push(Kept { id: format!("s{number}"), source, at, base, proof, is_doubted });
     }
     let mut some = |most: u64| {
         if random.one_in(2) { 0 } else { u32::try_from(random.below(most)).unwrap() }

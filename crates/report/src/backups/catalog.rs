@@ -1,5 +1,7 @@
 //! Which backups there are, and which are kept.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use iostall_model::backup_entry::{BackupEntry, BackupState, LeftUploads, PruneAction, Pruned};
 use iostall_model::retention::{Proof, Reason, Rules};
 use iostall_model::wal_archive::WalPruned;
@@ -21,11 +23,16 @@ pub fn list_sections(entries: &[BackupEntry]) -> Vec<Section> {
     let names: &[&str] = if any_locked { &["state", &locked_until] } else { &["state"] };
     let mut table = Table::new("Backups", columns(names));
     for entry in entries {
-        let severity = severity(entry.state);
-        let state = match (entry.wrong.as_str(), entry.left) {
-            ("", Some(left)) => format!("{}: {}", entry.state.name(), uploaded(left)),
-            ("", None) => entry.state.name().to_owned(),
-            (wrong, _) => format!("{}: {}", entry.state.name(), shown(wrong)),
+        let of_state = severity(entry.state);
+        let is_cautioned = of_state == Severity::Plain && !entry.content_warnings.is_empty();
+        let severity = if is_cautioned { Severity::Caution } else { of_state };
+        let state = match (entry.wrong.as_str(), entry.left, entry.content_warnings.as_slice()) {
+            ("", Some(left), _) => format!("{}: {}", entry.state.name(), uploaded(left)),
+            ("", None, []) => entry.state.name().to_owned(),
+            ("", None, [first, more @ ..]) => {
+                format!("{}, IN DOUBT: {}", entry.state.name(), first_of(first, more.len()))
+            }
+            (wrong, ..) => format!("{}: {}", entry.state.name(), shown(wrong)),
         };
         let mut cells = cells(entry);
         cells.push(TableCell::from(state).severity(severity));
@@ -55,11 +62,11 @@ fn columns(last: &[&str]) -> Vec<Column> {
         Column::words("set"),
         Column::words(&heading("created")),
         Column::words("source"),
-        Column::words("base").droppable(2),
-        Column::numbers("size").droppable(2),
-        Column::numbers("stored"),
-        Column::numbers("ratio").droppable(1),
-        Column::numbers("stripes").droppable(3),
+        Column::words("base").droppable(4),
+        Column::numbers("size").droppable(4),
+        Column::numbers("stored").droppable(3),
+        Column::numbers("ratio").droppable(2),
+        Column::numbers("stripes").droppable(1),
         Column::words("proof"),
     ];
     columns.extend(last.iter().map(|name| Column::words(name)));
@@ -88,6 +95,11 @@ fn cells(entry: &BackupEntry) -> Vec<TableCell> {
         TableCell::from(entry.stripes.to_string()),
         proof_cell(entry.proof),
     ]
+}
+
+fn first_of(first: &str, more: usize) -> String {
+    let first = shown(first);
+    if more == 0 { first } else { format!("{first}; and {more} more") }
 }
 
 fn uploaded(left: LeftUploads) -> String {
@@ -147,15 +159,36 @@ pub fn prune_sections(
         let mut cells = cells(&one.backup);
         cells.push(TableCell::from(one.action.name()).severity(severity));
         let reasons: Vec<String> = one.reasons.iter().map(reason).collect();
-        let because = one.because.as_deref().map_or_else(|| reasons.join(", "), shown);
+        let mut because = one.because.as_deref().map_or_else(|| reasons.join(", "), shown);
+        if let [first, more @ ..] = one.backup.content_warnings.as_slice() {
+            because = format!("{because}; IN DOUBT: {}", first_of(first, more.len()));
+        }
         cells.push(TableCell::from(because));
         table.row(cells);
     }
     let results = (!pruned.is_empty()).then_some(table);
     let facts = vec![Fact::new("rules", rules_in_words(rules))];
-    let notes = [Some(result(pruned, is_dry_run)), wal.map(|wal| pruned_log(wal, is_dry_run))];
-    let notes = notes.into_iter().flatten().collect();
+    let of_log = wal.map(|wal| pruned_log(wal, is_dry_run));
+    let notes = [Some(result(pruned, is_dry_run)), of_log].into_iter().flatten();
+    let notes = one_source(pruned).into_iter().chain(notes).collect();
     vec![Section { results, facts, notes, layout: Layout::Facts, ..Section::default() }]
+}
+
+/// What was taken for one source although it had several names: whoever reads it can tell whether that is so.
+fn one_source(pruned: &[Pruned]) -> Vec<Note> {
+    let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for backup in pruned.iter().map(|one| &one.backup) {
+        if let (Some(key), Some(source)) = (&backup.key, &backup.source) {
+            names.entry(key).or_default().insert(source);
+        }
+    }
+    let several = names.into_iter().filter(|(_, sources)| sources.len() > 1);
+    several
+        .map(|(key, sources)| {
+            let sources: Vec<String> = sources.into_iter().map(shown).collect();
+            Note::plain(format!("taken for one source ({}): {}", shown(key), sources.join("; ")))
+        })
+        .collect()
 }
 
 fn result(pruned: &[Pruned], is_dry_run: bool) -> Note {
@@ -251,6 +284,18 @@ pub(super) fn pruned_log(pruned: &WalPruned, is_dry_run: bool) -> Note {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The story: on a terminal of 120 columns a list showed the number of stripes, and not on which set an increment is based.
+    #[test]
+    fn base_and_size_stay_where_stripes_go() {
+        let rank =
+            |name: &str| columns(&["state"]).iter().find(|column| column.name == name).unwrap().drop_rank;
+        let goes_first = columns(&["state"]).iter().filter_map(|column| column.drop_rank).min();
+        assert_eq!(rank("stripes"), goes_first);
+        assert!(
+            ["ratio", "stored"].iter().all(|name| rank(name) < rank("base") && rank(name) < rank("size"))
+        );
+    }
 
     /// The story: a clean-up said "1 backup deleted" of an upload that had been killed, and somebody looked for that backup.
     #[test]

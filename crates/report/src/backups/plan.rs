@@ -104,8 +104,8 @@ fn table(plan: &BackupPlan) -> Table {
         table.row(row(plan, stage));
     }
     table.note(
-        "room needed: all that are kept, and the next one beside them, because an old backup goes only when the new one is \
-         whole.",
+        "room needed: the most until then, of all that are kept with the next one beside them, because an old backup goes only when the \
+         new one is whole.",
     );
     table
 }
@@ -147,7 +147,7 @@ fn notes(plan: &BackupPlan) -> Vec<Note> {
             Note::bad(format!("It does NOT fit: {space} are full on {full}, and {needed}."))
         }
         (None, Some(space)) => Note::strong(format!("It fits: {needed}, and there are {}.", bytes(space))),
-        (_, None) => Note::strong(format!("{needed}, for {}.", backups(last.kept))),
+        (_, None) => Note::strong(format!("{needed}, for {}.", backups(last.needed_kept))),
     });
     notes
 }

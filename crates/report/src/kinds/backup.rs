@@ -134,7 +134,10 @@ fn facts(backup: &BackupOutcome) -> Vec<Fact> {
             0 => String::new(),
             same => format!("; {} are as they were there", bytes(same)),
         };
-        facts.push(Fact::new("base", format!("{}{more}{same}", shown(base))));
+        let of = backup.base_source.as_ref().map(|source| format!(" of {}", shown(source)));
+        let at = backup.base_made_utc.map(|at| format!(", made on {}", timestamp(at)));
+        let of = [of, at].into_iter().flatten().collect::<String>();
+        facts.push(Fact::new("base", format!("{}{of}{more}{same}", shown(base))));
     }
     facts.push(Fact::new("moved", moved_by(&backup.shape)));
     facts.extend(backup.shape.caching_reasons.iter().map(|reason| Fact::new("buffered", shown(reason))));

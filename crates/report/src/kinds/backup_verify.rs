@@ -152,8 +152,8 @@ fn notes(verify: &BackupVerifyOutcome) -> Vec<Note> {
             "A backup cannot tell whether there is a newer one. With --expect SETID it is compared with the one that \
              you mean.",
         )),
-        Newest::Older { set, because } => notes.push(Note::bad(format!(
-            "NOT THE NEWEST: {}, set {}. To check this one as it is, name its own id with --expect.",
+        Newest::Older { set, because } => notes.push(Note::caution(format!(
+            "NOT THE NEWEST: {}, set {}. --expect SETID makes it an error to find another one than you mean.",
             shown(because),
             shown(set)
         ))),

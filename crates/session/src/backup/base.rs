@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use iostall_host::System;
+use iostall_model::Identity;
+use iostall_model::backup::Manifest;
+use iostall_model::identity::key_of;
 use iostall_transfer::backup::catalog::{FoundSet, Place, ScanError, SetState, scan};
 use iostall_transfer::backup::codec::Unlock;
 use iostall_transfer::backup::create::{Base, CreateError};
 use iostall_transfer::backup::read::{OpenSet, open};
 
-use super::known::source_name;
+use crate::error::SessionError;
 
 #[derive(Clone, Debug)]
 pub struct BaseRequest {
@@ -19,9 +21,17 @@ pub struct BaseRequest {
 }
 
 impl BaseRequest {
-    /// Reads what is needed of the set. `sources` are those of the backup, as they are named.
-    pub(super) fn open(&self, sources: &[String]) -> Result<(Arc<OpenSet>, Arc<Base>), CreateError> {
-        let from = self.files(sources)?;
+    /// Reads what is needed of the set. `sources` are those of the backup as they are named, and what they are is asked only to choose.
+    pub(super) fn open(
+        &self,
+        sources: &[String],
+        identities: impl FnOnce() -> Result<Vec<Identity>, SessionError>,
+    ) -> Result<(Arc<OpenSet>, Arc<Base>), SessionError> {
+        let from = if self.are_directories()? {
+            self.newest_of(sources, &identities()?)?
+        } else {
+            self.from.clone()
+        };
         let set = open(&from, self.unlock.as_ref()).map_err(CreateError::Base)?;
         let base = Base::of(&set)?;
         Ok((Arc::new(set), Arc::new(base)))
@@ -44,22 +54,17 @@ impl BaseRequest {
         }
     }
 
-    fn files(&self, sources: &[String]) -> Result<Vec<PathBuf>, CreateError> {
-        if !self.are_directories()? {
-            return Ok(self.from.clone());
-        }
+    fn newest_of(&self, sources: &[String], identities: &[Identity]) -> Result<Vec<PathBuf>, CreateError> {
         let found = scan(&self.from, self.unlock.as_ref()).map_err(|error| match error {
             ScanError::Directory { directory: path, source } => {
                 CreateError::System { verb: "look through", path, source }
             }
             ScanError::File { path, source } => CreateError::System { verb: "read", path, source },
         })?;
-        let source = source_name(&System::here().host().hostname, sources);
+        let source = key_of(identities);
         let is_it = |found: &&FoundSet| {
-            let of_source = found.manifest.as_ref().is_some_and(|manifest| {
-                let named: Vec<String> = manifest.sources.iter().map(|source| source.named.clone()).collect();
-                source_name(&manifest.host, &named) == source
-            });
+            let of_found = found.manifest.as_ref().and_then(Manifest::source_key);
+            let of_source = source.is_some() && of_found == source;
             // Stripes in other directories are found where the manifest says, or named then.
             of_source && matches!(found.state(), SetState::Whole | SetState::Elsewhere(_))
         };
@@ -71,7 +76,7 @@ impl BaseRequest {
                 .map(|path| path.display().to_string())
                 .collect::<Vec<_>>()
                 .join(" "),
-            source_text: source,
+            source_text: sources.join(", "),
         })?;
         let stripes = newest.stripes.iter().filter(|stripe| !stripe.is_unfinished);
         let stripes = stripes.map(|stripe| stripe.path.clone());

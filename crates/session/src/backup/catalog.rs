@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use iostall_model::backup::Manifest;
 use iostall_model::backup_entry::{BackupEntry, BackupState, LeftUploads};
 use iostall_transfer::backup::catalog::{FoundSet, ScanError, SetState, scan};
 use iostall_transfer::backup::codec::Unlock;
 use jiff::Timestamp;
 
-use super::known::{KnownSets, source_name};
+use super::known::KnownSets;
 use super::set::short;
 
 #[derive(Clone, Debug)]
@@ -45,11 +46,11 @@ fn entry(found: &FoundSet, known: &KnownSets) -> BackupEntry {
         SetState::Elsewhere(missing) => (BackupState::Elsewhere, missing_words(&missing)),
     };
     let manifest = found.manifest.as_ref();
-    let of_manifest = manifest.map(|manifest| {
-        let named: Vec<String> = manifest.sources.iter().map(|source| source.named.clone()).collect();
-        source_name(&manifest.host, &named)
-    });
-    let source = of_manifest.or_else(|| known.source(&set).map(str::to_owned));
+    let source = manifest.map(Manifest::source).or_else(|| known.source(&set).map(str::to_owned));
+    let key = match manifest {
+        Some(manifest) => manifest.source_key(),
+        None => known.key(&set).map(str::to_owned),
+    };
     let stripes = found.stripes.iter().map(|stripe| stripe.path.as_path());
     let manifests = found.manifests.iter().chain(&found.removed).map(PathBuf::as_path);
     let notes = found.notes.iter().map(PathBuf::as_path);
@@ -58,10 +59,12 @@ fn entry(found: &FoundSet, known: &KnownSets) -> BackupEntry {
     BackupEntry {
         created_utc: created,
         source,
+        key,
         base: found.base.map(|base| base.to_string()),
         state,
         wrong,
         proof: known.proof(&set),
+        content_warnings: manifest.map_or_else(|| known.content_warnings(&set), Manifest::content_warnings),
         is_encrypted: found.is_encrypted,
         object_lock: found.protection().lock,
         legal_hold: found.protection().legal_hold,

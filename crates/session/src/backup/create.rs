@@ -8,7 +8,7 @@ use iostall_host::System;
 use iostall_measure::clock::utc_now;
 use iostall_model::backup::{BackupSettings, Compression, SourceKind};
 use iostall_model::stripe::{BackupShape, StripeUse};
-use iostall_model::{BackupOutcome, Run, RunBody, TransferUse, Warning, WarningCode};
+use iostall_model::{BackupOutcome, Identity, Run, RunBody, TransferUse, Warning, WarningCode};
 use iostall_remote::is_object;
 use iostall_transfer::Progress;
 use iostall_transfer::backup::codec::Lock;
@@ -20,14 +20,16 @@ use iostall_transfer::rate::RateLimit;
 
 use super::base::BaseRequest;
 use super::database::{DatabaseSourceError, ReadyDatabase};
+use super::live_files;
 use super::lock_for::LockFor;
 use super::postgres::PostgresBackupError;
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
+use crate::identity::identity_of;
 use crate::transfer::{Transfer, target};
 
 /// The name of standard input among sources, in runs as in manifests.
-const STANDARD_INPUT: &str = "standard input";
+pub(super) const STANDARD_INPUT: &str = "standard input";
 
 /// What to back up, where, and how. What is `None` is chosen.
 pub struct CreateRequest {
@@ -52,7 +54,8 @@ pub struct CreateRequest {
 pub enum BackupSource {
     /// A file, a directory or a block device.
     Path(PathBuf),
-    StandardInput,
+    /// With the name of what comes through it, if it has one: only with a name is it known again.
+    StandardInput(Option<String>),
     /// A database, which is put into backup mode, or copied, when the backup begins.
     Database(ReadyDatabase),
     /// A source whose items were found by its own use case.
@@ -63,9 +66,37 @@ impl BackupSource {
     fn named(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),
-            Self::StandardInput => STANDARD_INPUT.to_owned(),
+            Self::StandardInput(None) => STANDARD_INPUT.to_owned(),
+            Self::StandardInput(Some(name)) => format!("{name} ({STANDARD_INPUT})"),
             Self::Database(database) => database.named(),
             Self::Prepared(source) => source.record.named.clone(),
+        }
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        match self {
+            Self::Path(path) => Some(path.clone()),
+            Self::StandardInput(_) | Self::Database(_) | Self::Prepared(_) => None,
+        }
+    }
+
+    /// What it is, as far as nobody has to be asked; `None`: its own use case says it.
+    fn identity_here(&self) -> Option<Identity> {
+        match self {
+            // One that is not there is refused in the words of the use case.
+            Self::Path(path) => Some(identity_of(path).unwrap_or(Identity::Unnamed)),
+            Self::StandardInput(name) => {
+                Some(name.clone().map_or(Identity::Unnamed, |name| Identity::Name { name }))
+            }
+            Self::Database(_) => None,
+            Self::Prepared(source) => source.record.identity(),
+        }
+    }
+
+    fn identity(&self) -> Result<Option<Identity>, SessionError> {
+        match self {
+            Self::Database(database) => Ok(Some(database.identity()?)),
+            other => Ok(other.identity_here()),
         }
     }
 }
@@ -103,11 +134,13 @@ pub fn create(
 ) -> Result<Created, SessionError> {
     let name = request.sources.first().map_or_else(String::new, BackupSource::named);
     let sources: Vec<String> = request.sources.iter().map(BackupSource::named).collect();
-    let first_file = request.sources.first().and_then(|source| match source {
-        BackupSource::Path(path) => Some(path.clone()),
-        BackupSource::StandardInput | BackupSource::Database(_) | BackupSource::Prepared(_) => None,
-    });
-    let (base_set, base) = request.base.as_ref().map(|base| base.open(&sources)).transpose()?.unzip();
+    let first_file = request.sources.first().and_then(BackupSource::path);
+    let (base_set, base) = match &request.base {
+        Some(base) => Some(base.open(&sources, || identities(&request.sources))?).unzip(),
+        None => (None, None),
+    };
+    let here: Vec<(Option<Identity>, Option<PathBuf>)> =
+        request.sources.iter().map(|source| (source.identity_here(), source.path())).collect();
     let options = CreateOptions { base, ..options(&request, transfer.rate())? };
     // Before a server is put into backup mode, or an hour is spent on a list of files.
     create::check(&options)?;
@@ -115,7 +148,13 @@ pub fn create(
         let requests = request.sources.into_iter();
         let requests = requests.map(|source| requested(source, base_set.as_ref(), progress));
         let requests = requests.collect::<Result<Vec<_>, SessionError>>()?;
-        let prepared = create::prepare(requests, &options.targets, progress)?;
+        let mut prepared = create::prepare(requests, &options.targets, progress)?;
+        for (source, (identity, path)) in prepared.iter_mut().zip(here) {
+            source.record.identity = identity.or(source.record.identity.take());
+            source
+                .content_warnings
+                .extend(path.iter().flat_map(|path| live_files::signs(path, source)).collect::<Vec<_>>());
+        }
         if options.compression != Compression::None {
             for shortage in create::shortages(&options.targets, &prepared) {
                 observer.on(&Event::MayNotFit { message: &format!("this backup may not fit: {shortage}") });
@@ -136,13 +175,23 @@ pub fn create(
     let has_begun = transfer.progress().now().bytes_done > 0;
     let (made, ended) = match done {
         Ok(made) => (Some(made), None),
+        // A request that was given up because of it is no failure of the store.
+        Err(SessionError::Backup(_)) if transfer.progress().is_cancelled() => {
+            (None, Some(CreateError::Cancelled))
+        }
         Err(SessionError::Backup(error)) if has_begun || error.is_cancelled() => (None, Some(error)),
         Err(error) => return Err(error),
     };
     let (gave_way, of_giving_way) = transfer.gave_way();
     let warnings = made.as_ref().map(|made| warnings(made, &options)).unwrap_or_default();
     let warnings = warnings.into_iter().chain(of_giving_way).collect();
-    let outcome = BackupOutcome { sources, gave_way, ..outcome(made.as_ref(), &options, &transfer) };
+    let outcome = BackupOutcome {
+        sources,
+        gave_way,
+        base_source: base_set.as_ref().map(|base| base.manifest.source()),
+        base_made_utc: base_set.as_ref().map(|base| base.manifest.started_utc),
+        ..outcome(made.as_ref(), &options, &transfer)
+    };
     let targets = first_file.and_then(|path| target(&path)).into_iter().collect();
     Ok(Created { outcome, warnings, ended, name, targets, transfer })
 }
@@ -170,6 +219,11 @@ fn options(
     })
 }
 
+fn identities(sources: &[BackupSource]) -> Result<Vec<Identity>, SessionError> {
+    let identities = sources.iter().map(BackupSource::identity).collect::<Result<Option<Vec<_>>, _>>()?;
+    Ok(identities.unwrap_or_default())
+}
+
 fn is_server_increment(source: &PreparedSource) -> bool {
     matches!(&source.record.kind, SourceKind::Postgresql(record) if record.increment_from.is_some())
 }
@@ -179,6 +233,7 @@ fn requested(
     base: Option<&Arc<OpenSet>>,
     progress: &Progress,
 ) -> Result<SourceRequest, SessionError> {
+    let named = source.named();
     Ok(match source {
         BackupSource::Database(database) => {
             let prepared = database.prepare(base, &progress.cancel_flag());
@@ -189,11 +244,11 @@ fn requested(
         }
         BackupSource::Path(path) => SourceRequest::Path(path),
         BackupSource::Prepared(source) => SourceRequest::Prepared(source),
-        BackupSource::StandardInput => {
+        BackupSource::StandardInput(_) => {
             let cancel = progress.cancel_flag();
             let is_over = move || cancel.load(std::sync::atomic::Ordering::Relaxed);
             SourceRequest::Stream {
-                named: STANDARD_INPUT.to_owned(),
+                named,
                 stream: Box::new(StandardInput::open(is_over).map_err(CreateError::standard_input)?),
             }
         }
@@ -230,6 +285,8 @@ fn outcome(made: Option<&Made>, options: &CreateOptions, transfer: &Transfer) ->
     };
     BackupOutcome {
         set: is_kept.then(|| manifest.set.to_string()),
+        identities: manifest.identities(),
+        content_warnings: manifest.content_warnings(),
         bases: manifest.bases.iter().map(|base| base.set.to_string()).collect(),
         base_bytes: manifest.totals.base_bytes,
         manifest: manifest_path.as_ref().map(|path| path.display().to_string()),

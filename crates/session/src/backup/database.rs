@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use iostall_connect::{Address, AddressError, Engine, Secret, SourceError};
 use iostall_measure::hinted;
+use iostall_model::Identity;
 use iostall_model::backup::Through;
 use iostall_transfer::backup::create::PreparedSource;
 use iostall_transfer::backup::read::OpenSet;
@@ -18,6 +19,7 @@ use super::mariadb::{self, MariadbBackupError, MariadbRequest};
 use super::postgres::{self, PostgresBackupError, PostgresRequest};
 use super::sqlite::{self, SqliteBackupError, SqliteRequest};
 use crate::error::of_use_case;
+use crate::identity::identity_of;
 
 const SQLITE: &str = "sqlite:";
 /// How long connecting, or waiting for a lock, may take.
@@ -147,6 +149,18 @@ impl ReadyDatabase {
         }
     }
 
+    /// What it is, however it was named. A server is asked.
+    pub fn identity(&self) -> Result<Identity, DatabaseSourceError> {
+        match &self.0 {
+            Ready::Sqlite { path, .. } => Ok(identity_of(path).unwrap_or(Identity::Unnamed)),
+            Ready::Mariadb(request) => Ok(mariadb::identity(request)?),
+            Ready::Postgres { address, password, through } => {
+                let (address, password) = ((**address).clone(), password.clone());
+                Ok(postgres::identity(&postgres_request(address, password, *through, None))?)
+            }
+        }
+    }
+
     /// Begins to back it up: a server is put into backup mode, and a file is copied. Both end when the result is dropped. Ends
     /// early once `cancel` is set. A server that makes increments itself makes one on `base`.
     pub fn prepare(
@@ -162,13 +176,20 @@ impl ReadyDatabase {
                 Ok(sqlite::prepare(&request)?)
             }
             Ready::Postgres { address, password, through } => {
-                let (address, fast_checkpoint) = (*address, true);
-                let (limit, base) = (LIMIT, base.cloned());
-                let request = PostgresRequest { address, password, limit, fast_checkpoint, through, base };
+                let request = postgres_request(*address, password, through, base.cloned());
                 Ok(postgres::prepare(&request, cancel)?)
             }
         }
     }
+}
+
+fn postgres_request(
+    address: Address,
+    password: Secret,
+    through: Option<Through>,
+    base: Option<Arc<OpenSet>>,
+) -> PostgresRequest {
+    PostgresRequest { address, password, limit: LIMIT, fast_checkpoint: true, through, base }
 }
 
 pub fn server_of(

@@ -1,6 +1,6 @@
 //! What the backups of a source that the store knows say about its next ones: size, ratio, rates and growth, for a plan.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iostall_measure::hinted;
 use iostall_model::{BackupOutcome, RestoreOutcome, Run};
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use thiserror::Error;
 
-use super::known::source_name;
+use super::known::{key_of, source_of};
 use crate::error::of_use_case;
 
 /// As many of the newest give ratio and rates: settings and devices change.
@@ -61,6 +61,7 @@ of_use_case!(KeptFiguresError);
 
 struct Made {
     source: String,
+    key: Option<String>,
     set: String,
     at_utc: Timestamp,
     bytes: u64,
@@ -71,7 +72,8 @@ struct Made {
 impl Made {
     fn of(run: &Run, outcome: &BackupOutcome) -> Option<Self> {
         Some(Self {
-            source: source_name(&run.host.hostname, &outcome.sources),
+            source: source_of(run, outcome),
+            key: key_of(run, outcome),
             set: outcome.set.clone().filter(|_| outcome.is_whole())?,
             at_utc: run.started_utc,
             bytes: outcome.bytes,
@@ -101,8 +103,13 @@ pub fn kept_figures(store: &dyn Store, prefix: Option<&str>) -> Result<KeptFigur
             made.push(one);
         }
     })?;
-    let sources: BTreeSet<&str> = made.iter().map(|made| made.source.as_str()).collect();
+    // Streams without a name go by what they are called: their sizes are compared, and nothing is deleted.
+    let sources: BTreeMap<&str, &str> = made
+        .iter()
+        .map(|made| (made.key.as_ref().unwrap_or(&made.source).as_str(), made.source.as_str()))
+        .collect();
     if sources.len() > 1 {
+        let sources: BTreeSet<&str> = sources.into_values().collect();
         return Err(KeptFiguresError::Several { sources: sources.into_iter().map(str::to_owned).collect() });
     }
     made.sort_by_key(|made| made.at_utc);
@@ -175,6 +182,7 @@ mod tests {
     fn made(day: i64, bytes: u64, stored_bytes: u64, seconds: u64) -> Made {
         Made {
             source: "db1: /srv/shop".into(),
+            key: None,
             set: format!("{day}"),
             at_utc: Timestamp::from_second(1_780_000_000 + day * 86_400).unwrap(),
             bytes,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use iostall_model::backup::source_key;
 use iostall_model::backup_entry::{BackupEntry, BackupState};
 use iostall_model::retention::Proof;
 use iostall_model::stripe::BackupDamage;
@@ -10,6 +11,8 @@ use iostall_model::{
 };
 use iostall_store::{Filter, Selector, Store, StoreError};
 use jiff::Timestamp;
+
+use super::create::STANDARD_INPUT;
 
 #[derive(Debug, Default)]
 pub struct KnownSets {
@@ -24,7 +27,8 @@ struct Known {
 
 #[derive(Clone, Debug)]
 struct Made {
-    source: String,
+    /// [`iostall_model::backup::source_key`]
+    key: Option<String>,
     entry: BackupEntry,
 }
 
@@ -77,15 +81,22 @@ impl KnownSets {
 
     fn add_made(&mut self, number: RunNumber, run: &Run, outcome: &BackupOutcome) {
         let Some(set) = outcome.set.clone().filter(|_| outcome.is_whole()) else { return };
-        let source = source_name(&run.host.hostname, &outcome.sources);
+        let source = source_of(run, outcome);
+        let key = key_of(run, outcome);
         let entry = BackupEntry {
             set: set.clone(),
             created_utc: Some(run.started_utc),
-            source: Some(source.clone()),
+            source: Some(source),
+            key: key.clone(),
             base: outcome.bases.first().cloned(),
             state: BackupState::OnRecord,
             wrong: String::new(),
             proof: Proof::Unproven,
+            content_warnings: if outcome.content_warnings.is_empty() {
+                outcome.bad_pages.clone()
+            } else {
+                outcome.content_warnings.clone()
+            },
             is_encrypted: outcome.shape.encryption.is_some(),
             object_lock: outcome.object_lock,
             legal_hold: false,
@@ -97,7 +108,7 @@ impl KnownSets {
             files: outcome.stripes.iter().map(|stripe| stripe.path.clone()).collect(),
             run: Some(number.into()),
         };
-        self.sets.entry(set).or_default().made = Some((number, Made { source, entry }));
+        self.sets.entry(set).or_default().made = Some((number, Made { key, entry }));
     }
 
     /// What is missing or wrong in a set that it is based on proves nothing, and is no damage of its own. Nor is a stripe that was
@@ -123,23 +134,33 @@ impl KnownSets {
 
     /// What it is a backup of, as the run that made it says.
     pub fn source(&self, set: &str) -> Option<&str> {
-        Some(&self.sets.get(set)?.made.as_ref()?.1.source)
+        self.sets.get(set)?.made.as_ref()?.1.entry.source.as_deref()
+    }
+
+    /// What it is compared with others by, as the run that made it says.
+    pub fn key(&self, set: &str) -> Option<&str> {
+        self.sets.get(set)?.made.as_ref()?.1.key.as_deref()
+    }
+
+    pub fn content_warnings(&self, set: &str) -> Vec<String> {
+        let made = self.sets.get(set).and_then(|known| known.made.as_ref());
+        made.map(|(_, made)| made.entry.content_warnings.clone()).unwrap_or_default()
     }
 
     pub fn run(&self, set: &str) -> Option<RunNumber> {
         Some(self.sets.get(set)?.made.as_ref()?.0)
     }
 
-    /// Whether `set` is the newest backup of its source. What it is of and when it was made, the store knows of the sets that it
-    /// has seen made; `source` and `created` are what the set itself says. One that was found damaged is no newer backup.
-    pub fn newest(&self, set: &str, source: Option<&str>, created: Timestamp) -> Newest {
+    /// Whether `set` is the newest backup of its source: `key` and `created` are what the set itself says, and the store knows them
+    /// of the sets that it has seen made. One that was found damaged is no newer backup.
+    pub fn newest(&self, set: &str, key: Option<&str>, created: Timestamp) -> Newest {
         let own = self.sets.get(set).and_then(|known| known.made.as_ref());
-        let source = own.map(|(_, made)| made.source.as_str()).or(source);
+        let Some(key) = key.or_else(|| self.key(set)) else { return Newest::Unknown };
         let created = own.and_then(|(_, made)| made.entry.created_utc).unwrap_or(created);
         let of_source = || {
             self.sets.iter().filter_map(|(id, known)| {
                 let (number, made) = known.made.as_ref()?;
-                let is_good = known.proof != Proof::Damaged && Some(made.source.as_str()) == source;
+                let is_good = known.proof != Proof::Damaged && made.key.as_deref() == Some(key);
                 is_good.then_some((made.entry.created_utc?, id.as_str(), *number))
             })
         };
@@ -162,9 +183,15 @@ impl KnownSets {
     }
 }
 
-/// What a backup is of: two hosts may have a database of the same name.
-pub(super) fn source_name(host: &str, sources: &[String]) -> String {
-    format!("{host}: {}", sources.join(", "))
+/// What a backup is of, for a reader: two hosts may have a database of the same name.
+pub(super) fn source_of(run: &Run, outcome: &BackupOutcome) -> String {
+    format!("{}: {}", run.host.hostname, outcome.sources.join(", "))
+}
+
+pub(super) fn key_of(run: &Run, outcome: &BackupOutcome) -> Option<String> {
+    let is_old_stream =
+        outcome.identities.is_empty() && outcome.sources.iter().any(|source| source == STANDARD_INPUT);
+    source_key(&source_of(run, outcome), &outcome.identities).filter(|_| !is_old_stream)
 }
 
 #[cfg(test)]
@@ -230,10 +257,12 @@ mod tests {
                 set: set.into(),
                 created_utc: Some(at(day)),
                 source: Some(source.into()),
+                key: Some(source.into()),
                 base: None,
                 state: BackupState::OnRecord,
                 wrong: String::new(),
                 proof: Proof::Unproven,
+                content_warnings: Vec::new(),
                 is_encrypted: false,
                 object_lock: None,
                 legal_hold: false,
@@ -245,7 +274,7 @@ mod tests {
                 files: Vec::new(),
                 run: None,
             };
-            let made = Made { source: source.into(), entry };
+            let made = Made { key: Some(source.into()), entry };
             known.sets.entry(set.into()).or_default().made = Some((RunNumber(number), made));
         }
         known

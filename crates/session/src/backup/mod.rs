@@ -8,6 +8,7 @@ pub mod drill;
 mod entry;
 pub mod figures;
 pub mod known;
+mod live_files;
 pub mod lock_for;
 pub mod mariadb;
 pub mod postgres;

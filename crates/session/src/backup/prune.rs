@@ -160,8 +160,9 @@ fn kept(entry: &BackupEntry) -> Option<Kept> {
         | BackupState::Elsewhere
         | BackupState::OnRecord => return None,
     };
-    let (source, at) = (entry.source.clone()?, entry.created_utc?);
-    Some(Kept { id: entry.set.clone(), source, at, base: entry.base.clone(), proof })
+    let (source, at) = (entry.key.clone()?, entry.created_utc?);
+    let (id, base, is_doubted) = (entry.set.clone(), entry.base.clone(), !entry.content_warnings.is_empty());
+    Some(Kept { id, source, at, base, proof, is_doubted })
 }
 
 /// What no rule applies to stays, except where a deletion was begun.
@@ -184,6 +185,11 @@ fn not_counted(entry: &BackupEntry, base_is_missing: bool, abandoned_utc: Timest
         BackupState::Whole | BackupState::Damaged | BackupState::OnRecord if base_is_missing => {
             (PruneAction::Leave, "what it is based on is not in the directories that were named")
         }
+        BackupState::Whole | BackupState::Damaged | BackupState::OnRecord if entry.source.is_some() => (
+            PruneAction::Leave,
+            "it is of a stream without a name, so that nothing says which backups are of the same: make the next with --name, and \
+             delete this one yourself",
+        ),
         BackupState::Whole | BackupState::Damaged | BackupState::OnRecord => (
             PruneAction::Leave,
             "what it is a backup of cannot be read: it is encrypted, or its manifest is damaged",
@@ -204,10 +210,12 @@ mod tests {
             set: "00".into(),
             created_utc: Some("2026-11-20T02:00:00Z".parse().unwrap()),
             source: source.map(str::to_owned),
+            key: source.map(str::to_owned),
             base: None,
             state,
             wrong: String::new(),
             proof: Proof::Unproven,
+            content_warnings: Vec::new(),
             is_encrypted: source.is_none(),
             object_lock: None,
             legal_hold: false,
@@ -255,6 +263,16 @@ mod tests {
         let action = |abandoned: &str| not_counted(&uploading, false, abandoned.parse().unwrap()).action;
         assert_eq!(action("2026-11-20T02:59:59Z"), PruneAction::Leave, "it may be on its way");
         assert_eq!(action("2026-11-20T03:00:00Z"), PruneAction::Delete);
+        let doubted = BackupEntry {
+            content_warnings: vec!["a page is wrong".into()],
+            ..entry(BackupState::Whole, Some("shop"))
+        };
+        assert!(
+            kept(&doubted).unwrap().is_doubted
+                && !kept(&entry(BackupState::Whole, Some("shop"))).unwrap().is_doubted
+        );
+        let unnamed = BackupEntry { key: None, ..entry(BackupState::Whole, Some("db1: standard input")) };
+        assert!(kept(&unnamed).is_none());
         let damaged = kept(&entry(BackupState::Damaged, Some("shop"))).unwrap();
         assert_eq!(damaged.proof, Proof::Damaged);
     }

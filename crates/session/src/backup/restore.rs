@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use iostall_engine::guard::WriteConsent;
 use iostall_measure::foreign::shell_path;
-use iostall_model::backup::{SetId, SourceKind, SourceRecord};
+use iostall_model::backup::{PostgresRecord, SetId, SourceKind, SourceRecord};
 use iostall_model::{Newest, RestoreOutcome, Run, RunBody, TransferUse, Warning, WarningCode};
 use iostall_transfer::Progress;
 use iostall_transfer::backup::codec::Unlock;
@@ -131,6 +131,11 @@ pub fn restore(
             outcome.recovery = recovery.map(|recovery| recovery.record);
             outcome.prepare_ns = preparation.is_some().then(|| prepare_ns.load(Ordering::Relaxed));
             warnings.extend(set.as_ref().and_then(|set| unprepared(request, set, outcome.prepare_ns)));
+            warnings.extend(
+                set.as_ref()
+                    .filter(|_| starts_as_it_was(request))
+                    .and_then(|set| archives(set.manifest.postgres())),
+            );
             if let Some(set) = set.as_ref().filter(|_| request.only.is_empty()) {
                 outcome.tablespaces = tablespaces::restored(&set.manifest, &restored.to, &elsewhere);
             }
@@ -236,6 +241,24 @@ fn unprepared(request: &RestoreRequest, set: &OpenSet, prepare_ns: Option<u64>) 
     Some(Warning::new(WarningCode::NotPrepared, message).hint(hint))
 }
 
+/// With a point in time it begins a timeline of its own.
+fn starts_as_it_was(request: &RestoreRequest) -> bool {
+    request.point.is_none() && request.only.is_empty()
+}
+
+/// The story: a restored server began to archive on the timeline of its original. The archive refused each segment, since it had another
+/// one of that name, and the log filled the disk.
+fn archives<'a>(mut records: impl Iterator<Item = &'a PostgresRecord>) -> Option<Warning> {
+    if !records.any(|record| record.archives == Some(true)) {
+        return None;
+    }
+    let message = "the server that was backed up archives its log (archive_mode), and a server on these files goes on with its timeline: \
+                   the archive has segments of these names already, with other content";
+    let hint = "start it with archive_mode = off, or with an empty archive of its own; or restore with --wal DIR, so that it begins a \
+                timeline of its own";
+    Some(Warning::new(WarningCode::NotPrepared, message).hint(hint))
+}
+
 fn take(outcome: &mut RestoreOutcome, set: Option<&OpenSet>, restored: &Restored) {
     let bytes: Vec<u64> = restored.stripes.iter().map(|stripe| stripe.bytes).collect();
     outcome.stripes = set.map(|set| set::stripes_read(set, &bytes, &restored.stripes)).unwrap_or_default();
@@ -270,4 +293,17 @@ fn lost(losses: &[FileLoss]) -> Vec<Warning> {
         warnings.push(Warning::new(WarningCode::MetadataLost, message));
     }
     warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restored_server_that_archives_notify_to_stay_out_of_the_archive_of_its_original() {
+        let record = |archives| PostgresRecord { archives, ..PostgresRecord::default() };
+        let warned = |all: &[PostgresRecord]| archives(all.iter()).map(|warning| warning.code);
+        assert_eq!(warned(&[record(Some(false)), record(Some(true))]), Some(WarningCode::NotPrepared));
+        assert_eq!(warned(&[record(Some(false)), record(None)]), None);
+    }
 }

@@ -9,7 +9,7 @@ use iostall_model::{Newest, Warning, WarningCode};
 use iostall_transfer::backup::read::{ChainStripe, Damage, OpenSet, StripeRead};
 use iostall_transfer::backup::restore::Restored;
 
-use super::known::{KnownSets, source_name};
+use super::known::KnownSets;
 
 pub(super) fn stored(damage: &[Damage]) -> Vec<BackupDamage> {
     damage.iter().map(of).collect()
@@ -73,9 +73,8 @@ pub(super) fn newest(expect: Option<SetId>, set: &OpenSet, known: &KnownSets) ->
             because: format!("this is set {}, made on {:.0}", manifest.set, manifest.started_utc),
         },
         None => {
-            let named: Vec<String> = manifest.sources.iter().map(|source| source.named.clone()).collect();
-            let source = (!named.is_empty()).then(|| source_name(&manifest.host, &named));
-            known.newest(&manifest.set.to_string(), source.as_deref(), manifest.started_utc)
+            let key = manifest.source_key().filter(|_| !manifest.sources.is_empty());
+            known.newest(&manifest.set.to_string(), key.as_deref(), manifest.started_utc)
         }
     }
 }

@@ -15,6 +15,8 @@ pub struct SourceHelp<'a> {
     pub engine_dir: Option<&'a Path>,
     /// How the files of a PostgreSQL are read; `None`: in the best way that is possible.
     pub through: Option<Through>,
+    /// What comes through standard input, however the stream was made.
+    pub stream_name: Option<&'a str>,
     pub ask: AskPassword<'a>,
 }
 
@@ -28,7 +30,7 @@ struct UnknownScheme {
 pub fn source_of(named: &Path, help: &SourceHelp<'_>) -> Result<BackupSource, SessionError> {
     let text = named.to_string_lossy();
     if text == "-" {
-        return Ok(BackupSource::StandardInput);
+        return Ok(BackupSource::StandardInput(help.stream_name.map(str::to_owned)));
     }
     if named.exists() {
         return Ok(BackupSource::Path(named.to_owned()));

@@ -16,6 +16,8 @@ use iostall_transfer::backup::create::{Item, Live, LiveEnd, PreparedSource};
 use iostall_transfer::pipeline::StageFailure;
 use thiserror::Error;
 
+use crate::identity::identity_of;
+
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SqliteBackupError {
@@ -63,6 +65,7 @@ pub fn prepare(request: &SqliteRequest<'_>) -> Result<PreparedSource, SqliteBack
     let kind = SourceKind::Sqlite { version: copied.version.clone() };
     let record = SourceRecord {
         named: format!("sqlite:{}", request.path.display()),
+        identity: identity_of(request.path).ok(),
         prefix: StoredName::default(),
         kind: kind.clone(),
         read_until_utc: utc_now(),
@@ -75,6 +78,7 @@ pub fn prepare(request: &SqliteRequest<'_>) -> Result<PreparedSource, SqliteBack
         live: Some(Box::new(Copied { _scratch: scratch, kind, warnings })),
         page_bytes: Some(copied.page_bytes),
         skipped_specials: 0,
+        content_warnings: Vec::new(),
     })
 }
 
@@ -120,6 +124,6 @@ struct Copied {
 impl Live for Copied {
     fn end(&mut self) -> Result<LiveEnd, StageFailure> {
         let warnings = std::mem::take(&mut self.warnings);
-        Ok(LiveEnd { items: Vec::new(), kind: self.kind.clone(), warnings })
+        Ok(LiveEnd { items: Vec::new(), kind: self.kind.clone(), warnings, content_warnings: Vec::new() })
     }
 }

@@ -10,17 +10,16 @@ pub(super) fn parts(outcome: &BackupVerifyOutcome) -> Vec<Part> {
     vec![Part { bytes_per_s: rate, failed: Some(outcome.damage.len() as u64), ..Part::default() }]
 }
 
-/// A whole backup of last month is not the one that somebody wants to rely on today.
+/// That it is not the newest one is told, and is no failure: whoever wants a certain one names it.
 pub(super) fn failures(outcome: &BackupVerifyOutcome) -> Vec<String> {
-    damaged(&outcome.damage).into_iter().chain(not_newest(&outcome.newest)).collect()
+    damaged(&outcome.damage).into_iter().chain(not_expected(&outcome.newest)).collect()
 }
 
-/// Why it is not the backup that somebody wants, if so.
-pub(super) fn not_newest(newest: &Newest) -> Option<String> {
+/// Why it is not the backup that somebody named, if so.
+pub(super) fn not_expected(newest: &Newest) -> Option<String> {
     match newest {
         Newest::Other { because, .. } => Some(format!("it is not the backup that was expected: {because}")),
-        Newest::Older { because, .. } => Some(format!("it is not the newest backup: {because}")),
-        Newest::Unknown | Newest::Expected | Newest::Known => None,
+        Newest::Unknown | Newest::Expected | Newest::Known | Newest::Older { .. } => None,
     }
 }
 

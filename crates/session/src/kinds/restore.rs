@@ -12,6 +12,6 @@ pub(super) fn parts(outcome: &RestoreOutcome) -> Vec<Part> {
 pub(super) fn failures(outcome: &RestoreOutcome) -> Vec<String> {
     let damaged = super::backup_verify::damaged(&outcome.damage);
     // An older one may be what is wanted: once it is restored, that it is older is a warning.
-    let other = super::backup_verify::not_newest(&outcome.newest).filter(|_| !outcome.is_whole);
+    let other = super::backup_verify::not_expected(&outcome.newest).filter(|_| !outcome.is_whole);
     damaged.into_iter().chain(other).collect()
 }

@@ -186,6 +186,7 @@ impl Found {
             },
             bases,
             stripes: self.records,
+            content_warnings: None,
             warnings: vec![format!(
                 "the manifest was made again from the stripes on {:.0}: what was backed up, and when the backup ended, is not known",
                 utc_now()

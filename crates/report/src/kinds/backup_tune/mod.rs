@@ -75,12 +75,22 @@ fn trace(tune: &BackupTuneOutcome) -> Option<&BackupTrace> {
     tune.server.as_ref()?.trace.as_ref()
 }
 
+/// Less than this is read in a moment.
+const SOURCE_BYTES_MIN: u64 = 64 << 20;
+
 fn notes(tune: &BackupTuneOutcome) -> Vec<Note> {
     let mut notes = Vec::new();
     if trace(tune).is_some() {
         notes.push(Note::plain(
             "What the server said is of the first trial, which had the defaults.".to_owned(),
         ));
+    }
+    if (1..SOURCE_BYTES_MIN).contains(&tune.source_bytes) {
+        notes.push(Note::caution(format!(
+            "The source has {} only: a look at a setting ends before its rate can be told from its beginning and end, so this says nothing \
+             about a larger source.",
+            bytes(tune.source_bytes)
+        )));
     }
     if tune.limit == Some(TuneLimit::Memory) {
         notes.push(Note::plain(format!(
@@ -298,6 +308,19 @@ mod tests {
             "2 stripes, 40 buffers of 4 MiB, frames of 1 MiB, compression lz4: 812 MiB/s of the source; 1.24 times \
              (1.18 to 1.31) as fast as the defaults; stores 52.0 % of the source instead of 43.0 %; the CPU limits"
         );
+    }
+
+    /// The story: 2.9 MiB were tuned for 20 seconds, and the report said "no difference" as if that were an answer.
+    #[test]
+    fn a_source_that_is_too_small_to_tell_anything_is_named() {
+        let notes_of = |source_bytes| {
+            let tune = BackupTuneOutcome {
+                source_bytes,
+                ..tuned(TuneAnswer::NoDifference { ratio: [0.8, 1.0, 1.6] })
+            };
+            notes(&tune).len()
+        };
+        assert_eq!((notes_of(3_000_000), notes_of(10 << 30)), (1, 0));
     }
 
     /// The story: the report said "frames of 64 KiB" of a backup that SQL Server had made, which has none.

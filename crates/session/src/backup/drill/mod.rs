@@ -30,7 +30,6 @@ use self::limits::Limits;
 use self::mariadb::{MariadbCopyFiles, MariadbPrograms};
 use self::postgres::{Cluster, Installation};
 use self::scratch::Scratch;
-use super::known::source_name;
 use super::set;
 use super::wal::WalError;
 use super::wal::access::Reader;
@@ -201,11 +200,10 @@ impl<'a> Stage<'a> {
 
     fn outcome(&self) -> DrillOutcome {
         let manifest = &self.set.manifest;
-        let named: Vec<String> = manifest.sources.iter().map(|source| source.named.clone()).collect();
         DrillOutcome {
             set: manifest.set.to_string(),
             from: self.set.manifest_path.display().to_string(),
-            source: source_name(&manifest.host, &named),
+            source: manifest.source(),
             made_utc: Some(manifest.started_utc),
             scratch: self.scratch.path().display().to_string(),
             ..DrillOutcome::default()

@@ -7,7 +7,6 @@ use iostall_transfer::backup::catalog::{FoundSet, SetState, scan};
 use iostall_transfer::backup::codec::Unlock;
 
 use super::error::DrillError;
-use crate::backup::known::source_name;
 use crate::backup::wal::PointRequest;
 
 pub struct DrillRequest {
@@ -66,10 +65,7 @@ pub(super) fn files(
 
 fn is_of(found: &FoundSet, source: Option<&str>) -> bool {
     let Some(source) = source else { return true };
-    found.manifest.as_ref().is_some_and(|manifest| {
-        let named: Vec<String> = manifest.sources.iter().map(|source| source.named.clone()).collect();
-        source_name(&manifest.host, &named).contains(source)
-    })
+    found.manifest.as_ref().is_some_and(|manifest| manifest.source().contains(source))
 }
 
 fn files_of(found: &FoundSet) -> Vec<PathBuf> {

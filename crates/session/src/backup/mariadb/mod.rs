@@ -10,7 +10,7 @@ mod restored;
 mod tool;
 
 use std::io::BufReader;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,12 +19,14 @@ use iostall_connect::mysql::{BackupFacts, backup_facts};
 use iostall_connect::{Address, Secret};
 use iostall_engine::files;
 use iostall_measure::clock::utc_now;
+use iostall_model::Identity;
 use iostall_model::backup::{FileMetadata, MariadbRecord, SourceKind, SourceRecord, StoredName};
 use iostall_transfer::backup::create::{Inspect, Item, Live, LiveEnd, PagesSeen, PreparedSource, What};
 use iostall_transfer::backup::xbstream::XbstreamReader;
 use iostall_transfer::pipeline::StageFailure;
 
 use self::child::BackupStream;
+use crate::identity::identity_of;
 
 pub(super) use self::child::{SETTINGS, prepare as prepare_files};
 pub use self::error::MariadbBackupError;
@@ -68,6 +70,7 @@ pub fn prepare(
     let owner = owner.map_err(elsewhere)?;
     let modified_ns = i64::try_from(utc_now().as_nanosecond()).unwrap_or(0);
     let metadata = |mode| FileMetadata { mode, uid: owner.uid, gid: owner.gid, modified_ns };
+    let identity = identity_in(&facts.data_directory);
     let stream = BackupStream::start(&tool, address, password, cancel)?;
     let reader = Arc::new(Reader::new(facts.page_bytes));
     let root = Item::new(StoredName::default(), What::Directory, metadata(DIRECTORY_MODE));
@@ -86,6 +89,7 @@ pub fn prepare(
     Ok(PreparedSource {
         record: SourceRecord {
             named,
+            identity: Some(identity),
             prefix: PREFIX.into(),
             kind: SourceKind::Mariadb(record.clone()),
             read_until_utc: utc_now(),
@@ -95,7 +99,30 @@ pub fn prepare(
         live: Some(Box::new(MariadbLive { reader, record })),
         page_bytes: Some(page_bytes),
         skipped_specials: 0,
+        content_warnings: Vec::new(),
     })
+}
+
+/// What the server is that `request` names.
+pub fn identity(request: &MariadbRequest) -> Result<Identity, MariadbBackupError> {
+    let facts = backup_facts(&request.address, &request.password, request.limit)?;
+    Ok(identity_in(&facts.data_directory))
+}
+
+/// MariaDB has no server_uuid, but its Aria engine makes one with the data directory.
+fn identity_in(data: &Path) -> Identity {
+    let control = std::fs::read(data.join("aria_log_control")).unwrap_or_default();
+    match aria_uuid(&control) {
+        Some(uuid) => Identity::MysqlServer { uuid },
+        None => identity_of(data).unwrap_or(Identity::Unnamed),
+    }
+}
+
+/// It stands behind three bytes that mark the file, and its version.
+fn aria_uuid(control: &[u8]) -> Option<String> {
+    let [0xfe, 0xfe, 0x0c, _, rest @ ..] = control else { return None };
+    let uuid = rest.first_chunk::<16>()?;
+    Some(uuid.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 struct Reader(Mutex<Seen>);
@@ -139,7 +166,12 @@ impl Live for MariadbLive {
             ..self.record.clone()
         };
         let warnings = seen.pages.warnings();
-        Ok(LiveEnd { items: Vec::new(), kind: SourceKind::Mariadb(record), warnings })
+        Ok(LiveEnd {
+            items: Vec::new(),
+            kind: SourceKind::Mariadb(record),
+            warnings,
+            content_warnings: Vec::new(),
+        })
     }
 
     fn pages(&self) -> Option<PagesSeen> {
@@ -198,6 +230,16 @@ impl BackupInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_is_known_by_what_aria_noted_when_it_was_made() {
+        let head = [
+            0xfe, 0xfe, 0x0c, 1, 0x72, 0x2b, 0x4e, 0x7f, 0xeb, 0x92, 0x11, 0xf1, 0x8e, 0xf9, 2, 0xfc, 0, 0,
+            0, 1, 0x1e,
+        ];
+        assert_eq!(aria_uuid(&head).as_deref(), Some("722b4e7feb9211f18ef902fc00000001"));
+        assert_eq!((aria_uuid(&head[..19]), aria_uuid(&[0; 40])), (None, None));
+    }
 
     #[test]
     fn the_end_is_read_under_old_names_and_new() {

@@ -20,9 +20,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use iostall_connect::postgres::{BackupServer, BackupSession, Lsn};
+use iostall_connect::postgres::{BackupServer, BackupSession, Lsn, system_identifier};
 use iostall_engine::files::{self, path_bytes};
 use iostall_measure::clock::utc_now;
+use iostall_model::Identity;
 use iostall_model::backup::{
     FileMetadata, PostgresRecord, SourceKind, SourceRecord, StoredName, TablespaceRecord, Through,
 };
@@ -60,6 +61,18 @@ pub fn prepare(
             prepared => prepared,
         },
     }
+}
+
+/// What the cluster is, asked in whichever way it will be read.
+pub fn identity(request: &PostgresRequest) -> Result<Identity, PostgresBackupError> {
+    let asked = || system_identifier(&request.address, &request.password, request.limit);
+    let sent = || protocol::system_identifier(request);
+    let system_identifier = match request.through {
+        Some(Through::Files) => asked()?,
+        Some(Through::Replication) => sent()?,
+        None => asked().or_else(|_| sent())?,
+    };
+    Ok(Identity::Postgresql { system_identifier })
 }
 
 fn neither(
@@ -101,6 +114,7 @@ fn prepare_files(
     warnings.extend(settings_elsewhere(&server, &data));
     let record = SourceRecord {
         named,
+        identity: None,
         prefix: prefix.clone(),
         kind: SourceKind::Postgresql(record(&server, start, &listing.tablespaces)),
         read_until_utc: utc_now(),
@@ -115,6 +129,7 @@ fn prepare_files(
         live: Some(Box::new(live)),
         page_bytes: Some(server.block_bytes),
         skipped_specials: listing.skipped_specials,
+        content_warnings: Vec::new(),
     })
 }
 
@@ -129,6 +144,7 @@ fn record(server: &BackupServer, start: Lsn, tablespaces: &[TablespaceRecord]) -
         system_identifier: server.system_identifier,
         start_lsn: start.to_string(),
         from_standby: server.is_standby,
+        archives: Some(server.archives),
         tablespaces: tablespaces.to_vec(),
         ..PostgresRecord::default()
     }
@@ -169,7 +185,12 @@ impl PostgresLive {
             stop_lsn: stop.lsn.to_string(),
             ..record(server, self.start, &self.tablespaces)
         };
-        Ok(LiveEnd { items, kind: SourceKind::Postgresql(record), warnings: self.all_warnings() })
+        Ok(LiveEnd {
+            items,
+            kind: SourceKind::Postgresql(record),
+            warnings: self.all_warnings(),
+            content_warnings: Vec::new(),
+        })
     }
 
     fn generated(&self, name: &str, bytes: Vec<u8>) -> Item {

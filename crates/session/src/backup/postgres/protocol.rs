@@ -37,13 +37,7 @@ pub(super) fn prepare(
     cancel: &Arc<AtomicBool>,
 ) -> Result<PreparedSource, PostgresBackupError> {
     let named = request.address.to_string();
-    let mut session = ReplicationSession::open(ReplicationLogin {
-        address: &request.address,
-        name: "iostall",
-        password: &request.password,
-        limit: request.limit,
-        cancel: Arc::clone(cancel),
-    })?;
+    let mut session = session(request, cancel)?;
     let facts = Facts::of(&mut session)?;
     let warnings = settings_elsewhere(&mut session).into_iter().collect();
     let slot = format!("{SLOT_PREFIX}_{}_{}", std::process::id(), utc_now().as_nanosecond());
@@ -62,12 +56,30 @@ pub(super) fn prepare(
     Ok(source(named, backup, &facts, record, warnings))
 }
 
+fn session(
+    request: &PostgresRequest,
+    cancel: &Arc<AtomicBool>,
+) -> Result<ReplicationSession, PostgresBackupError> {
+    Ok(ReplicationSession::open(ReplicationLogin {
+        address: &request.address,
+        name: "iostall",
+        password: &request.password,
+        limit: request.limit,
+        cancel: Arc::clone(cancel),
+    })?)
+}
+
+pub(super) fn system_identifier(request: &PostgresRequest) -> Result<u64, PostgresBackupError> {
+    Ok(session(request, &Arc::default())?.identify_system()?.system_identifier)
+}
+
 /// What is known at the start; the end adds the rest.
 fn record(backup: &BaseBackup, facts: &Facts) -> PostgresRecord {
     let (start, timeline) = backup.start();
     PostgresRecord {
         version: facts.version_text.clone(),
         system_identifier: facts.system_identifier,
+        archives: Some(facts.archives),
         timeline,
         start_lsn: start.to_string(),
         tablespaces: tablespaces_of(backup).into_iter().flatten().collect(),
@@ -95,6 +107,7 @@ fn source(
     PreparedSource {
         record: SourceRecord {
             named,
+            identity: None,
             prefix: PREFIX.into(),
             kind: SourceKind::Postgresql(record.clone()),
             read_until_utc: utc_now(),
@@ -104,6 +117,7 @@ fn source(
         live: Some(Box::new(ProtocolLive { received, record, pages, stop: None, warnings })),
         page_bytes: Some(facts.page_bytes),
         skipped_specials: 0,
+        content_warnings: Vec::new(),
     }
 }
 
@@ -114,6 +128,7 @@ struct Facts {
     page_bytes: u32,
     pages_per_segment: u32,
     has_checksums: bool,
+    archives: bool,
 }
 
 impl Facts {
@@ -122,6 +137,7 @@ impl Facts {
         let page_bytes = setting(session, "block_size", |text| text.parse().ok().filter(|bytes| *bytes > 0))?;
         let segment_bytes = setting(session, "segment_size", bytes_in)?;
         let has_checksums = session.show("data_checksums")? == "on";
+        let archives = session.show("archive_mode")? != "off";
         Ok(Self {
             version: session.version(),
             version_text: session.version_text().to_owned(),
@@ -129,6 +145,7 @@ impl Facts {
             page_bytes,
             pages_per_segment: u32::try_from(segment_bytes / u64::from(page_bytes)).unwrap_or(u32::MAX),
             has_checksums,
+            archives,
         })
     }
 }
@@ -190,17 +207,18 @@ impl ProtocolLive {
             // Last, so that a restore that breaks off has none.
             generated(control::NAME, control.without_checkpoint()),
         ];
-        let mut warnings = std::mem::take(&mut self.warnings);
+        let (mut warnings, mut content_warnings) = (std::mem::take(&mut self.warnings), Vec::new());
         warnings.extend(self.pages.is_none().then(no_checksums));
         if has_wrong_pages && self.pages.as_ref().is_some_and(|pages| pages.seen(stop).wrong.is_empty()) {
-            warnings.push("the server has found pages with a wrong checksum: its log names them".to_owned());
+            content_warnings
+                .push("the server has found pages with a wrong checksum: its log names them".to_owned());
         }
         let record = PostgresRecord {
             stop_lsn: stop.to_string(),
             from_standby: label.is_of_standby,
             ..self.record.clone()
         };
-        Ok(LiveEnd { items, kind: SourceKind::Postgresql(record), warnings })
+        Ok(LiveEnd { items, kind: SourceKind::Postgresql(record), warnings, content_warnings })
     }
 }
 

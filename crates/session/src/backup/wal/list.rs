@@ -14,7 +14,7 @@ use super::error::WalError;
 use super::inventory::{Inventory, Segment};
 use super::reach::{Base, Missing, Way};
 use crate::backup::catalog::catalog;
-use crate::backup::known::{KnownSets, source_name};
+use crate::backup::known::KnownSets;
 use crate::error::{SessionError, UseCaseError};
 
 pub struct WalListRequest {
@@ -101,7 +101,7 @@ fn manifest_at(file: &Path, unlock: Option<&Unlock>) -> Result<Manifest, ReadErr
 fn set(inventory: &Inventory, manifest: &Manifest, source: &SourceRecord, record: &PostgresRecord) -> WalSet {
     let mut set = WalSet {
         set: manifest.set.to_string(),
-        source: source_name(&manifest.host, std::slice::from_ref(&source.named)),
+        source: format!("{}: {}", manifest.host, source.named),
         ended_utc: Some(source.read_until_utc),
         timeline: record.timeline,
         start_lsn: record.start_lsn.clone(),

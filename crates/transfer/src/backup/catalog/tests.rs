@@ -76,6 +76,7 @@ impl Shelf {
             totals: Totals::default(),
             bases: Vec::new(),
             warnings: Vec::new(),
+            content_warnings: None,
             files: Vec::new(),
         };
         let bytes = manifest_file::encode(&manifest, None).unwrap();

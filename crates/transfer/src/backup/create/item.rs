@@ -113,6 +113,8 @@ pub struct LiveEnd {
     pub items: Vec<Item>,
     pub kind: SourceKind,
     pub warnings: Vec<String>,
+    /// Why its content may not be as it should.
+    pub content_warnings: Vec<String>,
 }
 
 pub struct PreparedSource {
@@ -125,6 +127,8 @@ pub struct PreparedSource {
     /// Bytes of a database page, if it is a database.
     pub page_bytes: Option<u32>,
     pub skipped_specials: u64,
+    /// Why its content may not be as it should: the manifest repeats it to who restores.
+    pub content_warnings: Vec<String>,
 }
 
 impl Item {

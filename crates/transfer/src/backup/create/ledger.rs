@@ -92,15 +92,15 @@ impl Ledger {
         }
     }
 
-    /// The entries, without further names of files that vanished; and what to warn of.
-    pub(super) fn finish(self) -> (Vec<FileEntry>, Vec<String>) {
+    /// The entries, without further names of files that vanished. What to warn of is added to `said`.
+    pub(super) fn finish(self, said: &mut Said) -> Vec<FileEntry> {
         let more = self.changed - self.changes.len() as u64;
-        let mut warnings = self.changes;
+        said.content_warnings.extend(self.changes);
         if more > 0 {
-            warnings.push(format!("{more} more files changed or vanished while they were read"));
+            said.content_warnings.push(format!("{more} more files changed or vanished while they were read"));
         }
         if let Some(first) = &self.attributes_lost_first {
-            warnings.push(format!(
+            said.warnings.push(format!(
                 "the extended attributes and access control lists of {} files are not kept, because they could not be read or \
                  are too long; the first: {first}",
                 self.attributes_lost
@@ -119,8 +119,16 @@ impl Ledger {
                 _ => true,
             });
         }
-        (entries, warnings)
+        entries
     }
+}
+
+/// What the manifest says to who restores.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    pub(super) warnings: Vec<String>,
+    /// Why the content may not be as it should.
+    pub(super) content_warnings: Vec<String>,
 }
 
 #[cfg(test)]
@@ -143,10 +151,11 @@ mod tests {
         ledger.vanished(gone);
         ledger.changed(relation, "its size changed");
         ledger.vanished(temporary);
-        let (entries, warnings) = ledger.finish();
+        let mut said = Said::default();
+        let entries = ledger.finish(&mut said);
         let names: Vec<_> = entries.iter().map(|entry| entry.name.to_string()).collect();
         assert_eq!(names, ["kept", "kept too", "base/1/2"]);
-        assert_eq!(warnings, ["gone vanished before it was read, and is not in the backup"]);
+        assert_eq!(said.content_warnings, ["gone vanished before it was read, and is not in the backup"]);
     }
 
     #[test]
@@ -155,7 +164,9 @@ mod tests {
         for (name, attributes) in [("kept", Some(Vec::new())), ("first", None), ("second", None)] {
             ledger.add(name.into(), FileKind::File, 0, FileMetadata::default(), attributes, OnChange::Warn);
         }
-        let (_, warnings) = ledger.finish();
+        let mut said = Said::default();
+        ledger.finish(&mut said);
+        let warnings = said.warnings;
         assert!(
             warnings[0].contains(" of 2 files are not kept") && warnings[0].ends_with("first: first"),
             "{warnings:?}"
@@ -171,7 +182,9 @@ mod tests {
             ledger.changed(number, "its content was modified");
         }
         assert_eq!(ledger.changed, 30);
-        let (_, warnings) = ledger.finish();
+        let mut said = Said::default();
+        ledger.finish(&mut said);
+        let warnings = said.content_warnings;
         assert_eq!(warnings.len(), 21);
         assert_eq!(warnings[20], "10 more files changed or vanished while they were read");
     }

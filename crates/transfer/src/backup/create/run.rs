@@ -16,7 +16,7 @@ use super::base::{Base, Before};
 use super::encode::{Content, Part, Tagged};
 use super::error::CreateError;
 use super::item::{Item, PagesSeen, PreparedSource, What, join};
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Said};
 use super::made::{self, Counts, Made};
 use super::open::{Batch, batches};
 use super::options::{CreateOptions, Shape};
@@ -103,10 +103,10 @@ pub fn create(
         pages: None,
     };
     let page_bytes = sources.iter().find_map(|source| source.page_bytes);
-    let mut live_warnings = Vec::new();
+    let mut said = Said::default();
     let mut records = Vec::with_capacity(sources.len());
     for (index, source) in (0..).zip(sources) {
-        records.push(backup.source(index, source, &mut live_warnings)?);
+        records.push(backup.source(index, source, &mut said)?);
     }
     let manifest = Manifest {
         set,
@@ -120,10 +120,11 @@ pub fn create(
         stripes: Vec::new(),
         totals: Totals::default(),
         bases,
-        warnings: live_warnings,
+        warnings: Vec::new(),
+        content_warnings: None,
         files: Vec::new(),
     };
-    let made = backup.finish(manifest, keys.as_ref())?;
+    let made = backup.finish(manifest, said, keys.as_ref())?;
     Ok(Made { page_bytes, removed_bytes, ..made })
 }
 
@@ -181,9 +182,11 @@ impl Backup<'_> {
         &mut self,
         index: u32,
         source: PreparedSource,
-        warnings: &mut Vec<String>,
+        said: &mut Said,
     ) -> Result<SourceRecord, CreateError> {
-        let PreparedSource { mut record, items, last, mut live, skipped_specials, .. } = source;
+        let PreparedSource { mut record, items, last, mut live, skipped_specials, content_warnings, .. } =
+            source;
+        said.content_warnings.extend(content_warnings);
         self.counts.skipped_specials += skipped_specials;
         self.store(index, &record.prefix, items)?;
         self.store(index, &record.prefix, last)?;
@@ -193,9 +196,10 @@ impl Backup<'_> {
             add_total(self.progress, &end.items);
             self.store(index, &record.prefix, end.items)?;
             record.kind = end.kind;
-            warnings.extend(end.warnings);
+            said.warnings.extend(end.warnings);
+            said.content_warnings.extend(end.content_warnings);
             if let Some(pages) = live.pages() {
-                warnings.extend(pages.warnings());
+                said.content_warnings.extend(pages.warnings());
                 self.pages.get_or_insert_default().add(pages);
             }
         }
@@ -370,16 +374,22 @@ impl Backup<'_> {
     }
 
     /// Writes what comes after the files: entries, indexes, ends, names, the manifest.
-    fn finish(mut self, mut manifest: Manifest, keys: Option<&Keys>) -> Result<Made, CreateError> {
+    fn finish(
+        mut self,
+        mut manifest: Manifest,
+        mut said: Said,
+        keys: Option<&Keys>,
+    ) -> Result<Made, CreateError> {
         self.counts.changed = self.ledger.changed;
-        let (entries, warnings) = self.ledger.finish();
+        let entries = self.ledger.finish(&mut said);
         self.writer.entries(&entries)?;
         self.writer.bases(&manifest.bases)?;
         self.writer.digests()?;
         let clock = MonotonicClock::new();
         let begun_ns = clock.now_ns();
         self.writer.end()?;
-        manifest.warnings.extend(warnings);
+        manifest.content_warnings = Some(said.content_warnings.len());
+        manifest.warnings = said.content_warnings.into_iter().chain(said.warnings).collect();
         manifest.ended_utc = utc_now();
         manifest.stripes = self.writer.records();
         manifest.files = entries;

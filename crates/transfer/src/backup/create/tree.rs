@@ -64,12 +64,13 @@ fn of_stream(named: String, stream: Box<dyn Read + Send>) -> PreparedSource {
 
 fn source(named: String, prefix: StoredName, kind: SourceKind, items: Vec<Item>) -> PreparedSource {
     PreparedSource {
-        record: SourceRecord { named, prefix, kind, read_until_utc: utc_now() },
+        record: SourceRecord { named, identity: None, prefix, kind, read_until_utc: utc_now() },
         items,
         last: Vec::new(),
         live: None,
         page_bytes: None,
         skipped_specials: 0,
+        content_warnings: Vec::new(),
     }
 }
 

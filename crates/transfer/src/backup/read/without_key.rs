@@ -104,6 +104,7 @@ fn stand_in(header: &StripeHeader) -> Manifest {
         totals: Totals::default(),
         bases: Vec::new(),
         warnings: Vec::new(),
+        content_warnings: None,
         files: Vec::new(),
     }
 }

@@ -182,6 +182,7 @@ impl Made {
             totals: Totals::default(),
             bases: Vec::new(),
             warnings: Vec::new(),
+            content_warnings: None,
             files: self.entries.iter().map(|(entry, _)| entry.clone()).collect(),
         }
     }

@@ -182,6 +182,7 @@ impl Live for Server {
             items: vec![generated("backup_label", 200), generated("pg_wal/1", 700_000)],
             kind: SourceKind::Sqlite { version: "3".into() },
             warnings: vec!["the log is long".into()],
+            content_warnings: Vec::new(),
         })
     }
 }

@@ -54,6 +54,7 @@ fn stream(files: &Files, log: &[u8], chunk: usize) -> SourceRequest {
         Item::new(StoredName::default(), what, FileMetadata { mode: 0o600, ..FileMetadata::default() });
     SourceRequest::Prepared(Box::new(PreparedSource {
         record: SourceRecord {
+            identity: None,
             named: "a server".into(),
             prefix: StoredName::default(),
             kind: SourceKind::Stream,
@@ -64,6 +65,7 @@ fn stream(files: &Files, log: &[u8], chunk: usize) -> SourceRequest {
         live: None,
         page_bytes: None,
         skipped_specials: 0,
+        content_warnings: Vec::new(),
     }))
 }
 
