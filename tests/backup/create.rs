@@ -88,7 +88,7 @@ fn a_tree_on_three_stripes_is_one_set_with_its_manifest_beside_each() {
     assert_eq!(names(&here.path("b1")), ["shop.iob", "shop.iob.manifest"]);
     let listed = here.run(&["backup", "list", "--json", "b1", "b2", "b3"]).expect_status(0);
     let listed: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
-    assert_eq!((&listed[0]["set"], &listed[0]["state"]), (&run["backup"]["set"], &"whole".into()));
+    assert_eq!((&listed[0]["set"], &listed[0]["state"]), (&run["backup"]["set"], &"complete".into()));
     assert_eq!(listed[0]["run"], 1);
 }
 

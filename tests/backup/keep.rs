@@ -31,7 +31,7 @@ fn backups_are_listed_from_directories_and_from_the_store() {
     let of = |key: &str| -> Vec<String> {
         found.as_array().unwrap().iter().map(|one| one[key].as_str().unwrap_or_default().to_owned()).collect()
     };
-    assert_eq!(of("state"), ["whole"; 3]);
+    assert_eq!(of("state"), ["complete"; 3]);
     assert_eq!(of("proof"), ["unproven"; 3]);
     let known = document(&here, &["backup", "list", "--json"]);
     assert_eq!(known[2]["set"], found[2]["set"]);
@@ -67,7 +67,7 @@ fn prune_keeps_the_last_and_touches_nothing_else() {
     assert_eq!(names(&here.path("b1")), left);
     assert_eq!(names(&here.path("b2")), left[1..]);
     let found = document(&here, &["backup", "list", "--json", "b1", "b2"]);
-    assert_eq!(found[0]["state"], "whole");
+    assert_eq!(found[0]["state"], "complete");
 }
 
 /// The story: the disk with the second stripe was not mounted for one night. The check of that night said "damaged", and the next
@@ -85,7 +85,7 @@ fn a_set_of_which_a_stripe_was_away_for_a_while_is_not_taken_for_damaged() {
     assert!(damage.as_array().unwrap().iter().all(|one| one["is_missing"] == true), "{damage}");
     fs::rename(here.path("away"), here.path("b2")).unwrap();
     let found = document(&here, &["backup", "list", "--json", "b1", "b2"]);
-    assert_eq!((&found[2]["state"], &found[2]["proof"]), (&"whole".into(), &"verified".into()), "{found}");
+    assert_eq!((&found[2]["state"], &found[2]["proof"]), (&"complete".into(), &"verified".into()), "{found}");
     // What is damaged is still found to be.
     let mut stripe = fs::read(here.path("b2/c.iob")).unwrap();
     let at = stripe.len() / 2;

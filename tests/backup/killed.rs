@@ -197,7 +197,7 @@ fn a_prune_that_is_killed_leaves_whole_backups_or_none_and_the_next_one_goes_on(
         let listed: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
         for set in listed.as_array().unwrap() {
             let state = set["state"].as_str().unwrap();
-            assert!(["whole", "being-deleted"].contains(&state), "kill {seed}: {set}");
+            assert!(["complete", "being-deleted"].contains(&state), "kill {seed}: {set}");
         }
         for name in ["first", "second", "kept"] {
             let manifest = format!("b1/{name}.iob.manifest");

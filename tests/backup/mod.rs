@@ -15,6 +15,7 @@ mod google;
 mod google_answers;
 mod google_objects;
 mod google_requests;
+mod identity;
 mod increments;
 mod increments_sources;
 mod keep;
