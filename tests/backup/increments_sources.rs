@@ -79,7 +79,7 @@ fn an_increment_of_standard_input_stores_what_differs_also_under_a_limit() {
     let create = |name: &str, more: &[&str], dump: &[u8]| {
         fs::write(here.path("dump.sql"), dump).unwrap();
         let to = format!("b1/{name}.iob");
-        let mut command = here.command(&[&CREATE[..], more, &["--to", &to, "-"]].concat());
+        let mut command = here.command(&[&CREATE[..], more, &["--to", &to, "--name", "dump", "-"]].concat());
         let ran = command.stdin(Stdio::from(File::open(here.path("dump.sql")).unwrap())).output().unwrap();
         Ran::from(ran).expect_status(0);
         stored(&here)

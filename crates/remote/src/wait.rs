@@ -110,7 +110,7 @@ mod tests {
 
     /// The story: a store sent half of each answer, and a restore that was told to stop went on for eight minutes.
     #[test]
-    fn a_request_that_is_never_answered_ends_when_the_work_notify_to_stop() {
+    fn a_request_that_is_never_answered_ends_when_the_work_is_to_stop() {
         let never = std::future::pending::<object_store::Result<()>>();
         assert!(watched(never, &S3, Some(&Heard::default()), true).is_err());
         let late = async {

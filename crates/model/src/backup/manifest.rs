@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn content_warnings_are_the_first_and_in_sets_of_old_versions_those_that_say_so() {
+    fn content_warnings_are_the_first_warnings_and_in_sets_of_old_versions_those_that_say_so() {
         let warnings = ["base/1 block 2 has a wrong checksum", "the cluster has no page checksums"];
         let manifest = |content_warnings| Manifest {
             warnings: warnings.map(str::to_owned).to_vec(),

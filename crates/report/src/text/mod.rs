@@ -68,11 +68,6 @@ pub fn write_sections(
     out.write_str(&text)
 }
 
-/// Whether the answer has said already what the line with the time would say: one result, one line.
-fn is_headline_in_answer(report: &Report<'_>) -> bool {
-    answer(report, None).contains(&report.headline)
-}
-
 struct Page {
     options: TextOptions,
     style: Style,
@@ -116,9 +111,7 @@ impl Page {
         }
         let when = timestamp(run.started_utc);
         let (version, id) = (&run.tool_version, run.id);
-        let headline = Some(&report.headline).filter(|_| !is_headline_in_answer(report));
-        let headline = headline.map(|headline| format!("{headline} · ")).unwrap_or_default();
-        self.prose(None, 0, &format!("{when} · {headline}iostall {version} · run {id}"));
+        self.prose(None, 0, &format!("{when} · {} · iostall {version} · run {id}", report.headline));
         if run.interrupted {
             self.prose(Some(Severity::Bad), 0, "INTERRUPTED: what follows holds for the part that ran.");
         }

@@ -300,7 +300,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_restored_server_that_archives_notify_to_stay_out_of_the_archive_of_its_original() {
+    fn a_restored_server_that_archives_is_warned_to_stay_out_of_the_archive_of_its_original() {
         let record = |archives| PostgresRecord { archives, ..PostgresRecord::default() };
         let warned = |all: &[PostgresRecord]| archives(all.iter()).map(|warning| warning.code);
         assert_eq!(warned(&[record(Some(false)), record(Some(true))]), Some(WarningCode::NotPrepared));
