@@ -38,7 +38,7 @@ hinted! {
             => "with --base name the manifest and stripes of one backup, or only directories, of which the newest backup is taken",
         #[error("no whole backup of {source_text} is in {directories}")]
         NoBase { directories: String, source_text: String }
-            => "make a whole backup first, without --base; an encrypted one is only seen with its key (--key-file), and one of another source or host must be named itself",
+            => "make a whole backup first, without --base; an encrypted one is only seen with its key (--key-file), one of another source must be named itself, and a stream is found again by its --name only",
         #[error("{} has no digests to compare with: an older iostall made it", path.display())]
         NoDigests { path: PathBuf } => WHOLE,
         #[error("{} is gone: it was deleted while this increment was made", path.display())]
