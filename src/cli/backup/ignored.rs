@@ -28,6 +28,7 @@ fn value(id: &str) -> &'static str {
     match id {
         "timeout" | "until" => "2h",
         "nice" => "low",
+        "limit" => "1MB/s",
         "set" => "a=b",
         "expect" => "0f1e2d3c4b5a69788796a5b4c3d2e1f0",
         _ => "1",
