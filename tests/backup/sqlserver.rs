@@ -348,6 +348,99 @@ fn a_backup_is_read_back_in_its_own_place() {
     assert!(shown.contains("read back without a fault") && shown.contains(r"L:\log\sales.ldf"), "{shown}");
 }
 
+/// The story: `--verify` read nothing back, because the login saw no history, or because the file had been named without its directory, and the
+/// answer was "complete", with status 0.
+#[test]
+fn a_backup_is_read_back_also_where_the_history_does_not_say_its_place() {
+    let (workspace, server) = (Workspace::new(), server());
+    server.answer("iostall:backup", done());
+    server.answer("iostall:restore_verifyonly", done());
+    server.answer_with("iostall:restore_headeronly", HEADERS);
+    server.answer_with("iostall:restore_filelistonly", FILES);
+    run(&workspace, &server, &["--verify", "--json", "run.json"]).expect_status(0);
+    assert!(server.was_asked("iostall:restore_verifyonly", "FILE = 3"), "the last in its files");
+    assert_eq!(outcome(&workspace)["read_back"]["backups"], 3);
+    let denied = (229, "The SELECT permission was denied on the object 'backupset'.".to_owned());
+    server.answer("iostall:backup_newest", Answer::Errors(vec![denied]));
+    run(&workspace, &server, &["--verify"]).expect_status(0);
+    assert_eq!(server.count("iostall:restore_verifyonly"), 2);
+    // Somebody else's log backup is the last one there: which is ours is not known.
+    let other = "\nPosition\tDatabaseName\tBackupType\n1\tsales\t1\n2\tsales\t2";
+    server.answer_with("iostall:restore_headeronly", other);
+    let ran = run(&workspace, &server, &["--verify", "--json", "run.json"]).expect_status(1);
+    assert!(ran.stdout.contains("NOT READ BACK"), "{}", ran.stdout);
+    assert_eq!(server.count("iostall:restore_verifyonly"), 2, "nothing else is read in its place");
+    assert!(outcome(&workspace)["not_read_back"].is_string());
+    server.answer("iostall:restore_headeronly", Answer::Errors(vec![(3201, "Cannot open it.".into())]));
+    let ran = run(&workspace, &server, &["--verify"]).expect_status(1);
+    assert!(ran.stdout.contains("NOT READ BACK"), "{}", ran.stdout);
+}
+
+/// The story: the connection broke, the server completed the backup alone, and nobody read it back.
+#[test]
+fn a_backup_that_was_completed_alone_is_read_back_over_another_connection() {
+    let (workspace, server) = (Workspace::new(), server());
+    server.first("iostall:backup_progress", rows(AT_43));
+    server.answer("iostall:backup", after_looks(1, Answer::Gone));
+    server.answer_with("iostall:backup_history", HISTORY);
+    server.answer("iostall:restore_verifyonly", done());
+    server.answer_with("iostall:restore_headeronly", HEADERS);
+    server.answer_with("iostall:restore_filelistonly", FILES);
+    run(&workspace, &server, &["--verify", "--json", "run.json"]).expect_status(0);
+    assert!(server.was_asked("iostall:restore_verifyonly", "FILE = 3"));
+    assert!(outcome(&workspace)["read_back"]["failure"].is_null());
+}
+
+/// The story: a Managed Instance says of itself that it is of 2014, and every backup with a shared access signature was refused for that.
+#[test]
+fn what_a_service_takes_goes_by_its_edition_and_not_by_its_number() {
+    let (workspace, server) = (Workspace::new(), server());
+    let edition = |number: u32| {
+        server_row(12, 1, "ONLINE", 0).replace("\t3\tEnterprise Edition", &format!("\t{number}\tSQL Azure"))
+    };
+    server.answer("iostall:backup", done());
+    server.answer_with("iostall:backup_server", &edition(8));
+    let blobs = [
+        "--to",
+        "https://a.blob.core.windows.net/c/1.bak",
+        "--to",
+        "https://a.blob.core.windows.net/c/2.bak",
+    ];
+    let with = |more: &[&'static str]| [&blobs[..], more].concat();
+    run(&workspace, &server, &with(&["--copy-only"])).expect_status(0);
+    for wrong in [&["--copy-only", "--format"][..], &[], &["--type", "log"]] {
+        let ran = run(&workspace, &server, &with(wrong)).expect_status(2);
+        assert!(ran.stderr.contains("Managed Instance"), "{}", ran.stderr);
+    }
+    for service in [5, 6, 11, 12] {
+        server.answer_with("iostall:backup_server", &edition(service));
+        let ran = run(&workspace, &server, &with(&["--copy-only"])).expect_status(2);
+        assert!(ran.stderr.contains("no BACKUP statement"), "{service}: {}", ran.stderr);
+    }
+    assert_eq!(server.count("iostall:backup"), 1);
+}
+
+/// The story: `/dev/null` was typed where NUL was meant, and the chain of log backups was gone.
+#[test]
+fn every_spelling_of_nul_is_nul_and_other_devices_are_no_files() {
+    let workspace = Workspace::new();
+    let print = |more: &[&str]| {
+        let mut dry = command(&workspace, 9, &[&["--dry-run"], more].concat());
+        Ran::from(dry.output().unwrap())
+    };
+    for spelling in ["/dev/null", " NUL", "nul ", r"\\.\NUL", "//dev/./null", "NUL:"] {
+        let ran = print(&["--type", "log", "--to", spelling]).expect_status(2);
+        assert!(ran.stderr.contains("--copy-only"), "{spelling}: {}", ran.stderr);
+    }
+    for device in [r"\\.\Tape0", "/dev/sda", r"E:\b\con.bak", "COM1", r"\\.\pipe\x"] {
+        let ran = print(&["--to", device]).expect_status(2);
+        assert!(ran.stderr.contains("is a device"), "{device}: {}", ran.stderr);
+    }
+    let ran = print(&["--to", "NUL", "--copy-only", "--verify"]).expect_status(2);
+    assert!(ran.stderr.contains("cannot be read back"), "{}", ran.stderr);
+    print(&["--to", "/b/console.bak"]).expect_status(0);
+}
+
 #[test]
 fn a_backup_that_cannot_be_read_back_is_no_success() {
     let (workspace, server) = (Workspace::new(), server());

@@ -71,7 +71,7 @@ pub(crate) struct DrillArgs {
     /// A statement that must run without an error, and be true (SQL Server: not 0) if it says whether something is; may be repeated
     #[arg(long, value_name = "SQL", help_heading = "Server")]
     pub(crate) check: Vec<String>,
-    /// The database in which the statements of --check are run [default: postgres; for MariaDB none]
+    /// The database in which the statements of --check are run [default: postgres; for MariaDB none]; of SQL Server the one to restore
     #[arg(long, value_name = "NAME", help_heading = "Server")]
     pub(crate) database: Option<String>,
     /// How long the server and the checks may take together
@@ -108,7 +108,7 @@ pub(crate) struct ServerDrillArgs {
         requires = "move_to",
         conflicts_with_all = [
             "from", "source", "key_file", "passphrase_file", "passphrase_fd", "passphrase", "scratch", "engine_dir", "user", "role",
-            "set", "database", "timeout", "workers", "limit", "nice", "wal", "until", "exclusive", "timeline", "base",
+            "set", "timeout", "workers", "limit", "nice", "wal", "until", "exclusive", "timeline", "base",
         ]
     )]
     pub(crate) sqlserver: Option<String>,
@@ -171,6 +171,7 @@ impl DrillArgs {
             password,
             media: std::iter::once(first).chain(others).collect(),
             target: file.or_else(|| server.stop_at.clone()).unwrap_or(usual),
+            database: self.database.clone(),
             name: server.name.clone().unwrap_or_default(),
             directory: server.move_to.clone().unwrap_or_default(),
             statements: self.check.clone(),

@@ -93,7 +93,7 @@ pub(crate) struct SpeedArgs {
     /// BUFFERCOUNT: buffers of one transfer each
     #[arg(long, value_name = "N", requires = "sqlserver")]
     pub(crate) buffer_count: Option<u32>,
-    /// MAXTRANSFERSIZE: a multiple of 64K up to 4M; 5M to 20M for s3://
+    /// MAXTRANSFERSIZE: a multiple of 64K up to 4M; to a blob up to 20M (2022), 5M to 20M for s3://
     #[arg(long, value_name = "SIZE", requires = "sqlserver")]
     pub(crate) max_transfer_size: Option<ByteCount>,
     /// on, off, ms-xpress, qat-deflate (2022), zstd or zstd:low, zstd:medium, zstd:high (2025) [default: the server's]
@@ -147,7 +147,7 @@ pub(crate) struct SetArgs {
     /// DESCRIPTION of the backup set
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-    /// EXPIREDATE, as the server reads dates: 20301231
+    /// EXPIREDATE, such as 20301231
     #[arg(long, value_name = "DATE")]
     pub(crate) expire_date: Option<String>,
     /// RETAINDAYS

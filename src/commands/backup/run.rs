@@ -2,7 +2,7 @@
 
 use iostall_collect::{Address, Secret};
 use iostall_model::Run;
-use iostall_model::sqlserver_backup::{BackupStatement, cautions, refusals};
+use iostall_model::sqlserver_backup::{BackupStatement, cautions, refusal_to_read_back, refusals};
 use iostall_session::SessionError;
 use iostall_session::backup::database::server_of;
 use iostall_session::backup::sqlserver::{
@@ -22,7 +22,8 @@ use crate::store::{run_writer, taken};
 pub(super) fn run(args: &BackupRunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let statement = args.statement();
     let (address, password) = server(&args.sqlserver, args.printed().is_none())?;
-    let refusals = refusals(&statement, args.for_version.unwrap_or_default());
+    let mut refusals = refusals(&statement, args.for_version.unwrap_or_default());
+    refusals.extend(refusal_to_read_back(&statement).filter(|_| args.verify));
     if !refusals.is_empty() {
         return Err(SqlServerBackupError::Refused { refusals }.into());
     }

@@ -35,6 +35,9 @@ pub struct SqlServerBackupOutcome {
     pub history: Option<HistoryEntry>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_back: Option<ReadBack>,
+    /// Why it was not read back, although that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_read_back: Option<String>,
     /// What the server said of its work, if trace flags were on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<BackupTrace>,

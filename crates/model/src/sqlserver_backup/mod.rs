@@ -1,5 +1,6 @@
 //! SQL Server's own BACKUP: the statement with its options, and what each version and edition accepts.
 
+mod devices;
 mod refusal;
 mod rules;
 mod server;
@@ -7,9 +8,10 @@ mod statement;
 mod trace;
 mod version;
 
+pub use devices::refusal_to_read_back;
 pub use refusal::Refusal;
 pub use rules::{cautions, refusals};
-pub use server::{RecoveryModel, ServerFacts, refusals_of_server};
+pub use server::{RecoveryModel, ServerFacts, refusals_of_server, version_of};
 pub use statement::{
     BackupDevice, BackupEncryption, BackupKind, BackupParts, BackupSetOptions, BackupStatement,
     CompressionAlgorithm, CompressionLevel, EncryptionAlgorithm, Encryptor, ErrorOptions, Expiry, LogOptions,

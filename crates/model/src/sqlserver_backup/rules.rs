@@ -2,19 +2,19 @@
 
 use iostall_measure::ByteCount;
 
-use super::refusal::{
-    BACKUP, COMPRESSION, ENCRYPTION, IDENTIFIERS, MEDIA, MIRRORS, PARTIAL, Refusal, S3, SYSTEM, URL,
-};
+use super::devices::{devices, mirrors, nul};
+use super::refusal::{BACKUP, COMPRESSION, ENCRYPTION, IDENTIFIERS, PARTIAL, Refusal, S3, SYSTEM, URL};
 use super::statement::{
     BackupDevice, BackupKind, BackupStatement, CompressionAlgorithm, Encryptor, Overwrite,
     StatementCompression, Tail,
 };
 use super::version::{ServerVersion, needs};
 
-const DEVICES_MAX: usize = 64;
 /// Unit and most of MAXTRANSFERSIZE.
 const TRANSFER_UNIT: u64 = 65_536;
 const TRANSFER_MAX: u64 = 4 << 20;
+/// To a block blob, from 2022 on.
+const BLOB_TRANSFER_MAX: u64 = 20 << 20;
 /// The range of an S3-compatible store, whose parts are one transfer each.
 const S3_TRANSFER: std::ops::RangeInclusive<u64> = (5 << 20)..=(20 << 20);
 /// The shortest and the longest BLOCKSIZE; every power of two between them is legal.
@@ -36,7 +36,7 @@ pub fn refusals(statement: &BackupStatement, version: ServerVersion) -> Vec<Refu
     urls(statement, &mut found);
     media(statement, &mut found);
     kinds(statement, &mut found);
-    transfer(statement, &mut found);
+    transfer(statement, version, &mut found);
     compression(statement, &mut found);
     encryption(statement, &mut found);
     for need in needs(statement).into_iter().filter(|need| need.version > version) {
@@ -126,66 +126,6 @@ fn names(statement: &BackupStatement, found: &mut Vec<Refusal>) {
     }
 }
 
-fn devices(statement: &BackupStatement, found: &mut Vec<Refusal>) {
-    let devices = &statement.devices;
-    if devices.is_empty() {
-        found.push(Refusal::new(BACKUP, "there is no device to write to", "name one with --to"));
-    }
-    if devices.len() > DEVICES_MAX {
-        let message = format!("{} stripes are too many: a backup has {DEVICES_MAX} at most", devices.len());
-        found.push(Refusal::new(BACKUP, message, "name fewer with --to"));
-    }
-    let all: Vec<&BackupDevice> = devices.iter().chain(statement.mirrors.iter().flatten()).collect();
-    let folded: Vec<String> = all.iter().map(|device| device.name().to_lowercase()).collect();
-    for (index, device) in all.into_iter().enumerate() {
-        if *device != BackupDevice::Nul && folded[..index].contains(&folded[index]) {
-            let message =
-                format!("{} is named twice, and each stripe needs a file of its own", device.name());
-            found.push(Refusal::new(
-                MEDIA,
-                message,
-                "name each file once; to Windows upper and lower case are the same",
-            ));
-        }
-    }
-    let is_tape = |device: &BackupDevice| {
-        let name = device.name().to_lowercase();
-        matches!(device, BackupDevice::Disk(_)) && name.starts_with(r"\\.\tape")
-    };
-    if let Some(tape) =
-        devices.iter().chain(statement.mirrors.iter().flatten()).find(|device| is_tape(device))
-    {
-        let message = format!("{} is a tape, and iostall writes no TO TAPE", tape.name());
-        found.push(Refusal::new(BACKUP, message, "name files, URLs or NUL with --to"));
-    }
-    if statement.is_to_url() && !devices.iter().all(BackupDevice::is_url) {
-        let message = "files and URLs cannot be stripes of one backup: a media set has devices of one type";
-        found.push(Refusal::new(MEDIA, message, "name only files, or only URLs"));
-    }
-}
-
-/// What is sent to NUL is gone, and the server counts it as a backup nevertheless.
-fn nul(statement: &BackupStatement, found: &mut Vec<Refusal>) {
-    if !statement.is_to_nul() {
-        return;
-    }
-    if !statement.devices.iter().all(|device| *device == BackupDevice::Nul) {
-        let message = "one stripe to NUL would be missing, and a restore needs every stripe";
-        found.push(Refusal::new(BACKUP, message, "send all stripes to NUL to measure, or none"));
-    }
-    if statement.copy_only {
-        return;
-    }
-    let loss = match statement.kind {
-        BackupKind::Full => {
-            "a full backup to NUL becomes the base of the next differential backup, which could then never be restored"
-        }
-        BackupKind::Log => "a log backup to NUL takes the log away: the chain of log backups would be broken",
-        BackupKind::Differential => return,
-    };
-    found.push(Refusal::new(BACKUP, loss, "add --copy-only, which leaves base and chain as they are"));
-}
-
 fn urls(statement: &BackupStatement, found: &mut Vec<Refusal>) {
     let is_url = statement.is_to_url();
     if statement.credential.is_some() && !is_url {
@@ -262,6 +202,17 @@ fn media(statement: &BackupStatement, found: &mut Vec<Refusal>) {
         let message = "EXPIREDATE and RETAINDAYS exclude each other: the server would use RETAINDAYS alone";
         found.push(Refusal::new(BACKUP, message, "leave one of them out"));
     }
+    let is_date = |text: &&str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some(date) = statement.set.expire_date.as_deref().filter(|date| !is_date(date)) {
+        let message = format!(
+            "EXPIREDATE = {date:?} is read by the language of the login, so it is another day to another one"
+        );
+        found.push(Refusal::new(
+            BACKUP,
+            message,
+            "write year, month and day as 20301231, which every login reads alike",
+        ));
+    }
     if let Some(percent) = statement.stats.filter(|percent| !(1..=100).contains(percent)) {
         let message = format!("STATS = {percent} is no percentage");
         found.push(Refusal::new(BACKUP, message, "write 1 to 100"));
@@ -293,7 +244,7 @@ fn kinds(statement: &BackupStatement, found: &mut Vec<Refusal>) {
     }
 }
 
-fn transfer(statement: &BackupStatement, found: &mut Vec<Refusal>) {
+fn transfer(statement: &BackupStatement, version: ServerVersion, found: &mut Vec<Refusal>) {
     let options = &statement.transfer;
     if let Some(bytes) =
         options.block_bytes.filter(|bytes| !bytes.is_power_of_two() || !BLOCK.contains(bytes))
@@ -318,10 +269,18 @@ fn transfer(statement: &BackupStatement, found: &mut Vec<Refusal>) {
             "MAXTRANSFERSIZE of an S3-compatible store can only be changed together with COMPRESSION";
         found.push(Refusal::new(S3, message, "add --compression on, or leave --max-transfer-size out"));
     }
-    let is_possible = is_unit && bytes <= TRANSFER_MAX;
-    if !(is_s3 || is_possible) {
+    let is_large = statement.is_to_url() && version >= ServerVersion::V2022;
+    let (most, hint) = if is_large {
+        (BLOB_TRANSFER_MAX, "write a multiple of 64K up to 20M, or leave it out")
+    } else {
+        (
+            TRANSFER_MAX,
+            "write a multiple of 64K up to 4M (to a blob, from 2022 on, up to 20M), or leave it out",
+        )
+    };
+    if !(is_s3 || is_unit && bytes <= most) {
         let message = format!("MAXTRANSFERSIZE = {bytes} is not possible");
-        found.push(Refusal::new(BACKUP, message, "write a multiple of 64K up to 4M, or leave it out"));
+        found.push(Refusal::new(BACKUP, message, hint));
     }
 }
 
@@ -350,44 +309,7 @@ fn encryption(statement: &BackupStatement, found: &mut Vec<Refusal>) {
     }
 }
 
-const MIRRORS_MAX: usize = 3;
-
-pub(super) fn mirrors(statement: &BackupStatement, found: &mut Vec<Refusal>) {
-    let mirrors = &statement.mirrors;
-    if mirrors.is_empty() {
-        return;
-    }
-    if mirrors.len() > MIRRORS_MAX {
-        let message =
-            format!("{} mirrors are too many: a media set has {MIRRORS_MAX} at most", mirrors.len());
-        found.push(Refusal::new(MIRRORS, message, "name fewer with --mirror-to"));
-    }
-    let stripes = statement.devices.len();
-    if mirrors.iter().any(|mirror| mirror.len() != stripes) {
-        let message = format!("each mirror needs as many devices as the backup has stripes, {stripes}");
-        found.push(Refusal::new(
-            MIRRORS,
-            message,
-            "name as many with --mirror-to as with --to, or two or three times as many",
-        ));
-    }
-    let mut all = statement.devices.iter().chain(mirrors.iter().flatten());
-    if !all.all(|device| matches!(device, BackupDevice::Disk(_))) {
-        let message = "MIRROR TO is only for files: neither URLs nor NUL can be mirrored";
-        found.push(Refusal::new(
-            MIRRORS,
-            message,
-            "leave --mirror-to out, or name files with --to and --mirror-to",
-        ));
-    }
-    if !statement.media.format && statement.media.overwrite.is_none() {
-        let message = "a mirrored media set is made with FORMAT: on files that are not there yet, MIRROR TO fails without it";
-        let hint = "add --format for new files (what they hold is lost), or --noinit to append to a mirrored set that is there";
-        found.push(Refusal::new(MEDIA, message, hint));
-    }
-}
-
-pub(super) fn parts(statement: &BackupStatement, found: &mut Vec<Refusal>) {
+fn parts(statement: &BackupStatement, found: &mut Vec<Refusal>) {
     let parts = &statement.parts;
     if parts.is_all() {
         return;

@@ -8,8 +8,9 @@ use super::version::ServerVersion;
 /// `SERVERPROPERTY('EngineEdition')`.
 const EDITION_ENTERPRISE: u32 = 3;
 const EDITION_EXPRESS: u32 = 4;
-const EDITION_AZURE_DATABASE: u32 = 5;
 const EDITION_MANAGED_INSTANCE: u32 = 8;
+/// Services that make their own backups: Azure SQL Database, Synapse (dedicated and serverless pools), and SQL database in Fabric.
+const EDITIONS_WITHOUT_BACKUP: [u32; 4] = [5, 6, 11, 12];
 
 /// The build of 2019 CU5, from which on compression of encrypted databases needs no larger transfer.
 const BUILD_2019_CU5: u32 = 4053;
@@ -33,6 +34,15 @@ pub struct ServerFacts {
     pub is_snapshot: bool,
 }
 
+/// The version whose rules a server keeps, by `EngineEdition` and the first number of `ProductVersion`; `None` before 2008. Services in
+/// the cloud say 12 for ever, whatever they can do: they have what is newest.
+pub fn version_of(engine_edition: u32, major: u32) -> Option<ServerVersion> {
+    if engine_edition == EDITION_MANAGED_INSTANCE || EDITIONS_WITHOUT_BACKUP.contains(&engine_edition) {
+        return Some(ServerVersion::default());
+    }
+    ServerVersion::of_major(major)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryModel {
     Full,
@@ -40,9 +50,18 @@ pub enum RecoveryModel {
     Simple,
 }
 
-/// Everything in `statement` that this server would refuse, or that [`refusals`] finds.
+/// Everything in `statement` that this server would refuse, or that [`refusals`] finds. The edition is asked first: where there is no BACKUP
+/// at all, no rule about its options is of use.
 pub fn refusals_of_server(statement: &BackupStatement, facts: &ServerFacts) -> Vec<Refusal> {
+    if EDITIONS_WITHOUT_BACKUP.contains(&facts.engine_edition) {
+        let message = format!("{} has no BACKUP statement", facts.edition);
+        let hint = "its own backups are made by the service; export a .bacpac to keep a copy";
+        return vec![Refusal::new(BACKUP, message, hint)];
+    }
     let mut found = refusals(statement, facts.version);
+    if facts.engine_edition == EDITION_MANAGED_INSTANCE {
+        managed(statement, &mut found);
+    }
     edition(statement, facts, &mut found);
     database(statement, facts, &mut found);
     secondary(statement, facts, &mut found);
@@ -50,27 +69,22 @@ pub fn refusals_of_server(statement: &BackupStatement, facts: &ServerFacts) -> V
     found
 }
 
+fn managed(statement: &BackupStatement, found: &mut Vec<Refusal>) {
+    let is_whole = statement.kind == BackupKind::Full && statement.parts.is_all();
+    if !(statement.is_to_url() && is_whole && statement.copy_only) {
+        let message = "a Managed Instance takes only full backups with COPY_ONLY to URL";
+        let hint = "add --copy-only, leave --type out, and name a blob with --to";
+        found.push(Refusal::new(MANAGED, message, hint));
+    }
+    if statement.media.format || statement.media.overwrite.is_some() {
+        let message = "a Managed Instance knows neither FORMAT nor INIT: a blob that is there stays as it is";
+        found.push(Refusal::new(MANAGED, message, "leave it out, and name a new blob with --to"));
+    }
+}
+
 fn edition(statement: &BackupStatement, facts: &ServerFacts, found: &mut Vec<Refusal>) {
     let is_small = facts.engine_edition == EDITION_EXPRESS || facts.edition.starts_with("Web");
     let edition = facts.edition.split(" Edition").next().unwrap_or_default();
-    if facts.engine_edition == EDITION_AZURE_DATABASE {
-        let message = "Azure SQL Database has no BACKUP statement";
-        found.push(Refusal::new(
-            BACKUP,
-            message,
-            "its own backups are made by the service; export a .bacpac to keep a copy",
-        ));
-    }
-    let is_plain = statement.is_to_url() && statement.kind == BackupKind::Full && statement.copy_only;
-    let is_plain = is_plain && statement.parts.is_all();
-    if facts.engine_edition == EDITION_MANAGED_INSTANCE && !is_plain {
-        let message = "a Managed Instance takes only full backups with COPY_ONLY to URL";
-        found.push(Refusal::new(
-            MANAGED,
-            message,
-            "add --copy-only, leave --type out, and name a blob with --to",
-        ));
-    }
     if is_small && statement.compression.is_some_and(StatementCompression::is_on) {
         let message = format!("the {edition} edition makes no compressed backups");
         found.push(Refusal::new(COMPRESSION, message, "leave --compression out"));

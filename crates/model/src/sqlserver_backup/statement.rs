@@ -196,16 +196,34 @@ impl BackupParts {
 }
 
 impl BackupDevice {
-    /// The device that `text` names: `NUL`, a URL, or else a file.
+    /// The device that `text` names: `NUL` in any of its spellings, a URL, or else a file.
     pub fn of(text: &str) -> Self {
-        let is_nul = ["nul", "nul:", "null:"].contains(&text.to_ascii_lowercase().as_str());
         match text.split_once("://") {
-            _ if is_nul => Self::Nul,
+            _ if is_nul(text) => Self::Nul,
             Some((scheme, _)) if ["http", "https", "s3"].contains(&scheme.to_ascii_lowercase().as_str()) => {
                 Self::Url(text.to_owned())
             }
             _ => Self::Disk(text.to_owned()),
         }
+    }
+
+    /// Whether this is no file but a device of the server's system: a tape, a pipe, a disk, or a name that Windows keeps for one in every
+    /// directory and with every ending.
+    pub(super) fn is_of_the_system(&self) -> bool {
+        const KEPT: [&str; 7] = ["nul", "con", "prn", "aux", "conin$", "conout$", "clock$"];
+        let Self::Disk(path) = self else { return false };
+        let plain = slashed(path);
+        if plain.starts_with("//./") || plain.starts_with("//?/globalroot") || plain.starts_with("/dev/") {
+            return true;
+        }
+        let is_windows = path.contains(['\\', ':']) || !path.contains('/');
+        let leaf = plain.rsplit('/').next().unwrap_or_default();
+        let stem = leaf.split(['.', ':']).next().unwrap_or_default().trim_end();
+        let is_port = |kind: &str| {
+            stem.strip_prefix(kind)
+                .is_some_and(|number| number.chars().count() == 1 && number.contains(is_port_number))
+        };
+        is_windows && (KEPT.contains(&stem) || is_port("com") || is_port("lpt"))
     }
 
     /// As in the statement, and in `backupmediafamily`.
@@ -223,6 +241,33 @@ impl BackupDevice {
     pub fn is_url(&self) -> bool {
         matches!(self, Self::Url(_))
     }
+}
+
+/// In lower case, without space around it, and with one kind of slash.
+fn slashed(path: &str) -> String {
+    path.trim().to_lowercase().replace('\\', "/")
+}
+
+fn is_port_number(letter: char) -> bool {
+    matches!(letter, '1'..='9' | '\u{b9}' | '\u{b2}' | '\u{b3}')
+}
+
+/// Windows drops spaces and full stops at the end of a name; SQL Server on Linux takes `/dev/null` for NUL.
+fn is_nul(text: &str) -> bool {
+    let plain = slashed(text);
+    let device = ["//./", "//?/"].iter().find_map(|start| plain.strip_prefix(start)).unwrap_or(&plain);
+    if ["nul", "null:"].contains(&device) || device.trim_end_matches([' ', '.', ':']) == "nul" {
+        return true;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in plain.split('/').filter(|part| !["", "."].contains(part)) {
+        if part == ".." {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    text.trim().starts_with('/') && parts == ["dev", "null"]
 }
 
 impl BackupSetOptions {
@@ -254,6 +299,20 @@ impl StatementCompression {
 }
 
 impl BackupStatement {
+    /// What the server calls a backup of this sort: `type` in `msdb.dbo.backupset`, and `BackupType` of HEADERONLY.
+    pub fn set_type(&self) -> (&'static str, u64) {
+        let is_of_files = !self.parts.files.is_empty() || !self.parts.filegroups.is_empty();
+        match self.kind {
+            BackupKind::Log => ("L", 2),
+            BackupKind::Full if self.parts.read_write => ("P", 7),
+            BackupKind::Full if is_of_files => ("F", 4),
+            BackupKind::Full => ("D", 1),
+            BackupKind::Differential if self.parts.read_write => ("Q", 8),
+            BackupKind::Differential if is_of_files => ("G", 6),
+            BackupKind::Differential => ("I", 5),
+        }
+    }
+
     pub fn is_to_nul(&self) -> bool {
         self.devices.contains(&BackupDevice::Nul)
     }

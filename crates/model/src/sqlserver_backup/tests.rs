@@ -338,4 +338,32 @@ fn buffers_beyond_all_measure_and_a_backup_without_checksums_are_cautioned() {
     (large.transfer.buffer_count, large.transfer.transfer_bytes) = (Some(100_000), Some(4 << 20));
     assert!(cautions(&large)[0].message.contains("BUFFERCOUNT"));
     assert!(cautions(&disk())[0].message.contains("CHECKSUM"));
+
+/// The story: a newer server was told to write a multiple of 64K up to 4M, which is the rule of the older ones.
+#[test]
+fn what_a_blob_takes_in_one_transfer_goes_by_the_version() {
+    let transfer = |bytes| {
+        let mut statement = blob();
+        statement.transfer.transfer_bytes = Some(bytes);
+        statement
+    };
+    assert_eq!(refusals(&transfer(20 << 20), ServerVersion::V2022), []);
+    assert_refused(&transfer(20 << 20), ServerVersion::V2019, &["MAXTRANSFERSIZE"]);
+    assert_refused(&transfer(21 << 20), ServerVersion::V2025, &["MAXTRANSFERSIZE"]);
+}
+
+#[test]
+fn stripes_of_two_kinds_of_store_and_dates_that_depend_on_a_language_are_refused() {
+    let both = to(&["s3://s/b/1.bak", "https://acc.blob.core.windows.net/b/2.bak"]);
+    assert_refused(&both, ServerVersion::V2025, &["S3-compatible store and elsewhere"]);
+    let dated = with(|s| s.set.expire_date = Some("2030-12-31".into()));
+    assert_refused(&dated, ServerVersion::V2025, &["EXPIREDATE", "language"]);
+}
+
+#[test]
+fn services_of_the_cloud_have_what_is_newest_whatever_number_they_say() {
+    for service in [5, 6, 8, 11, 12] {
+        assert_eq!(version_of(service, 12), Some(ServerVersion::V2025), "{service}");
+    }
+    assert_eq!((version_of(3, 12), version_of(3, 9)), (Some(ServerVersion::V2014), None));
 }

@@ -84,7 +84,8 @@ fn answer(backup: &SqlServerBackupOutcome) -> String {
         None => "read back without a fault".to_owned(),
         Some(failure) => format!("COULD NOT BE READ BACK: {}", shown(failure)),
     });
-    [Some(line(backup)), Some(state), read_back].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let unread = backup.not_read_back.as_ref().map(|reason| format!("NOT READ BACK: {}", shown(reason)));
+    [Some(line(backup)), Some(state), read_back, unread].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 fn devices(backup: &SqlServerBackupOutcome) -> String {
@@ -118,7 +119,14 @@ fn facts(backup: &SqlServerBackupOutcome) -> Vec<Fact> {
     facts.push(Fact::new("statement", shown(&statement.join(" "))));
     facts.push(Fact::new("time", duration(backup.elapsed_ns as f64)));
     facts.extend(backup.trace.as_ref().and_then(sqlserver_trace::buffers));
-    let Some(entry) = &backup.history else { return facts };
+    let read_back = backup.read_back.as_ref().map(|found| {
+        let took = duration(found.elapsed_ns as f64);
+        Fact::new("read back", format!("in {took}; its files hold {} backups", count(found.backups)))
+    });
+    let Some(entry) = &backup.history else {
+        facts.extend(read_back);
+        return facts;
+    };
     let stored = entry.stored_bytes.map_or_else(|| NONE.to_owned(), bytes);
     facts.push(Fact::new("size", format!("{}, stored as {stored}", bytes(entry.bytes))));
     let place = format!(
@@ -131,13 +139,7 @@ fn facts(backup: &SqlServerBackupOutcome) -> Vec<Fact> {
     facts.push(Fact::new("history", place));
     facts.push(Fact::new("log", format!("{} to {}", shown(&entry.first_lsn), shown(&entry.last_lsn))));
     facts.push(Fact::new("checksums", if entry.has_checksums { "yes" } else { "no" }));
-    if let Some(found) = &backup.read_back {
-        let took = duration(found.elapsed_ns as f64);
-        facts.push(Fact::new(
-            "read back",
-            format!("in {took}; its files hold {} backups", count(found.backups)),
-        ));
-    }
+    facts.extend(read_back);
     facts
 }
 
@@ -163,6 +165,9 @@ fn notes(backup: &SqlServerBackupOutcome) -> Vec<Note> {
     }
     if let Some(failure) = backup.read_back.as_ref().and_then(|found| found.failure.as_ref()) {
         notes.push(Note::bad(format!("COULD NOT BE READ BACK: {}", shown(failure))));
+    }
+    if let Some(reason) = &backup.not_read_back {
+        notes.push(Note::bad(format!("NOT READ BACK: {}", shown(reason))));
     }
     if backup.history.as_ref().is_some_and(|entry| entry.is_damaged) {
         notes.push(Note::bad("DAMAGED PAGES: the server met damaged pages of the database and went on."));

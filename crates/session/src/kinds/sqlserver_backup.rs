@@ -25,7 +25,9 @@ pub(super) fn parts(outcome: &SqlServerBackupOutcome) -> Vec<Part> {
 pub(super) fn failures(outcome: &SqlServerBackupOutcome) -> Vec<String> {
     let read_back = outcome.read_back.as_ref().and_then(|found| found.failure.clone());
     let read_back = read_back.map(|failure| format!("the backup could not be read back: {failure}"));
+    let unread =
+        outcome.not_read_back.as_ref().map(|reason| format!("the backup was not read back: {reason}"));
     let is_damaged = outcome.history.as_ref().is_some_and(|entry| entry.is_damaged);
     let damaged = is_damaged.then(|| "the backup holds damaged pages of the database".to_owned());
-    damaged.into_iter().chain(read_back).collect()
+    damaged.into_iter().chain(read_back).chain(unread).collect()
 }

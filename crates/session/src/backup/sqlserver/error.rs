@@ -159,6 +159,10 @@ pub enum ChainError {
         "the backup in place {position} is a {kind} one, and a drill restores full ones, and differential ones and log backups on them"
     )]
     OtherKind { position: u64, kind: String },
+    #[error("the files hold full backups of several databases: {names}")]
+    SeveralDatabases { names: String },
+    #[error("the files hold no backup of a database {database:?}")]
+    NoSuchDatabase { database: String },
     #[error("{named} is based on a full backup that is in none of the files")]
     NoBase { named: String },
     #[error("no log backup goes on from LSN {at}, where {named} ends: the next one begins at LSN {next}")]
@@ -174,7 +178,13 @@ impl ChainError {
             Self::TooShort { .. } => {
                 "name later log backups with --then, or an earlier time; it is that of the server that made them"
             }
-            Self::NoSuchBackup { .. } | Self::NoFull { .. } | Self::OtherKind { .. } => {
+            Self::SeveralDatabases { .. } => {
+                "name one of them with --database, or a backup of it with --file"
+            }
+            Self::NoSuchBackup { .. }
+            | Self::NoFull { .. }
+            | Self::OtherKind { .. }
+            | Self::NoSuchDatabase { .. } => {
                 "--file names another backup of the files; iostall backup verify --sqlserver URL --from PATH --headers lists them"
             }
         }

@@ -7,6 +7,7 @@ use iostall_model::sqlserver_backup::{
 };
 use thiserror::Error;
 
+use super::server::leaf;
 use super::trace;
 use super::tsql::{self, RestoreCheck, literal};
 
@@ -47,6 +48,10 @@ pub fn script(statement: &BackupStatement, read_back: bool, trace_flags: bool) -
     text
 }
 
+fn remark(text: &str) -> String {
+    format!("-- Caution: {text}.\n")
+}
+
 fn body(statement: &BackupStatement, read_back: bool) -> String {
     let backup = tsql::backup(statement);
     if !read_back {
@@ -60,17 +65,56 @@ fn body(statement: &BackupStatement, read_back: bool) -> String {
             tsql::restore(check, statement, position)
         })
         .collect();
-    let checks = checks.join("\n");
-    // A URL of S3 has no FILE.
-    if !checks.contains("@position") {
-        return format!("{backup}\n{checks}");
+    // A blob holds one backup: there is no place to look for.
+    if statement.is_to_url() {
+        return format!("{backup}{}", checks.join("\n"));
     }
-    let database = literal(&statement.database);
-    format!("{backup}\nDECLARE @database sysname = {database};\n{POSITION}\n{checks}")
+    let device = statement.devices.first().map_or("", |device| device.name());
+    let declared = format!(
+        "DECLARE @newest int = (SELECT ISNULL(MAX(b.backup_set_id), 0) FROM msdb.dbo.backupset AS b);\n\
+         DECLARE @database sysname = {};\nDECLARE @device nvarchar(260) = {};\nDECLARE @leaf nvarchar(260) = {};\n\
+         DECLARE @type char(1) = '{}';\nDECLARE @copy_only bit = {};\n",
+        literal(&statement.database),
+        literal(device),
+        literal(leaf(device)),
+        statement.set_type().0,
+        u8::from(statement.copy_only),
+    );
+    format!("{declared}{backup}\n{POSITION}\n{}", checks.join("\n"))
+}
+
+/// What is wrong with a statement that runs night after night with the same names.
+fn again_and_again(statement: &BackupStatement) -> Result<Option<&'static str>, FormError> {
+    let (media, is_url) = (&statement.media, statement.is_to_url());
+    if is_url && !media.format {
+        return Err(FormError::new(
+            "the job would succeed once: the blob is there the second time, and a blob is never appended to",
+            "--as maintenance-script names a new file each time; --format overwrites the one backup there is",
+        ));
+    }
+    if statement.encryption.is_some() && !statement.replaces() {
+        return Err(FormError::new(
+            "the job would succeed once: an encrypted backup cannot be appended to a file that is there",
+            "--as maintenance-script names a new file each time; --format overwrites the one backup there is",
+        ));
+    }
+    let word = if statement.is_to_nul() {
+        None
+    } else if statement.replaces() {
+        Some(
+            "each run overwrites the only backup in these files while it makes the next, and a run that fails leaves none",
+        )
+    } else {
+        Some(
+            "each run appends to the same files, which grow for ever; --as maintenance-script names a new file each time",
+        )
+    };
+    Ok(word)
 }
 
 /// A job of SQL Server Agent, without a schedule.
 pub fn agent_job(statement: &BackupStatement, read_back: bool) -> Result<String, FormError> {
+    let word = again_and_again(statement)?;
     let command = body(statement, read_back);
     if command.contains("$(") {
         return Err(FormError::new(
@@ -85,7 +129,8 @@ pub fn agent_job(statement: &BackupStatement, read_back: bool) -> Result<String,
         literal(&cut),
         literal(&command)
     );
-    Ok(format!("{declared}{JOB}"))
+    let said = word.map(remark).unwrap_or_default();
+    Ok(format!("{said}{declared}{JOB}"))
 }
 
 /// The parameters of `DatabaseBackup`.

@@ -2,14 +2,14 @@
 
 use iostall_connect::sqlserver::{BlockingConnection, Columns};
 use iostall_connect::{Address, Secret, SourceError};
-use iostall_model::sqlserver_backup::{BackupStatement, cautions, refusals_of_server};
+use iostall_model::sqlserver_backup::{BackupStatement, cautions, refusal_to_read_back, refusals_of_server};
 use iostall_model::{
     BackupEnd, HistoryEntry, ReadBack, Run, RunBody, SqlServerBackupOutcome, Warning, WarningCode,
 };
 
 use super::error::SqlServerBackupError;
 use super::follow::{Answered, Follower};
-use super::server::{Server, files, history, lists, newest};
+use super::server::{Server, files, history, last_place, lists, newest};
 use super::trace::{self, Flags};
 use super::tsql::{self, RestoreCheck};
 use crate::event::Observer;
@@ -37,7 +37,8 @@ pub struct SqlServerBackup {
 
 impl SqlServerBackup {
     pub fn into_run(self) -> Run {
-        let name = self.outcome.database.clone();
+        // Notes of a report show the name of a run beside those of other servers.
+        let name = format!("{} on {}", self.outcome.database, self.outcome.server);
         let body = RunBody::SqlServerBackup(Box::new(self.outcome));
         self.transfer.finish(name, Vec::new(), self.warnings, body)
     }
@@ -53,7 +54,8 @@ pub fn run(
     let server = Server::new(&request.address, &request.password)?;
     let (mut main, mut monitor) = (server.open()?, server.open()?);
     let before = server.look(&mut main, &statement.database)?;
-    let refusals = refusals_of_server(statement, &before.facts);
+    let mut refusals = refusals_of_server(statement, &before.facts);
+    refusals.extend(refusal_to_read_back(statement).filter(|_| request.read_back));
     if !refusals.is_empty() {
         return Err(SqlServerBackupError::Refused { refusals });
     }
@@ -99,8 +101,11 @@ pub fn run(
         Some(Err(warning)) => warnings.push(warning),
         None => {}
     }
-    if let (Some(main), true) = (main, request.read_back && !statement.is_to_nul()) {
-        outcome.read_back = found.read_back(main, outcome.history.as_ref());
+    if request.read_back && ended.is_none() {
+        match found.read_back(main, outcome.history.as_ref()) {
+            Ok(read_back) => outcome.read_back = Some(read_back),
+            Err(reason) => outcome.not_read_back = Some(reason),
+        }
     }
     Ok(SqlServerBackup { outcome, warnings, ended, transfer })
 }
@@ -132,8 +137,14 @@ impl Found<'_> {
             Answered::Done(mut main, _) => {
                 match self.history(Some(&mut *main)) {
                     Ok(Some(entry)) => outcome.history = Some(entry),
-                    Ok(None) => warnings.push(no_history("msdb.dbo.backupset has no entry of it")),
-                    Err(reason) => warnings.push(no_history(&reason)),
+                    Ok(None) => warnings.push(
+                        no_history("msdb.dbo.backupset has no entry of it")
+                            .hint("look there, and at the files with iostall backup verify --sqlserver URL --from PATH --headers"),
+                    ),
+                    Err(reason) => warnings.push(
+                        no_history(&reason)
+                            .hint("the login needs SELECT on msdb.dbo.backupset and msdb.dbo.backupmediafamily"),
+                    ),
                 }
                 (Some(*main), None)
             }
@@ -203,18 +214,34 @@ impl Found<'_> {
         entry.map_err(|error| error.to_string())
     }
 
-    /// Reads the backup back; `None` where it is not known which it is.
-    fn read_back(&mut self, main: BlockingConnection, entry: Option<&HistoryEntry>) -> Option<ReadBack> {
-        let position = entry?.position;
-        let begun_ns = self.follower.transfer.elapsed_ns();
+    /// Reads the backup back. An error is why it was not done.
+    fn read_back(
+        &mut self,
+        main: Option<BlockingConnection>,
+        entry: Option<&HistoryEntry>,
+    ) -> Result<ReadBack, String> {
+        let main = match main {
+            Some(main) => main,
+            None => self.again()?,
+        };
         let mut found = ReadBack::default();
+        let (main, position) = match entry {
+            Some(entry) => (main, entry.position),
+            // The history may not be seen: what was written last is in the last place.
+            None => {
+                let (main, rows) = self.check(main, RestoreCheck::Header, 1)?;
+                let place = last_place(&rows, self.statement);
+                (main, place.ok_or("the last backup in its files is not this one")?)
+            }
+        };
+        let begun_ns = self.follower.transfer.elapsed_ns();
         let verified = self.check(main, RestoreCheck::Verify, position);
         found.elapsed_ns = self.follower.transfer.elapsed_ns() - begun_ns;
         let listed = verified
             .and_then(|(main, _)| self.check(main, RestoreCheck::Header, position))
             .and_then(|(main, rows)| {
                 found.backups = rows.len() as u64;
-                if lists(&rows, &self.statement.database, position) {
+                if lists(&rows, self.statement, position) {
                     self.check(main, RestoreCheck::FileList, position)
                 } else {
                     Err(format!("its files list no backup of this database in place {position}"))
@@ -223,10 +250,18 @@ impl Found<'_> {
         match listed {
             Ok((_, rows)) => found.files = files(&rows),
             // Nothing is wrong with what was not read to its end.
-            Err(_) if self.follower.transfer.progress().is_cancelled() => return None,
+            Err(reason) if self.follower.transfer.progress().is_cancelled() => return Err(reason),
             Err(reason) => found.failure = Some(reason),
         }
-        Some(found)
+        Ok(found)
+    }
+
+    /// Another connection, after the one of the backup broke.
+    fn again(&mut self) -> Result<BlockingConnection, String> {
+        let mut main = self.follower.server.open().map_err(|error| error.to_string())?;
+        let seen = self.follower.server.look(&mut main, &self.statement.database);
+        self.follower.session_id = seen.map_err(|error| error.to_string())?.session_id;
+        Ok(main)
     }
 
     fn check(
@@ -263,5 +298,4 @@ fn no_history(reason: &str) -> Warning {
         WarningCode::MissingGrant,
         format!("the server made the backup, but its size and rate are not known: {reason}"),
     )
-    .hint("the login needs SELECT on msdb.dbo.backupset and msdb.dbo.backupmediafamily")
 }

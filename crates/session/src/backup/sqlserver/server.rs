@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use iostall_connect::sqlserver::{Access, BlockingConnection, Columns, Parameter};
 use iostall_connect::{Address, Secret, SourceError, Value};
-use iostall_model::sqlserver_backup::{BackupStatement, RecoveryModel, ServerFacts, ServerVersion};
+use iostall_model::sqlserver_backup::{
+    BackupStatement, RecoveryModel, ServerFacts, ServerVersion, version_of,
+};
 use iostall_model::{FileInBackup, HistoryEntry};
 
 use jiff::Timestamp;
@@ -60,7 +62,9 @@ impl Server {
         let row = rows.into_iter().next().unwrap_or_default();
         let number = |column: &str| number(&row, column).unwrap_or(0);
         let major = number("version");
-        let Some(version) = u32::try_from(major).ok().and_then(ServerVersion::of_major) else {
+        let engine_edition = u32::try_from(number("engine_edition")).unwrap_or(0);
+        let version = u32::try_from(major).ok().and_then(|major| version_of(engine_edition, major));
+        let Some(version) = version else {
             return Err(SqlServerBackupError::TooOld {
                 source_name: self.name(),
                 version: major.to_string(),
@@ -70,7 +74,7 @@ impl Server {
         let facts = ServerFacts {
             version,
             build: u32::try_from(number("build")).unwrap_or(0),
-            engine_edition: u32::try_from(number("engine_edition")).unwrap_or(0),
+            engine_edition,
             edition: text(&row, "edition"),
             recovery_model: RECOVERY_MODELS
                 .iter()
@@ -119,7 +123,14 @@ pub(super) fn history(
     newest: i64,
 ) -> Result<Option<HistoryEntry>, SourceError> {
     let device = statement.devices.first().map_or("", |device| device.name());
-    let values = [Parameter::Number(newest), Parameter::Text(&statement.database), Parameter::Text(device)];
+    let values = [
+        Parameter::Number(newest),
+        Parameter::Text(&statement.database),
+        Parameter::Text(device),
+        Parameter::Text(leaf(device)),
+        Parameter::Text(statement.set_type().0),
+        Parameter::Number(statement.copy_only.into()),
+    ];
     let rows = connection.query("iostall:backup_history", HISTORY, &values)?;
     Ok(rows.first().map(|row| {
         let count = |column: &str| number(row, column).unwrap_or(0);
@@ -147,13 +158,28 @@ pub(super) fn files(rows: &[Columns]) -> Vec<FileInBackup> {
     rows.iter().map(file).collect()
 }
 
-/// Whether HEADERONLY lists `database` in the place `position`.
-pub(super) fn lists(rows: &[Columns], database: &str, position: u64) -> bool {
-    let is_it = |row: &Columns| {
-        number(row, "Position") == Some(position)
-            && text(row, "DatabaseName").to_lowercase() == database.to_lowercase()
-    };
-    rows.iter().any(is_it)
+/// The name of a device without its directory.
+pub(super) fn leaf(device: &str) -> &str {
+    device.rsplit(['/', '\\']).next().unwrap_or_default()
+}
+
+/// The place of the last backup that HEADERONLY lists, if it is what `statement` wrote.
+pub(super) fn last_place(rows: &[Columns], statement: &BackupStatement) -> Option<u64> {
+    let last = rows.iter().max_by_key(|row| number(row, "Position"))?;
+    number(last, "Position").filter(|_| is_of(last, statement))
+}
+
+/// Whether HEADERONLY lists what `statement` wrote in the place `position`.
+pub(super) fn lists(rows: &[Columns], statement: &BackupStatement, position: u64) -> bool {
+    rows.iter().any(|row| number(row, "Position") == Some(position) && is_of(row, statement))
+}
+
+fn is_of(row: &Columns, statement: &BackupStatement) -> bool {
+    // What the server does not say is not held against the backup.
+    let agrees = |column: &str, wanted: u64| number(row, column).is_none_or(|found| found == wanted);
+    text(row, "DatabaseName").to_lowercase() == statement.database.to_lowercase()
+        && agrees("BackupType", statement.set_type().1)
+        && agrees("IsCopyOnly", statement.copy_only.into())
 }
 
 /// When a backup that HEADERONLY lists was begun. Its date is local, and `TimeZone` its distance from UTC in quarters of an hour; where that
@@ -184,7 +210,32 @@ pub(super) fn text(row: &Columns, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use iostall_model::sqlserver_backup::BackupKind;
+
     use super::*;
+
+    /// The story: a log backup ended in between, and the place of that one was read back.
+    #[test]
+    fn the_place_of_a_backup_is_that_of_its_own_database_and_kind() {
+        let row = |position, database: &str, kind, copy_only| -> Columns {
+            vec![
+                ("Position".to_owned(), Value::Number(position)),
+                ("DatabaseName".to_owned(), Value::Text(database.into())),
+                ("BackupType".to_owned(), Value::Number(kind)),
+                ("IsCopyOnly".to_owned(), Value::Number(copy_only)),
+            ]
+        };
+        let statement = BackupStatement { database: "Sales".into(), ..BackupStatement::default() };
+        let full = row(1, "sales", 1, 0);
+        assert_eq!(last_place(std::slice::from_ref(&full), &statement), Some(1));
+        for other in [row(2, "sales", 2, 0), row(2, "stock", 1, 0), row(2, "sales", 1, 1)] {
+            assert_eq!(last_place(&[full.clone(), other.clone()], &statement), None);
+            assert!(!lists(&[full.clone(), other], &statement, 2));
+        }
+        let log = BackupStatement { kind: BackupKind::Log, ..statement };
+        assert_eq!(last_place(&[full, row(2, "SALES", 2, 0)], &log), Some(2));
+        assert_eq!((leaf(r"E:\b\1.bak"), leaf("/b/2.bak"), leaf("3.bak")), ("1.bak", "2.bak", "3.bak"));
+    }
 
     /// Dates of the same night in Zurich and in New York, and one without its zone.
     #[test]

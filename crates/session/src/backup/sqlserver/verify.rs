@@ -67,7 +67,8 @@ pub fn verify(
     let mut reading = Reading { follower, statement, outcome: &mut outcome };
     reading.read(main, request)?;
     drop(reading);
-    let name = outcome.checked().map(|backup| backup.database.clone()).unwrap_or_default();
+    let database = outcome.checked().map(|backup| backup.database.clone()).unwrap_or_default();
+    let name = format!("{database} on {}", outcome.server);
     Ok(transfer.finish(name, Vec::new(), Vec::new(), RunBody::SqlServerVerify(Box::new(outcome))))
 }
 

@@ -1,4 +1,5 @@
-//! Which backups bring a database to a point: a full one, the last differential one on it, and the log backups that follow without a gap.
+//! Which backups bring a database to a point: a full one, the last differential one on it, and the log backups that follow without a gap. Of
+//! all full ones that is the one from which the others reach furthest: a later copy (COPY_ONLY) is no base, and hides nothing.
 
 use iostall_connect::sqlserver::Columns;
 use iostall_connect::{Address, Secret, Value};
@@ -55,9 +56,10 @@ impl Listed {
     }
 
     pub(super) fn named(&self) -> String {
-        let BackupHeader { kind, position, started, .. } = &self.backup;
+        let BackupHeader { kind, position, started, is_copy_only, .. } = &self.backup;
         let kind = if kind == "log" { "log backup" } else { kind.as_str() };
-        format!("the {kind} of {started} (number {position} of its files)")
+        let copy = if *is_copy_only { " (COPY_ONLY)" } else { "" };
+        format!("the {kind}{copy} of {started} (number {position} of its files)")
     }
 
     /// Whether it is over at `time`; where its end is not known, nobody can tell.
@@ -84,45 +86,81 @@ fn lsn(row: &Columns, name: &str) -> u128 {
     }
 }
 
-pub(super) fn chain(all: &[Listed], target: &DrillTarget) -> Result<Vec<Link>, ChainError> {
+/// `database`: the name of the one that is meant, where the files hold backups of several.
+pub(super) fn chain(
+    all: &[Listed],
+    target: &DrillTarget,
+    database: Option<&str>,
+) -> Result<Vec<Link>, ChainError> {
     let link = |index| Link { index, may_be_beyond: false };
-    let last_full = all.iter().rposition(|one| one.media == 0 && one.is("full"));
     let wanted = match target {
         DrillTarget::Position(position) => Some(in_place(all, *position)?),
         DrillTarget::LastFull | DrillTarget::End | DrillTarget::Time(_) => None,
     };
-    let no_full = |before: String| ChainError::NoFull { backups: all.len(), before };
-    match (target, wanted.map(|wanted| &all[wanted])) {
-        (DrillTarget::LastFull, _) => return Ok(vec![link(last_full.ok_or(no_full(String::new()))?)]),
-        (_, Some(found)) if found.is("full") => return Ok(wanted.into_iter().map(link).collect()),
-        (_, Some(found)) if found.is("differential") => {
+    match wanted.map(|wanted| &all[wanted]) {
+        Some(found) if found.is("full") => return Ok(wanted.into_iter().map(link).collect()),
+        Some(found) if found.is("differential") => {
             let base = all.iter().position(|one| one.is("full") && one.set == found.base);
             let base = base.ok_or_else(|| ChainError::NoBase { named: found.named() })?;
             return Ok(std::iter::once(base).chain(wanted).map(link).collect());
         }
         _ => {}
     }
-    let database = wanted.or(last_full).ok_or(no_full(String::new()))?;
-    let is_eligible = |one: &Listed| {
-        let is_before = match (target, wanted) {
-            (DrillTarget::Time(time), _) => one.is_over_at(*time),
-            (_, Some(wanted)) => one.last_lsn <= all[wanted].last_lsn,
-            _ => true,
+    let database = match wanted {
+        Some(wanted) => all[wanted].backup.database.clone(),
+        None => the_database(all, database)?,
+    };
+    let is_full =
+        |index: &usize| all[*index].media == 0 && all[*index].is("full") && is_of(&all[*index], &database);
+    let no_full = |before: String| ChainError::NoFull { backups: all.len(), before };
+    let fulls: Vec<usize> = (0..all.len()).filter(is_full).collect();
+    if *target == DrillTarget::LastFull {
+        return Ok(vec![link(*fulls.last().ok_or(no_full(String::new()))?)]);
+    }
+    let is_before = |one: &Listed| match (target, wanted) {
+        (DrillTarget::Time(time), _) => one.is_over_at(*time),
+        (_, Some(wanted)) => one.last_lsn <= all[wanted].last_lsn,
+        _ => true,
+    };
+    let bases = fulls.into_iter().filter(|index| is_before(&all[*index]));
+    let chains = bases.map(|full| {
+        let is_on_it = |one: &Listed| {
+            one.is("differential") && one.base == all[full].set && is_of(one, &database) && is_before(one)
         };
-        is_before && is_of(one, &all[database])
-    };
-    let newest = |is_it: &dyn Fn(&Listed) -> bool| {
-        let found = (0..all.len()).filter(|index| is_it(&all[*index]) && is_eligible(&all[*index]));
-        found.max_by_key(|index| all[*index].last_lsn)
-    };
-    let full = newest(&|one| one.is("full")).ok_or_else(|| match target {
-        DrillTarget::Time(time) => no_full(format!(" that had ended at {time}")),
-        _ => no_full(String::new()),
-    })?;
-    let differential = newest(&|one| one.is("differential") && one.base == all[full].set);
-    let mut links: Vec<Link> = std::iter::once(full).chain(differential).map(link).collect();
-    add_logs(all, target, wanted, &mut links)?;
-    Ok(links)
+        let differentials = (0..all.len()).filter(|index| is_on_it(&all[*index]));
+        let differential = differentials.max_by_key(|index| all[*index].last_lsn);
+        let mut links: Vec<Link> = std::iter::once(full).chain(differential).map(link).collect();
+        let begins = links.last().map_or(0, |last| all[last.index].last_lsn);
+        let added = add_logs(all, target, wanted, &mut links);
+        let reaches = links.last().map_or(0, |last| all[last.index].last_lsn);
+        // Of chains that reach as far the one with the least log.
+        ((added.is_ok(), reaches, begins), added.map(|()| links))
+    });
+    let furthest = chains.max_by_key(|(rank, _)| *rank).map(|(_, links)| links);
+    furthest.unwrap_or_else(|| match target {
+        DrillTarget::Time(time) => Err(no_full(format!(" that had ended at {time}"))),
+        _ => Err(no_full(String::new())),
+    })
+}
+
+/// The one that is named, or else the only one that the files have full backups of.
+fn the_database(all: &[Listed], named: Option<&str>) -> Result<String, ChainError> {
+    if let Some(named) = named {
+        let found = all.iter().find(|one| is_of(one, named));
+        let missing = || ChainError::NoSuchDatabase { database: named.to_owned() };
+        return found.map(|found| found.backup.database.clone()).ok_or_else(missing);
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for one in all.iter().filter(|one| one.media == 0 && one.is("full")) {
+        if !names.iter().any(|name| is_of(one, name)) {
+            names.push(&one.backup.database);
+        }
+    }
+    match names.as_slice() {
+        [] => Err(ChainError::NoFull { backups: all.len(), before: String::new() }),
+        [one] => Ok((*one).to_owned()),
+        several => Err(ChainError::SeveralDatabases { names: several.join(", ") }),
+    }
 }
 
 fn in_place(all: &[Listed], position: u64) -> Result<usize, ChainError> {
@@ -136,8 +174,8 @@ fn in_place(all: &[Listed], position: u64) -> Result<usize, ChainError> {
     }
 }
 
-fn is_of(one: &Listed, other: &Listed) -> bool {
-    one.backup.database.to_lowercase() == other.backup.database.to_lowercase()
+fn is_of(one: &Listed, database: &str) -> bool {
+    one.backup.database.to_lowercase() == database.to_lowercase()
 }
 
 fn add_logs(
@@ -156,7 +194,7 @@ fn add_logs(
         let may_be_reached = last.is("log") && time.is_some_and(|time| last.may_hold(time));
         let continues = |one: &Listed| {
             let is_of_fork = last.fork.is_empty() || one.first_fork.is_empty() || one.first_fork == last.fork;
-            one.is("log") && is_of(one, last) && is_of_fork && one.last_lsn > last.last_lsn
+            one.is("log") && is_of(one, &last.backup.database) && is_of_fork && one.last_lsn > last.last_lsn
         };
         let (joined, later): (Vec<usize>, Vec<usize>) = (0..all.len())
             .filter(|index| continues(&all[*index]))
@@ -168,6 +206,10 @@ fn add_logs(
                 return Err(ChainError::Gap { at: last.last_lsn, named: last.named(), next });
             }
             (None, _) => {
+                // It is of another branch of the database's history.
+                if let Some(wanted) = wanted {
+                    return Err(ChainError::NoBase { named: all[wanted].named() });
+                }
                 let Some(time) = time.filter(|time| !last.may_hold(*time)) else { return Ok(()) };
                 let ended = last.backup.finished.clone();
                 return Err(ChainError::TooShort { named: last.named(), ended, wanted: time.to_string() });
@@ -198,6 +240,8 @@ pub struct SqlServerDrillRequest {
     /// The media sets, each with all of its stripes. The first has the full backup, the others what goes on it.
     pub media: Vec<Vec<BackupDevice>>,
     pub target: DrillTarget,
+    /// Which database of the files, if they hold several.
+    pub database: Option<String>,
     /// The name of the database that is made. There must be none of it.
     pub name: String,
     /// The directory for its files, as the server sees it.
@@ -253,7 +297,7 @@ mod tests {
     }
 
     fn places(all: &[Listed], target: &DrillTarget) -> Result<Vec<u64>, ChainError> {
-        let links = chain(all, target)?;
+        let links = chain(all, target, None)?;
         Ok(links.iter().map(|link| all[link.index].backup.position).collect())
     }
 
@@ -280,7 +324,8 @@ mod tests {
         assert_eq!(places(&all, &at(8)), Ok(vec![1, 3, 4]));
         assert_eq!(places(&all, &at(25)), Ok(vec![1, 5, 6, 7]));
         // While a log backup was made: it may hold it, and otherwise the next one does.
-        let links = chain(&all, &DrillTarget::Time(jiff::civil::date(2026, 5, 28).at(3, 20, 30, 0))).unwrap();
+        let links =
+            chain(&all, &DrillTarget::Time(jiff::civil::date(2026, 5, 28).at(3, 20, 30, 0)), None).unwrap();
         let found: Vec<_> = links.iter().map(|link| (link.index, link.may_be_beyond)).collect();
         assert_eq!(found, [(0, false), (4, false), (5, false), (6, true)]);
         assert_eq!(places(&all, &at(31)), Ok(vec![1, 5, 6, 7]));
@@ -324,6 +369,56 @@ mod tests {
         }
         all[6].first_fork = "b".into();
         assert_eq!(places(&all, &DrillTarget::End), Ok(vec![1, 5, 6]));
+    }
+
+    /// The story: a copy was made on Monday noon. The drill restored it alone, said that all was well, and the differential of that evening
+    /// was never tried.
+    #[test]
+    fn a_copy_hides_neither_a_differential_nor_the_log_of_its_base() {
+        let mut all = vec![
+            listed("full", [0, 2], [100, 110]),
+            listed("full", [10, 11], [500, 510]),
+            listed("differential", [20, 21], [900, 910]),
+        ];
+        (all[1].backup.is_copy_only, all[2].base) = (true, "full 110".into());
+        let number = |all: &mut Vec<Listed>| {
+            for (place, one) in (1..).zip(all) {
+                one.backup.position = place;
+            }
+        };
+        number(&mut all);
+        assert_eq!(places(&all, &DrillTarget::End), Ok(vec![1, 3]));
+        all.extend([listed("log", [22, 23], [890, 950]), listed("log", [30, 31], [950, 990])]);
+        number(&mut all);
+        assert_eq!(places(&all, &DrillTarget::End), Ok(vec![1, 3, 4, 5]));
+        assert_eq!(places(&all, &at(25)), Ok(vec![1, 3, 4, 5]));
+        assert_eq!(places(&all, &DrillTarget::Position(5)), Ok(vec![1, 3, 4, 5]));
+        // In files of its own it is no more than that.
+        (all[1].media, all[2].media) = (1, 2);
+        assert_eq!(places(&all, &DrillTarget::End), Ok(vec![1, 3, 4, 5]));
+        // And it is taken where nothing else reaches as far.
+        assert_eq!(places(&all[..1], &DrillTarget::End), Ok(vec![1]));
+        all[1].media = 0;
+        assert_eq!(places(&all[..2], &DrillTarget::End), Ok(vec![2]));
+    }
+
+    /// The story: two databases shared a file, and whichever had been backed up last was the one that was tried.
+    #[test]
+    fn of_several_databases_one_has_to_be_named() {
+        let mut all = night();
+        let mut other = listed("full", [40, 41], [7_000, 7_100]);
+        (other.backup.database, other.backup.position) = ("Stock".into(), 8);
+        all.push(other);
+        for target in [DrillTarget::LastFull, DrillTarget::End, at(25)] {
+            assert!(matches!(places(&all, &target), Err(ChainError::SeveralDatabases { .. })), "{target:?}");
+        }
+        let of = |database| {
+            let links = chain(&all, &DrillTarget::End, Some(database));
+            links.map(|links| links.iter().map(|link| all[link.index].backup.position).collect::<Vec<_>>())
+        };
+        assert_eq!((of("SALES"), of("stock")), (Ok(vec![1, 5, 6, 7]), Ok(vec![8])));
+        assert!(matches!(of("hr"), Err(ChainError::NoSuchDatabase { .. })));
+        assert_eq!(places(&all, &DrillTarget::Position(8)), Ok(vec![8]));
     }
 
     #[test]

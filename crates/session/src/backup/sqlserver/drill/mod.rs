@@ -8,7 +8,7 @@ mod plan;
 use iostall_connect::sqlserver::{BlockingConnection, Columns};
 use iostall_engine::random_bytes;
 use iostall_model::sqlserver_backup::{BackupDevice, BackupStatement};
-use iostall_model::{DrillOutcome, Run, RunBody, Warning, WarningCode};
+use iostall_model::{BackupHeader, DrillOutcome, Run, RunBody, Warning, WarningCode};
 
 use self::chain::Listed;
 use self::clean_up::CleanUp;
@@ -23,9 +23,6 @@ use crate::event::Observer;
 use crate::transfer::Transfer;
 
 pub use self::chain::{DrillTarget, SqlServerDrillRequest};
-
-#[cfg(test)]
-use iostall_model::BackupHeader;
 
 const ROOM: &str = include_str!("../sql/drill_room.sql");
 const SYSTEM: [&str; 5] = ["master", "model", "msdb", "tempdb", "mssqlsystemresource"];
@@ -59,7 +56,8 @@ pub fn drill(
     outcome.checks.push(clean_up::check(request, stays, left));
     outcome.elapsed_ns = transfer.elapsed_ns();
     let warnings = plan.warnings;
-    Ok(transfer.finish(request.name.clone(), Vec::new(), warnings, RunBody::BackupDrill(Box::new(outcome))))
+    let name = format!("{} on {}", request.name, server.name());
+    Ok(transfer.finish(name, Vec::new(), warnings, RunBody::BackupDrill(Box::new(outcome))))
 }
 
 /// The statements of a drill, written for the files that the backup has. Only reads.
@@ -71,7 +69,11 @@ pub fn drill_script(
     let server = Server::new(&request.address, &request.password)?;
     let (plan, _, _) = prepare(request, &server, transfer, observer)?;
     let name = &request.name;
-    let restores = plan.parts.iter().map(|part| plan::restore(part, name, plan.stop_at));
+    let restores = plan.parts.iter().map(|part| {
+        let BackupHeader { database, server, .. } = &part.backup;
+        let what = iostall_measure::foreign::shown(&format!("{database} of {server}: {}", part.named));
+        format!("-- {what}\n{}", plan::restore(part, name, plan.stop_at))
+    });
     let mut text: String = restores.collect();
     text.push_str(&plan::recover(name));
     text.push_str(&plan::check_database(name));
@@ -119,7 +121,7 @@ fn prepare<'a>(
         main = connection;
         all.extend(rows.iter().map(|row| Listed::of(number, row)));
     }
-    let links = chain::chain(&all, &request.target)?;
+    let links = chain::chain(&all, &request.target, request.database.as_deref())?;
     let token = token()?;
     let (mut files, mut parts) = (Vec::new(), Vec::new());
     for link in &links {

@@ -13,6 +13,7 @@ fn to(devices: &[&str]) -> BackupStatement {
 #[test]
 fn a_script_says_which_version_it_needs_and_what_its_buffers_take() {
     let mut statement = to(&[r"E:\b\1.bak"]);
+    statement.errors.checksum = Some(true);
     assert!(
         script(&statement, false, false)
             .starts_with("-- Needs SQL Server 2008 R2 or later.\nBACKUP DATABASE [sales]\n")
@@ -37,6 +38,44 @@ fn an_appended_backup_is_verified_in_its_own_place() {
         "{text}"
     );
     assert!(text.contains("RESTORE HEADERONLY\nFROM DISK = N'E:\\b\\1.bak';"), "{text}");
+}
+
+/// The story: a log backup ended between the backup and the look at the history, and the place of that one was verified.
+#[test]
+fn what_is_verified_is_known_by_what_was_written_and_not_by_when() {
+    let mut statement = to(&[r"E:\b\1.bak"]);
+    statement.copy_only = true;
+    let text = script(&statement, true, false);
+    let (before, after) = text.split_once("BACKUP DATABASE").unwrap();
+    for part in ["@newest int", "@leaf nvarchar(260) = N'1.bak'", "@type char(1) = 'D'", "@copy_only bit = 1"]
+    {
+        assert!(before.contains(part), "{part}: {text}");
+    }
+    assert!(after.contains("b.type = @type") && after.contains("backupmediafamily"), "{text}");
+    let blob = script(&to(&["https://a/b/1.bak"]), true, false);
+    assert!(blob.contains("VERIFYONLY") && !blob.contains("DECLARE"), "{blob}");
+}
+
+/// The story: the job was tried once, and failed on each of the following nights, or filled the disk.
+#[test]
+fn a_job_that_can_succeed_once_is_refused_and_one_that_grows_or_overwrites_says_so() {
+    let refused = |statement: &BackupStatement| {
+        let error = agent_job(statement, false).unwrap_err();
+        assert!(error.message.contains("once") && error.hint.contains("--format"), "{error:?}");
+    };
+    let mut blob = to(&["https://a/b/1.bak"]);
+    refused(&blob);
+    blob.media.format = true;
+    agent_job(&blob, false).unwrap();
+    let mut file = to(&[r"E:\b\1.bak"]);
+    assert!(agent_job(&file, false).unwrap().contains("grow for ever"));
+    file.encryption = Some(BackupEncryption {
+        algorithm: EncryptionAlgorithm::Aes256,
+        encryptor: Encryptor::Certificate("b".into()),
+    });
+    refused(&file);
+    file.media.overwrite = Some(Overwrite::Replace);
+    assert!(agent_job(&file, false).unwrap().contains("overwrites the only backup"));
 }
 
 #[test]
