@@ -5,6 +5,7 @@
 
 mod backups;
 mod history;
+mod names;
 mod settings;
 mod volumes;
 
@@ -24,6 +25,7 @@ use crate::sample_time;
 use crate::settings::checked;
 use crate::source::{Filter, Source};
 use backups::Backups;
+use names::Names;
 use volumes::Volumes;
 
 const INSTANCE: &str = include_str!("sql/instance.sql");
@@ -31,11 +33,13 @@ const FILES: [(u32, &str); 2] =
     [(10, include_str!("sql/files_10.sql")), (12, include_str!("sql/files_12.sql"))];
 const FILES_AZURE: &str = include_str!("sql/files_azure.sql");
 
-/// `SERVERPROPERTY('EngineEdition')` of Azure SQL Database.
-const EDITION_AZURE_DATABASE: u64 = 5;
+/// `SERVERPROPERTY('EngineEdition')` of Azure SQL Database, and of the same in Fabric.
+const EDITIONS_AZURE_DATABASE: [u64; 2] = [5, 12];
 
-/// Of the time for a reading, one statement about settings has this part: nine of them, and the login.
-const SETTINGS_SHARE: u32 = 10;
+/// Longer than a statement about settings takes where nothing hangs: histories of years are slow.
+const SETTING_PATIENCE: Duration = Duration::from_secs(5);
+/// What a reading of all settings may take: they are read beside the samples, by one thread for all sources.
+const SETTINGS_PATIENCE: Duration = Duration::from_secs(25);
 
 /// The first version with volume statistics in every build.
 const VERSION_WITH_VOLUMES: u32 = 11;
@@ -46,6 +50,7 @@ pub(crate) struct SqlServerSource {
     limit: Duration,
     runtime: Runtime,
     connection: Option<Connection>,
+    names: Names,
     volumes: Volumes,
     backups: Backups,
     wants_backups: bool,
@@ -60,6 +65,7 @@ impl SqlServerSource {
             limit,
             runtime,
             connection: None,
+            names: Names::default(),
             volumes: Volumes::new(),
             backups: Backups::default(),
             wants_backups: true,
@@ -69,21 +75,30 @@ impl SqlServerSource {
 
 impl Source for SqlServerSource {
     fn read(&mut self) -> Result<Sample, SourceError> {
-        let Self { address, access, limit, runtime, connection, volumes, backups, wants_backups } = self;
+        let Self { address, access, limit, runtime, connection, names, volumes, backups, wants_backups } =
+            self;
         let kept = connection.take();
         let work = async {
             let (mut connection, reading) = with_connection(address, access, kept, read).await?;
-            let Reading { mut sample, has_volumes, has_history, process } = reading;
+            let Reading { mut sample, sees_definitions, has_volumes, has_history, process } = reading;
             let now_ns = iostall_host::since_boot_ns();
             let mut is_usable = true;
-            if has_volumes {
+            // Azure SQL Database has names and counters of one database, and no master.
+            if has_history {
+                is_usable = names.ask(address, &mut connection, now_ns, *limit).await;
+                sample.warnings.extend(names.put(&mut sample.rows, now_ns));
+            }
+            if !sees_definitions && sample.rows.iter().any(names::is_nameless) {
+                sample.warnings.push(nameless());
+            }
+            if has_volumes && is_usable {
                 is_usable = volumes.ask(address, &mut connection, &sample.rows, now_ns, *limit).await;
             }
             let is_here = address.is_local() && process.is_some_and(|id| System::here().runs(id, "sqlservr"));
             volumes.place(&mut sample.rows, is_here);
             sample.warnings.extend(volumes.warning());
             if has_history && *wants_backups {
-                // After a volume that hung there is no connection to ask on until the next reading.
+                // After names or a volume that hung there is no connection to ask on until the next reading.
                 is_usable = is_usable && backups.ask(address, &mut connection, now_ns, *limit).await;
                 sample.rows.extend_from_slice(backups.rows());
                 sample.warnings.extend(backups.warning());
@@ -97,15 +112,14 @@ impl Source for SqlServerSource {
 
     fn settings(&mut self) -> Result<Vec<Setting>, SourceError> {
         let Self { address, access, limit, runtime, connection, .. } = self;
-        let (kept, each) = (connection.take(), *limit / SETTINGS_SHARE);
-        let work = async {
-            let ask = async |address: &Address, connection: &mut Connection| {
-                Ok(settings::read(address, connection, each).await)
-            };
-            with_connection(address, access, kept, ask).await
-        };
-        let (usable, (all, is_usable)) = bounded(runtime, address, *limit, work)?;
-        *connection = is_usable.then_some(usable);
+        let (kept, each) = (connection.take(), SETTING_PATIENCE.min(*limit / 2));
+        let whole = SETTINGS_PATIENCE.min(*limit * 5 / 2);
+        // What is begun last has its connection and its answer still before it.
+        let begins_ns = u64::try_from(whole.saturating_sub(each * 2).as_nanos()).unwrap_or(u64::MAX);
+        let until_ns = iostall_host::since_boot_ns().saturating_add(begins_ns);
+        let work = settings::read(address, access, kept, each, until_ns);
+        let (all, usable) = bounded(runtime, address, whole, work)?;
+        *connection = usable;
         Ok(checked(all))
     }
 
@@ -124,6 +138,7 @@ impl Source for SqlServerSource {
 
 struct Reading {
     sample: Sample,
+    sees_definitions: bool,
     has_volumes: bool,
     /// Azure SQL Database has no msdb.
     has_history: bool,
@@ -133,7 +148,7 @@ struct Reading {
 async fn read(address: &Address, connection: &mut Connection) -> Result<Reading, SourceError> {
     let instance = query(address, connection, "iostall:instance", INSTANCE).await?;
     let instance = Instance::from_columns(instance.into_iter().next().unwrap_or_default());
-    let is_azure_database = instance.edition == EDITION_AZURE_DATABASE;
+    let is_azure_database = EDITIONS_AZURE_DATABASE.contains(&instance.edition);
     let text = if is_azure_database { Some(FILES_AZURE) } else { for_version(&FILES, instance.version) };
     let Some(text) = text else {
         return Err(SourceError::TooOld {
@@ -145,8 +160,10 @@ async fn read(address: &Address, connection: &mut Connection) -> Result<Reading,
     let files = query(address, connection, "iostall:files", text).await?;
     let has_volumes = instance.version >= VERSION_WITH_VOLUMES && !is_azure_database;
     let process = instance.process;
+    let sees_definitions = instance.sees_definitions || is_azure_database;
     Ok(Reading {
-        sample: sample(instance, files, is_azure_database),
+        sample: sample(instance, files),
+        sees_definitions,
         has_volumes,
         has_history: !is_azure_database,
         process,
@@ -183,7 +200,7 @@ impl Instance {
     }
 }
 
-fn sample(instance: Instance, files: Vec<Columns>, is_azure_database: bool) -> Sample {
+fn sample(instance: Instance, files: Vec<Columns>) -> Sample {
     let taken = SampleTime {
         clock: format!("ticks of {}", instance.name),
         clock_ns: clock_ms(instance.now_ms, &files).saturating_mul(1_000_000),
@@ -198,17 +215,13 @@ fn sample(instance: Instance, files: Vec<Columns>, is_azure_database: bool) -> S
         uptime_s: None,
     };
     let rows = files.into_iter().map(|file| remote::row(Kind::SqlServerFile, file.into_iter())).collect();
-    let mut warnings = Vec::new();
-    if !instance.sees_definitions && !is_azure_database {
-        warnings.push(
-            Warning::new(
-                WarningCode::MissingGrant,
-                "the login lacks VIEW ANY DEFINITION: files are listed by number instead of name",
-            )
-            .hint("iostall collect grants sqlserver prints the statements for an administrator to run"),
-        );
-    }
-    Sample { taken, epoch, rows, warnings }
+    Sample { taken, epoch, rows, warnings: Vec::new() }
+}
+
+fn nameless() -> Warning {
+    let message = "the login lacks VIEW ANY DEFINITION: files are listed by number instead of name";
+    Warning::new(WarningCode::MissingGrant, message)
+        .hint("iostall collect grants sqlserver prints the statements for an administrator to run")
 }
 
 /// When the counters were read, on the computer's clock, which showed `now_ms` just before. Before 2016 the time in the

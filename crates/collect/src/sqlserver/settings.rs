@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use iostall_connect::sqlserver::{Columns, Connection, query, within};
+use iostall_connect::sqlserver::{Access, Columns, Connection, query, with_connection, within};
 use iostall_connect::{Address, SourceError, Value};
 use iostall_model::{Setting, SettingClass};
 use jiff::Timestamp;
@@ -22,7 +22,9 @@ struct Asked {
     read: fn(SettingClass, Columns) -> Option<Setting>,
 }
 
-const ALL: [Asked; 9] = [
+const RIGHTS: &str = include_str!("sql/settings_rights.sql");
+
+const ALL: [Asked; 10] = [
     Asked {
         tag: "iostall:settings_server",
         text: include_str!("sql/settings_server.sql"),
@@ -66,6 +68,13 @@ const ALL: [Asked; 9] = [
         read: named,
     },
     Asked {
+        tag: "iostall:settings_replicas",
+        text: include_str!("sql/settings_replicas.sql"),
+        class: SettingClass::Setting,
+        hides: "replica",
+        read: named,
+    },
+    Asked {
         tag: "iostall:settings_volumes",
         text: include_str!("sql/settings_volumes.sql"),
         class: SettingClass::Measured,
@@ -89,36 +98,95 @@ const ALL: [Asked; 9] = [
     },
 ];
 
-/// All settings, each statement within `limit`. Whether the connection is still of use.
+/// All settings, each statement within `each`, and none begun after `until_ns` on the clock of this machine. The connection, if it is still
+/// of use: one that a slow statement made useless is made anew, so that it silences no other.
 pub(super) async fn read(
     address: &Address,
-    connection: &mut Connection,
-    limit: Duration,
-) -> (Vec<Setting>, bool) {
+    access: &Access,
+    kept: Option<Connection>,
+    each: Duration,
+    until_ns: u64,
+) -> Result<(Vec<Setting>, Option<Connection>), SourceError> {
+    let rights = async |address: &Address, connection: &mut Connection| {
+        match query(address, connection, "iostall:settings_rights", RIGHTS).await {
+            Err(error @ SourceError::Connect { .. }) => Err(error),
+            // Where rights cannot be asked for, nothing is known to be hidden.
+            answer => Ok(answer.unwrap_or_default()),
+        }
+    };
+    let (connection, rights) = with_connection(address, access, kept, rights).await?;
+    let mut usable = Some(connection);
     let mut all = vec![Setting::set("", "engine", "sqlserver")];
-    let mut is_usable = true;
+    all.extend(hidden(&rights));
     for asked in &ALL {
-        let reason = if is_usable {
-            match within(limit, query(address, connection, asked.tag, asked.text)).await {
-                Some(Ok(found)) => {
-                    all.extend(found.into_iter().filter_map(|row| (asked.read)(asked.class, row)));
-                    continue;
-                }
-                Some(Err(error)) => {
-                    is_usable = !matches!(error, SourceError::Connect { .. });
-                    error.to_string()
-                }
-                None => {
-                    is_usable = false;
-                    format!("no answer within {limit:?}")
-                }
-            }
+        let answer = if iostall_host::since_boot_ns() > until_ns {
+            Err("no time was left for it".to_owned())
         } else {
-            "another statement broke the connection".to_owned()
+            let taken = within(each, at_hand(address, access, &mut usable)).await;
+            match taken {
+                Some(Ok(connection)) => ask(address, connection, asked, each).await,
+                Some(Err(error)) => Err((error.to_string(), false)),
+                None => Err((format!("no connection within {each:?}"), false)),
+            }
+            .map_err(|(reason, is_usable)| {
+                if !is_usable {
+                    usable = None;
+                }
+                reason
+            })
         };
-        all.push(Setting::unread(asked.hides, reason));
+        match answer {
+            Ok(found) => all.extend(found.into_iter().filter_map(|row| (asked.read)(asked.class, row))),
+            Err(reason) => all.push(Setting::unread(asked.hides, reason)),
+        }
     }
-    (all, is_usable)
+    Ok((all, usable))
+}
+
+/// The connection, or a new one.
+async fn at_hand<'a>(
+    address: &Address,
+    access: &Access,
+    usable: &'a mut Option<Connection>,
+) -> Result<&'a mut Connection, SourceError> {
+    let connection = match usable.take() {
+        Some(connection) => connection,
+        None => with_connection(address, access, None, async |_, _| Ok(())).await?.0,
+    };
+    Ok(usable.insert(connection))
+}
+
+/// The rows, or why there are none and whether the connection is still of use.
+async fn ask(
+    address: &Address,
+    connection: &mut Connection,
+    asked: &Asked,
+    each: Duration,
+) -> Result<Vec<Columns>, (String, bool)> {
+    match within(each, query(address, connection, asked.tag, asked.text)).await {
+        Some(Ok(found)) => Ok(found),
+        Some(Err(error)) => Err((error.to_string(), !matches!(error, SourceError::Connect { .. }))),
+        None => Err((format!("no answer within {each:?}"), false)),
+    }
+}
+
+/// What is unread because the login lacks a right without which the server leaves rows out.
+fn hidden(rights: &[Columns]) -> Vec<Setting> {
+    let lacks = |right: &str| {
+        let column = rights.iter().flatten().find(|(name, _)| name == right);
+        matches!(column, Some((_, Value::Number(0))))
+    };
+    let unread = |subject, right| {
+        Setting::unread(subject, format!("the login lacks {right}, so the server may leave some of them out"))
+    };
+    let mut hidden = Vec::new();
+    if lacks("sees_definitions") {
+        hidden.extend(["file", "group"].map(|subject| unread(subject, "VIEW ANY DEFINITION")));
+    }
+    if lacks("sees_databases") {
+        hidden.extend(["database", "backups", "log"].map(|subject| unread(subject, "VIEW ANY DATABASE")));
+    }
+    hidden
 }
 
 fn text(value: Value) -> Option<String> {
@@ -202,6 +270,19 @@ mod tests {
         };
         assert_eq!(of(Value::Number(86_400)), "1970-01-02T00:00:00Z");
         assert_eq!(of(Value::Missing), "never");
+    }
+
+    /// The story: VIEW ANY DEFINITION was revoked. The server left the files out without a word, and each was reported as gone.
+    #[test]
+    fn what_a_missing_right_may_hide_is_unread_and_not_gone() {
+        let rights = |definitions, databases| {
+            let row = [("sees_definitions", definitions), ("sees_databases", databases)];
+            let row = columns(row.map(|(name, number)| (name, Value::Number(number))));
+            hidden(&[row]).into_iter().map(|setting| setting.subject).collect::<Vec<_>>()
+        };
+        assert_eq!(rights(0, 1), ["file", "group"]);
+        assert_eq!(rights(1, 0), ["database", "backups", "log"]);
+        assert!(rights(1, 1).is_empty() && hidden(&[]).is_empty(), "where nobody knows, nothing is hidden");
     }
 
     #[test]

@@ -30,9 +30,7 @@ fn result_set(text: &str) -> Vec<Columns> {
 }
 
 fn sample_of(instance: &str, files: &str) -> Sample {
-    let instance = Instance::from_columns(result_set(instance).remove(0));
-    let azure = instance.edition == EDITION_AZURE_DATABASE;
-    sample(instance, result_set(files), azure)
+    sample(Instance::from_columns(result_set(instance).remove(0)), result_set(files))
 }
 
 fn sample_2019(number: u32) -> Sample {
@@ -90,7 +88,6 @@ fn an_old_version_has_no_queued_stalls_and_they_stay_absent() {
         include_str!("../../testdata/sqlserver/2008r2_files.tsv"),
     );
     assert_eq!(sample.rows[0].counters.get(Counter::QueuedReadStall), None);
-    assert_eq!(sample.warnings[0].code, WarningCode::MissingGrant, "definitions are not visible");
 }
 
 #[test]
@@ -106,7 +103,7 @@ fn azure_sql_database_is_told_by_its_edition() {
 #[test]
 fn every_query_carries_its_tag_and_each_version_asks_only_for_what_it_has() {
     for (_, text) in FILES {
-        assert!(text.starts_with("/* iostall:files */") && text.contains("LEFT JOIN sys.master_files"));
+        assert!(text.starts_with("/* iostall:files */") && !text.contains("sys.master_files"), "locks there");
     }
     assert!(!FILES[0].1.contains("queued_read_stall") && FILES[1].1.contains("queued_read_stall"));
     assert!(FILES_AZURE.contains("DB_ID()") && !FILES_AZURE.contains("master_files AS"));

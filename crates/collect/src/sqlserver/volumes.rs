@@ -114,7 +114,7 @@ impl Volumes {
 }
 
 /// The numbers of the database and the file, which its identity begins with.
-fn file_of(row: &Row) -> &str {
+pub(super) fn file_of(row: &Row) -> &str {
     let identity = row.subject.identity.as_str();
     let end = identity.match_indices('/').nth(1).map_or(identity.len(), |(at, _)| at);
     &identity[..end]

@@ -223,6 +223,63 @@ fn a_volume_that_hangs_costs_the_volumes_and_not_the_counters() {
     assert_eq!(server.logins().len(), 2, "the connection that waits is of no use any more");
 }
 
+const COUNTERS: &str = "written by a test\ndatabase\tname\tidentity\treads\n\
+    database 5\tfile 1\t5/1\t10\ndatabase 5\tfile 2\t5/2\t20\n";
+const NAMES: &str = "written by a test\ndatabase\tname\tidentity\tage_ms\n\
+    sales\tE:\\data\\sales.mdf\t5/1/6f1c/2024\t86400000\n";
+
+/// The story: CREATE DATABASE held a lock in master for a quarter of an hour, names and counters were one statement, and of that time nothing
+/// is known of any file.
+#[test]
+fn a_lock_in_master_costs_the_names_and_not_the_counters() {
+    let server = server_of_2019(None);
+    server.answer_with("iostall:files", COUNTERS);
+    server.answer_with("iostall:names", NAMES);
+    let mut source = source(&server, "");
+    let before = source.read().unwrap();
+    assert_eq!(before.rows[0].subject.name, r"E:\data\sales.mdf");
+    assert_eq!(before.rows[0].age_ms, Some(86_400_000));
+    assert_eq!(before.rows[1].subject.name, "file 2", "master does not list it");
+    // The lock, and a file that came meanwhile.
+    server.answer_with("iostall:files", &format!("{COUNTERS}database 7\tfile 1\t7/1\t5\n"));
+    server.answer(
+        "iostall:names",
+        Answer::Errors(vec![(1222, "Lock request time out period exceeded.".into())]),
+    );
+    let during = source.read().unwrap();
+    let names: Vec<_> = during.rows.iter().map(|row| row.subject.name.as_str()).collect();
+    assert_eq!(names, [r"E:\data\sales.mdf", "file 2"], "what has no name yet is counted once it has one");
+    assert!(matches!(delta::compare(&before, &during)[0], Change::Delta(_)));
+    let said: Vec<_> = during.warnings.iter().filter(|one| one.code == WarningCode::NotCounted).collect();
+    assert!(said[0].message.contains("1222") && said[0].message.contains("1 new files"), "{said:?}");
+    // Nothing that hangs is waited for each time.
+    source.read().unwrap();
+    assert_eq!(server.count("iostall:names"), 2);
+}
+
+/// The story: one statement about settings was late, and three safety rules said nothing more for the rest of the day.
+#[test]
+fn a_statement_that_does_not_answer_silences_no_other() {
+    let server = server_of_2019(None);
+    server.answer("iostall:settings_volumes", Answer::Gone);
+    server.answer_with("iostall:settings_fragments", "\nsubject\tname\tvalue\nlog sales\tfragments\t7");
+    let all = source(&server, "").settings().unwrap();
+    let unread = |subject: &str| all.iter().any(|setting| setting.hides(subject));
+    assert!(unread("volume E:\\") && !unread("log sales") && !unread("backups sales"), "{all:?}");
+    assert!(all.iter().any(|setting| setting.subject == "log sales" && setting.value == "7"), "{all:?}");
+    assert_eq!(server.logins().len(), 2, "one more for what came after");
+}
+
+/// The story: the warning came of a right that the login lacked, at every run, beside a table with all names.
+#[test]
+fn names_that_are_there_are_not_said_to_be_missing() {
+    let server = server_of_2019(None);
+    server.answer_with("iostall:instance", include_str!("../../testdata/sqlserver/2008r2_instance.tsv"));
+    server.answer_with("iostall:files", FILES);
+    let sample = source(&server, "").read().unwrap();
+    assert!(sample.warnings.iter().all(|one| one.code != WarningCode::MissingGrant), "{:?}", sample.warnings);
+}
+
 /// An empty mount point, as on Linux, was a volume without a name.
 #[test]
 fn each_file_lies_on_its_volume_or_in_its_directory() {

@@ -177,6 +177,8 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Mutex::new(Shared::default()));
+        // The files that tests have names for bring them along.
+        shared.lock().unwrap().answers.insert("iostall:names", Answer::Rows(ResultSet::default()));
         let theirs = shared.clone();
         let thread = std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {

@@ -52,15 +52,16 @@ impl<'a> Facts<'a> {
         name: &'a str,
         is_bad: impl Fn(&SettingVersion) -> bool,
     ) -> Outcome {
-        if let Some(reason) = self.why_unread(subject) {
-            return Outcome::unknown(reason);
-        }
         let all: Vec<_> =
             self.named(name).filter(|version| version.setting.subject.starts_with(subject)).collect();
-        if all.is_empty() {
-            return Outcome::NotAbout;
+        let bad: Vec<_> =
+            all.iter().filter(|version| is_bad(version)).map(|version| evidence(version)).collect();
+        match self.why_unread(subject) {
+            // What a right hides beside it may be bad as well; this is bad anyway.
+            Some(reason) if bad.is_empty() => Outcome::unknown(reason),
+            None if all.is_empty() => Outcome::NotAbout,
+            _ => Outcome::found(bad),
         }
-        Outcome::found(all.into_iter().filter(|version| is_bad(version)).map(evidence))
     }
 
     /// How long ago the time in `text` is; `None` if it is none.

@@ -118,7 +118,7 @@ pub(super) static RULES: [Rule; 9] = [
         weight: Weight::Care,
         title: "a file system has little space left",
         why: "a database that cannot extend a file or its log stops, and most file systems and drives write slower when they are full",
-        action: "extend it or move something away; `iostall report --level volumes` shows who grows",
+        action: "extend it or move something away; `iostall report volumes` shows who grows",
         reference: "xfs(5) and ext4 documentation of the Linux kernel; PostgreSQL documentation, Disk Full Failure",
         check: space_short,
     },

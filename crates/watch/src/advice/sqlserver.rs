@@ -34,7 +34,7 @@ pub(super) static RULES: [Rule; 10] = [
         weight: Weight::Safety,
         title: "a database has no full backup of the last seven days",
         why: "what was done since the last backup is lost with the disks",
-        action: "make one: `iostall backup create sqlserver://...`, or the plan that should have made it",
+        action: "make one: `iostall backup run --sqlserver URL --database NAME --to PATH`, or the plan that should have made it",
         reference: "Microsoft Learn, Back up and restore of SQL Server databases",
         check: no_backup,
     },
@@ -118,7 +118,7 @@ pub(super) static RULES: [Rule; 10] = [
         weight: Weight::Care,
         title: "a volume has little space left",
         why: "a file that cannot grow stops its database",
-        action: "extend it or move something away; `iostall report --level volumes` shows who grows",
+        action: "extend it or move something away; `iostall report volumes` shows who grows",
         reference: "Microsoft Learn, Troubleshoot a full transaction log (SQL Server error 9002)",
         check: |facts| {
             facts.check_each("volume", "free bytes", |version| {
@@ -130,22 +130,36 @@ pub(super) static RULES: [Rule; 10] = [
     },
 ];
 
-/// Whether this server is a secondary of an availability group, whose backups another may make.
-fn is_secondary(facts: &Facts<'_>) -> bool {
-    facts.named("role").any(|version| version.setting.value == "secondary")
-}
-
-fn backups<'a>(facts: &Facts<'a>) -> Result<Vec<&'a SettingVersion>, Outcome> {
+/// The newest backups of each database, and how many databases are backed up by another replica of their availability group: what this one's
+/// history lacks says nothing about those.
+fn backups<'a>(facts: &Facts<'a>) -> Result<(Vec<&'a SettingVersion>, usize), Outcome> {
     if let Some(reason) = facts.why_unread("backups") {
         return Err(Outcome::unknown(reason));
     }
-    if is_secondary(facts) {
-        return Err(Outcome::unknown(
-            "backups of an availability group may be in the history of another replica",
-        ));
+    let is_secondary = facts.named("role").any(|version| version.setting.value == "secondary");
+    let is_told = facts.named("backups").any(|version| version.setting.subject.starts_with("replica "));
+    if is_secondary && !is_told {
+        return Err(Outcome::unknown(ELSEWHERE));
     }
+    let is_elsewhere = |version: &&SettingVersion| {
+        let database = version.setting.subject.strip_prefix("backups ").unwrap_or_default();
+        facts.value(&format!("replica {database}"), "backups") == Some("elsewhere")
+    };
     let is_backup = |version: &&SettingVersion| version.setting.subject.starts_with("backups ");
-    Ok(facts.settings.iter().filter(is_backup).collect())
+    let (elsewhere, here): (Vec<_>, Vec<_>) =
+        facts.settings.iter().filter(is_backup).partition(|version| is_elsewhere(version));
+    Ok((here, elsewhere.len()))
+}
+
+const ELSEWHERE: &str = "backups of an availability group may be in the history of another replica";
+
+/// What was found of the databases whose backups are here.
+fn judged(found: Vec<Evidence>, here: usize, elsewhere: usize) -> Outcome {
+    match (found.is_empty(), here, elsewhere) {
+        (true, 0, 0) => Outcome::NotAbout,
+        (true, _, 1..) => Outcome::unknown(ELSEWHERE),
+        _ => Outcome::found(found),
+    }
 }
 
 /// The name of the database of which this is a backup, unless it is younger than `age`, where that is known.
@@ -163,7 +177,7 @@ fn database_older_than<'a>(
 }
 
 fn no_backup(facts: &Facts<'_>) -> Outcome {
-    let all = match backups(facts) {
+    let (all, elsewhere) = match backups(facts) {
         Ok(all) => all,
         Err(outcome) => return outcome,
     };
@@ -181,11 +195,11 @@ fn no_backup(facts: &Facts<'_>) -> Outcome {
             found.push(evidence(newest.unwrap_or(full)));
         }
     }
-    if all.is_empty() { Outcome::NotAbout } else { Outcome::found(found) }
+    judged(found, all.len(), elsewhere)
 }
 
 fn log_not_backed_up(facts: &Facts<'_>) -> Outcome {
-    let all = match backups(facts) {
+    let (all, elsewhere) = match backups(facts) {
         Ok(all) => all,
         Err(outcome) => return outcome,
     };
@@ -197,12 +211,13 @@ fn log_not_backed_up(facts: &Facts<'_>) -> Outcome {
         let Some(database) = database_older_than(facts, version, LOG_BACKUP_AGE_MAX) else { continue };
         let model = facts.value(&format!("database {database}"), "recovery model").unwrap_or_default();
         let is_recent = facts.age(&version.setting.value).is_some_and(|age| age <= LOG_BACKUP_AGE_MAX);
-        // model is a template and nobody writes to it.
-        if model != "SIMPLE" && !model.is_empty() && !is_recent && database != "model" {
+        // model is a template and nobody writes to it; of master there are no log backups, whatever its model says.
+        let is_of_it = !["model", "master"].contains(&database);
+        if model != "SIMPLE" && !model.is_empty() && !is_recent && is_of_it {
             found.push(evidence_beside(version, format!("recovery model {model}")));
         }
     }
-    if all.is_empty() { Outcome::NotAbout } else { Outcome::found(found) }
+    judged(found, all.len(), elsewhere)
 }
 
 #[cfg(test)]
@@ -287,6 +302,28 @@ mod tests {
         for id in ["no-backup", "log-not-backed-up"] {
             assert!(matches!(said(id, &all), Err(Outcome::Unknown { .. })), "{id}");
         }
+    }
+
+    /// The story: a server was primary of one group and secondary of another, and of the databases in no group nobody said that they had
+    /// no backup; where secondaries were preferred, the primary was blamed every day.
+    #[test]
+    fn a_database_is_judged_where_its_group_wants_its_backups() {
+        let mut all = backups("never", "never", "FULL");
+        all.push(("group ag", "role", "secondary"));
+        all.push(("replica other", "backups", "elsewhere"));
+        assert_eq!(said("no-backup", &all), Ok(vec!["backups sales never".to_owned()]), "it is in no group");
+        all.push(("replica sales", "backups", "elsewhere"));
+        for id in ["no-backup", "log-not-backed-up"] {
+            assert!(matches!(said(id, &all), Err(Outcome::Unknown { .. })), "{id}");
+        }
+        all.pop();
+        all.push(("replica sales", "backups", "here"));
+        assert_eq!(said("log-not-backed-up", &all), Ok(vec!["backups sales never".to_owned()]));
+        let mut master = backups(FRESH, "never", "FULL");
+        for one in &mut master {
+            one.0 = if one.0.starts_with("backups") { "backups master" } else { "database master" };
+        }
+        assert_eq!(said("log-not-backed-up", &master), Err(Outcome::Fine), "there are no log backups of it");
     }
 
     #[test]

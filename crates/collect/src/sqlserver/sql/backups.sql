@@ -3,6 +3,8 @@
 -- msdb has local times; time_zone is their distance from UTC in quarters of an hour, or 127, and then today's distance is taken.
 -- Not counted: what went to NUL or is damaged, parts of databases, log backups with COPY_ONLY, what another server made and was
 -- restored here, and what is older than the database, since that was of another one with its name.
+SET LOCK_TIMEOUT 1000;
+SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 WITH found AS (
     SELECT d.database_id,
            CASE WHEN b.type = 'L' THEN N'log'

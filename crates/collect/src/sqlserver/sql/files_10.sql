@@ -1,13 +1,9 @@
 /* iostall:files */
 -- 2008 R2 and 2012: no stalls of the governor. sample_ms is the clock that goes with the counters.
--- LEFT JOIN: without VIEW ANY DEFINITION, and for files that master does not list, the counters still count.
-SELECT ISNULL(d.name, N'database ' + CONVERT(nvarchar(12), v.database_id)) AS [database],
-       ISNULL(f.physical_name, N'file ' + CONVERT(nvarchar(12), v.file_id)) AS name,
-       CONVERT(nvarchar(12), v.database_id) + N'/' + CONVERT(nvarchar(12), v.file_id)
-         + N'/' + ISNULL(CONVERT(nvarchar(36), f.file_guid), N'')
-         + N'/' + ISNULL(CONVERT(nvarchar(30), d.create_date, 126), N'')   AS [identity],
-       CASE WHEN DATEDIFF(day, d.create_date, GETDATE()) BETWEEN 0 AND 20000
-            THEN CONVERT(bigint, DATEDIFF(second, d.create_date, GETDATE())) * 1000 END AS age_ms,
+-- The counters alone: what the files are called is asked for afterwards, because a lock in master must not keep the counters back.
+SELECT N'database ' + CONVERT(nvarchar(12), v.database_id)                 AS [database],
+       N'file ' + CONVERT(nvarchar(12), v.file_id)                         AS name,
+       CONVERT(nvarchar(12), v.database_id) + N'/' + CONVERT(nvarchar(12), v.file_id) AS [identity],
        CONVERT(bigint, v.sample_ms)                                        AS sample_ms,
        CONVERT(bigint, v.num_of_reads)                                     AS reads,
        CONVERT(bigint, v.num_of_bytes_read)                                AS read_bytes,
@@ -17,6 +13,4 @@ SELECT ISNULL(d.name, N'database ' + CONVERT(nvarchar(12), v.database_id)) AS [d
        CONVERT(bigint, v.io_stall_write_ms)                                AS write_stall,
        CONVERT(bigint, v.size_on_disk_bytes)                               AS size_bytes,
        CONVERT(bigint, CONVERT(binary(8), v.file_handle))                  AS handle
-FROM sys.dm_io_virtual_file_stats(NULL, NULL) AS v
-LEFT JOIN sys.master_files AS f ON f.database_id = v.database_id AND f.file_id = v.file_id
-LEFT JOIN sys.databases AS d ON d.database_id = v.database_id;
+FROM sys.dm_io_virtual_file_stats(NULL, NULL) AS v;

@@ -2,6 +2,8 @@
 -- Azure SQL Database: one database, no master_files, no volumes. Its number here need not be the one in sys.databases, so
 -- it is found by its name. sample_ms is the clock that goes with the counters.
 -- LEFT JOIN: without VIEW ANY DEFINITION, and for files that master does not list, the counters still count.
+SET LOCK_TIMEOUT 1000;
+SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 SELECT DB_NAME()                                                           AS [database],
        ISNULL(f.physical_name, N'file ' + CONVERT(nvarchar(12), v.file_id)) AS name,
        CONVERT(nvarchar(12), v.database_id) + N'/' + CONVERT(nvarchar(12), v.file_id)

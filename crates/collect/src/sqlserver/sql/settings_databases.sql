@@ -1,4 +1,6 @@
 /* iostall:settings_databases */
+SET LOCK_TIMEOUT 1000;
+SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 SELECT N'database ' + d.name                                           AS subject,
        v.name,
        v.value

@@ -1,5 +1,7 @@
 /* iostall:settings_files */
 -- Growth and limits in pages of 8 KiB, or growth in percent.
+SET LOCK_TIMEOUT 1000;
+SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 SELECT N'file ' + ISNULL(d.name, CONVERT(nvarchar(12), f.database_id)) + N'/' + f.name AS subject,
        v.name,
        v.value

@@ -1,5 +1,7 @@
 /* iostall:settings_groups */
 -- The part that this server has in its availability groups: from 2012 on.
+SET LOCK_TIMEOUT 1000;
+SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 SELECT N'group ' + g.name                                              AS subject,
        N'role'                                                         AS name,
        LOWER(CONVERT(nvarchar(60), s.role_desc))                       AS value

@@ -1,4 +1,6 @@
 /* iostall:settings_volumes */
+SET LOCK_TIMEOUT 1000;
+SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 SELECT N'volume ' + u.volume_mount_point                               AS subject,
        v.name,
        v.value
