@@ -19,23 +19,27 @@ IF HAS_DBACCESS(N'msdb') = 1 AND IS_SRVROLEMEMBER(N'sysadmin') = 1
     END;
 
 -- Signatures go with their procedures.
-SELECT
-    @sql = ISNULL(@sql, N'')
-    + CASE o.type WHEN 'P' THEN N'DROP PROCEDURE iostall.' ELSE N'DROP VIEW iostall.' END + QUOTENAME(o.name) + N'; '
-FROM sys.objects AS o
-WHERE o.schema_id = SCHEMA_ID(N'iostall') AND o.type IN ('P', 'V');
+SET @sql = (
+    SELECT
+        CASE o.type WHEN 'P' THEN N'DROP PROCEDURE iostall.' ELSE N'DROP VIEW iostall.' END + QUOTENAME(o.name) + N'; '
+    FROM sys.objects AS o
+    WHERE o.schema_id = SCHEMA_ID(N'iostall') AND o.type IN ('P', 'V')
+    FOR XML PATH (N''), TYPE
+).value(N'.', N'NVARCHAR(MAX)');
 IF @sql IS NOT NULL
     EXEC sys.sp_executesql @sql;
 IF CERT_ID(N'iostall_collector') IS NOT NULL
     EXEC (N'DROP CERTIFICATE iostall_collector;');
 
 -- The roles go where they have no members: somebody else's membership is not ours to end.
-SET @sql = NULL;
-SELECT @sql = ISNULL(@sql, N'') + N'DROP ROLE ' + QUOTENAME(p.name) + N'; '
-FROM sys.database_principals AS p
-WHERE
-    p.type = 'R' AND p.name IN (N'iostall_reader', N'iostall_sampler')
-    AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m WHERE m.role_principal_id = p.principal_id);
+SET @sql = (
+    SELECT N'DROP ROLE ' + QUOTENAME(p.name) + N'; '
+    FROM sys.database_principals AS p
+    WHERE
+        p.type = 'R' AND p.name IN (N'iostall_reader', N'iostall_sampler')
+        AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m WHERE m.role_principal_id = p.principal_id)
+    FOR XML PATH (N''), TYPE
+).value(N'.', N'NVARCHAR(MAX)');
 IF @sql IS NOT NULL
     EXEC sys.sp_executesql @sql;
 

@@ -3,7 +3,9 @@
 -- SQL Server 2008 R2 SP1 and later, Managed Instance included. Not for Azure SQL Database: watch that from outside.
 SET NOCOUNT ON;
 
-IF DB_ID() <= 4
+IF CONVERT(INT, SERVERPROPERTY(N'EngineEdition')) IN (5, 6, 11, 12)
+    RAISERROR (N'Azure SQL Database, Synapse and Fabric have not the views that this needs: iostall collect watches them from outside.', 16, 1);
+ELSE IF DB_ID() <= 4
     RAISERROR (N'iostall needs a database of its own: CREATE DATABASE iostall, then run this there.', 16, 1);
 ELSE IF SCHEMA_ID(N'iostall') IS NULL
     EXEC (N'/* iostall:create_schema */ CREATE SCHEMA iostall AUTHORIZATION dbo');

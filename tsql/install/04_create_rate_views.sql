@@ -75,7 +75,7 @@ member AS (
     CROSS APPLY (
         SELECT N'database' AS kind, f.database_name AS name
         UNION ALL
-        SELECT N'volume' AS kind, ISNULL(f.volume, N'not known') AS name
+        SELECT N'volume' AS kind, ISNULL(NULLIF(f.volume, N''), N'not known') AS name
         UNION ALL
         SELECT N'server' AS kind, N'all files' AS name
     ) AS g

@@ -18,6 +18,8 @@ BEGIN
     SET XACT_ABORT ON;
     -- Somebody's setting must not leave a transaction open behind this.
     SET IMPLICIT_TRANSACTIONS OFF;
+    -- Whoever samples gives way: nothing of anybody else ends for it.
+    SET DEADLOCK_PRIORITY LOW;
 
     DECLARE
         @version INT = CONVERT(INT, PARSENAME(CONVERT(NVARCHAR(64), SERVERPROPERTY(N'ProductVersion')), 4)),
@@ -90,9 +92,11 @@ BEGIN
         IF NOT EXISTS (SELECT 1 FROM #counter)
             RAISERROR (N'sys.dm_io_virtual_file_stats returned no row: the login may lack VIEW SERVER STATE.', 16, 1);
 
-        -- What the files are. LEFT JOIN: a file that master does not list still counts. tempdb is made anew at each
+        -- What the files are. CREATE and RESTORE DATABASE hold locks in master for minutes: what is not committed yet is good enough for a
+        -- name, and nothing waits longer than a second. LEFT JOIN: a file that master does not list still counts. tempdb is made anew at each
         -- start, and its files are the same ones: the start is an epoch.
         /* iostall:read_names */
+        SET LOCK_TIMEOUT 1000;
         INSERT INTO #seen (
             database_id, file_id, identity_text, database_name, logical_name, physical_name, type_name, age_ms
         )
@@ -110,18 +114,22 @@ BEGIN
             f.name,
             ISNULL(f.physical_name, N'file ' + CONVERT(NVARCHAR(12), c.file_id)),
             f.type_desc,
+            -- Nested: of two conditions side by side the server may evaluate the second first, and seconds overflow before 1958.
             CASE
-                WHEN
-                    DATEDIFF(DAY, d.create_date, GETDATE()) BETWEEN 0 AND 20000
-                    AND DATEDIFF(SECOND, d.create_date, GETDATE()) >= 0
-                    THEN CONVERT(BIGINT, DATEDIFF(SECOND, d.create_date, GETDATE())) * 1000
+                WHEN DATEDIFF(DAY, d.create_date, GETDATE()) BETWEEN 0 AND 20000
+                    THEN
+                        CASE
+                            WHEN DATEDIFF(SECOND, d.create_date, GETDATE()) >= 0
+                                THEN CONVERT(BIGINT, DATEDIFF(SECOND, d.create_date, GETDATE())) * 1000
+                        END
             END
         FROM #counter AS c
-        LEFT JOIN sys.master_files AS f ON c.database_id = f.database_id AND c.file_id = f.file_id
-        LEFT JOIN sys.databases AS d ON c.database_id = d.database_id
+        LEFT JOIN sys.master_files AS f WITH (READUNCOMMITTED) ON c.database_id = f.database_id AND c.file_id = f.file_id
+        LEFT JOIN sys.databases AS d WITH (READUNCOMMITTED) ON c.database_id = d.database_id
         WHERE
             (@database IS NULL OR d.name COLLATE DATABASE_DEFAULT LIKE @database)
             AND (@file IS NULL OR f.physical_name COLLATE DATABASE_DEFAULT LIKE @file);
+        SET LOCK_TIMEOUT -1;
         IF NOT EXISTS (SELECT 1 FROM #seen)
             RAISERROR (N'No file matches @database and @file.', 16, 1);
 
@@ -156,20 +164,18 @@ BEGIN
         )
         SELECT
             n.identity_text, n.database_id, n.file_id, n.database_name, n.logical_name, n.physical_name, n.type_name,
-            v.volume_mount_point, @sample_id, n.age_ms, @sample_id
+            NULL, @sample_id, n.age_ms, @sample_id
         FROM #seen AS n
-        OUTER APPLY sys.dm_os_volume_stats(n.database_id, n.file_id) AS v
         WHERE NOT EXISTS (SELECT 1 FROM iostall.data_file AS k WHERE k.identity_text = n.identity_text);
 
-        -- Files are renamed and moved; the volume is asked for again only then.
+        -- Files are renamed and moved; the volume is asked for again then.
         /* iostall:rename_files */
         UPDATE k
         SET
             database_name = n.database_name, logical_name = n.logical_name, physical_name = n.physical_name,
-            type_name = n.type_name, volume = v.volume_mount_point
+            type_name = n.type_name, volume = NULL
         FROM iostall.data_file AS k
         INNER JOIN #seen AS n ON k.identity_text = n.identity_text
-        OUTER APPLY sys.dm_os_volume_stats(n.database_id, n.file_id) AS v
         WHERE
             k.database_name <> n.database_name OR k.physical_name <> n.physical_name
             OR ISNULL(k.logical_name, N'') <> ISNULL(n.logical_name, N'');
@@ -208,6 +214,22 @@ BEGIN
             SET @severity = 16;
         RAISERROR (N'%s', @severity, 1, @message);
         RETURN 1;
+    END CATCH;
+
+    -- Where each file lies, after the commit: the server waits for a volume that hangs, and then nobody else waits for this sample. A file whose
+    -- volume did not answer, or has no name, is asked for again each time.
+    BEGIN TRY
+        /* iostall:find_volumes */
+        UPDATE k
+        SET volume = v.volume_mount_point
+        FROM iostall.data_file AS k
+        INNER JOIN #seen AS n ON k.identity_text = n.identity_text
+        OUTER APPLY sys.dm_os_volume_stats(n.database_id, n.file_id) AS v
+        WHERE k.volume IS NULL AND v.volume_mount_point <> N'';
+    END TRY
+    BEGIN CATCH
+        -- The sample is kept; the volume stays unknown until the next one.
+        SET @message = ERROR_MESSAGE();
     END CATCH;
     RETURN 0;
 END;

@@ -73,6 +73,7 @@ class Server:
         self.update("UPDATE k\n        SET\n            database_name", values)
         self.insert("INSERT INTO iostall.file_sample (", values)
         self.update("UPDATE k\n        SET last_sample_id", values)
+        self.update("UPDATE k\n        SET volume", values)
         return values["@sample_id"]
 
     def insert(self, begin, values):
@@ -83,17 +84,17 @@ class Server:
         """T-SQL names the table that it changes by its alias and joins the rest; DuckDB joins in WHERE."""
         found = re.match(r"UPDATE k\s+SET(.*?)FROM iostall\.data_file AS k\s+INNER JOIN seen AS n ON (.*?)\n"
                          r"(\s+OUTER APPLY.*? AS v\n)?(?:\s+WHERE(.*))?;?$", self.prepared(begin, values).rstrip(";") + "\n", re.S)
-        changes, join, _, where = found.groups()
+        changes, join, _, where = (part and part.replace("v.volume_mount_point", "n.volume_mount_point")
+                                   for part in found.groups())
         rest = f" AND ({where})" if where else ""
         files = "(SELECT s.*, v.volume_mount_point FROM seen AS s LEFT JOIN sys.volumes AS v USING (database_id, file_id)) AS n"
         text = f"UPDATE iostall.data_file AS k SET {changes} FROM {files} WHERE {join}{rest}"
-        self.connection.execute(text.replace("v.volume_mount_point,", "n.volume_mount_point,").replace(
-            "volume = v.volume_mount_point", "volume = n.volume_mount_point").replace("ISNULL(", "COALESCE(").replace("N'", "'"))
+        self.connection.execute(text.replace("ISNULL(", "COALESCE(").replace("N'", "'"))
 
     def prepared(self, begin, values):
         """A statement with the procedure's variables as they would be, and made-up functions as tables."""
         text = statement(begin).replace("#seen", "seen").replace("#counter", "counter")
-        text = text.replace("COLLATE DATABASE_DEFAULT", "").replace("GETDATE()", "CONVERT(DATETIME2(3), '2026-05-01 10:00:00')")
+        text = text.replace("COLLATE DATABASE_DEFAULT", "").replace("WITH (READUNCOMMITTED)", "").replace("GETDATE()", "CONVERT(DATETIME2(3), '2026-05-01 10:00:00')")
         text = re.sub(r"OUTER APPLY sys\.dm_os_volume_stats\(n\.database_id, n\.file_id\) AS v",
                       "OUTER APPLY (SELECT q.volume_mount_point FROM sys.volumes AS q "
                       "WHERE q.database_id = n.database_id AND q.file_id = n.file_id) AS v", text)
@@ -151,6 +152,18 @@ def check_a_moved_file_keeps_its_history_under_its_new_name():
     server.work(5, 1, 9)
     assert deltas(server, server.sample())[0] == ("F:\\shop.mdf", 9, None)
     assert server.rows("data_file", "volume", "file_id = 1") == [("F:\\",)]
+
+
+def check_a_volume_that_did_not_answer_at_first_is_known_later_and_one_without_a_name_is_none():
+    server = shop()
+    server.connection.execute("DELETE FROM sys.volumes")
+    server.file(5, 3, "M:\\late.ndf", guid="g3")
+    server.connection.execute("UPDATE sys.volumes SET volume_mount_point = '' WHERE file_id = 3")
+    server.sample()
+    assert server.rows("data_file", "volume", "file_id = 3") == [(None,)]
+    server.connection.execute("UPDATE sys.volumes SET volume_mount_point = 'M:\\' WHERE file_id = 3")
+    server.sample()
+    assert server.rows("data_file", "volume", "file_id = 3") == [("M:\\",)]
 
 
 def check_a_database_dropped_and_made_again_is_another_one():

@@ -7,11 +7,14 @@ SET NOCOUNT ON;
 DECLARE @sql NVARCHAR(MAX), @password NVARCHAR(80), @right NVARCHAR(60);
 
 -- What an earlier signing left.
-SELECT @sql = ISNULL(@sql, N'') + N'DROP SIGNATURE FROM iostall.' + QUOTENAME(o.name) + N' BY CERTIFICATE iostall_collector; '
-FROM sys.crypt_properties AS p
-INNER JOIN sys.objects AS o ON p.major_id = o.object_id
-INNER JOIN sys.certificates AS c ON p.thumbprint = c.thumbprint
-WHERE c.name = N'iostall_collector';
+SET @sql = (
+    SELECT N'DROP SIGNATURE FROM iostall.' + QUOTENAME(o.name) + N' BY CERTIFICATE iostall_collector; '
+    FROM sys.crypt_properties AS p
+    INNER JOIN sys.objects AS o ON p.major_id = o.object_id
+    INNER JOIN sys.certificates AS c ON p.thumbprint = c.thumbprint
+    WHERE c.name = N'iostall_collector'
+    FOR XML PATH (N''), TYPE
+).value(N'.', N'NVARCHAR(MAX)');
 IF @sql IS NOT NULL
     EXEC sys.sp_executesql @sql;
 IF CERT_ID(N'iostall_collector') IS NOT NULL
@@ -24,7 +27,7 @@ EXEC (N'USE master; IF CERT_ID(N''iostall_collector'') IS NOT NULL DROP CERTIFIC
 SET @password = CONVERT(NVARCHAR(36), NEWID()) + N'aZ9!' + CONVERT(NVARCHAR(36), NEWID());
 SET
     @sql = N'CREATE CERTIFICATE iostall_collector ENCRYPTION BY PASSWORD = ''' + @password
-    + N''' WITH SUBJECT = ''iostall reads I/O counters'', EXPIRY_DATE = ''2099-12-31'';
+    + N''' WITH SUBJECT = ''iostall reads I/O counters'', EXPIRY_DATE = ''20991231'';
     ADD SIGNATURE TO iostall.take_sample BY CERTIFICATE iostall_collector WITH PASSWORD = ''' + @password + N''';
     ADD SIGNATURE TO iostall.run_samples BY CERTIFICATE iostall_collector WITH PASSWORD = ''' + @password + N''';
     ALTER CERTIFICATE iostall_collector REMOVE PRIVATE KEY;';
