@@ -231,6 +231,11 @@ fn mark_untimed(kind: Kind, amounts: &mut Counters) {
             amounts.set(untimed, count);
         }
     }
+    let has_syncs = amounts.get(Counter::Syncs).is_some_and(|count| count > 0);
+    let is_fine = matches!(kind.column(Counter::SyncStall).unit, Unit::Picoseconds | Unit::Microseconds);
+    if has_syncs && is_fine && amounts.get(Counter::SyncStall) == Some(0) {
+        amounts.unset(Counter::SyncStall);
+    }
 }
 
 /// Rule 3: whether the row's own mark shows a reset. A mark that appears or disappears counts as changed.

@@ -176,7 +176,10 @@ impl Kind {
             Self::PostgresIo => {
                 Some("stall is the time backends waited; reads done ahead are not waited for")
             }
-            Self::MysqlFile => Some("of asynchronous InnoDB I/O only the submission is timed"),
+            Self::MysqlFile => Some(
+                "of asynchronous InnoDB I/O only the submission is timed; syncs of InnoDB and the logs are counted with the few times that \
+                 such a file is opened or closed",
+            ),
             _ => None,
         }
     }

@@ -98,9 +98,16 @@ impl Totals {
         self.timed_io().and_then(mean)
     }
 
-    /// Time waited for reads and writes whose stall was told, by time passed: seconds a second.
+    /// Stall of all reads, writes and syncs as far as it was told, nanoseconds; `None` where nothing was. It needs no counts: PostgreSQL
+    /// says how long a database waited for writes, and not how many there were.
+    pub fn stall_ns(&self) -> Option<u64> {
+        let told = [Counter::ReadStall, Counter::WriteStall, Counter::SyncStall];
+        told.into_iter().filter_map(|counter| self.amounts.get(counter)).reduce(u64::saturating_add)
+    }
+
+    /// Time waited for reads, writes and syncs, by time passed: seconds a second.
     pub fn stall_per_second(&self) -> Option<f64> {
-        quotient(self.timed_io().map(|(stall_ns, _)| stall_ns), Some(self.covered_ns))
+        quotient(self.stall_ns(), Some(self.covered_ns))
     }
 
     /// Stall per sync or flush, nanoseconds; `None` without any, or where it was not told.
@@ -233,6 +240,18 @@ mod tests {
         assert!(is_near(uncounted.io_stall_ns_mean(), 2.0), "reads are not timed");
     }
 
+    /// The story: commits waited for the log's syncs, and the log came sixth; a database waited for its writes, which are not counted, and came
+    /// last.
+    #[test]
+    fn time_waited_is_that_of_reads_writes_and_syncs_whether_they_are_counted_or_not() {
+        let log = totals(&[(Counter::Writes, 4), (Counter::WriteStall, 6), (Counter::SyncStall, 973)]);
+        assert_eq!(log.stall_ns(), Some(979));
+        let database = totals(&[(Counter::Reads, 1), (Counter::ReadStall, 2), (Counter::WriteStall, 90)]);
+        assert_eq!(database.stall_ns(), Some(92));
+        let untold = totals(&[(Counter::Reads, 1), (Counter::UntimedReads, 1)]);
+        assert_eq!((untold.stall_ns(), untold.stall_per_second()), (None, None), "not measured is not 0");
+    }
+
     #[test]
     fn less_than_one_io_a_second_is_not_zero() {
         assert!(is_near(totals(&[(Counter::Reads, 1)]).iops(), 0.5));
@@ -245,6 +264,40 @@ mod tests {
     }
 
     proptest! {
+        /// Whichever parts of a window and of a group are summed first, a figure is that of all of them; and no stall is in one figure and
+        /// missing in another.
+        #[test]
+        fn a_figure_of_a_sum_is_that_of_its_parts_and_no_stall_is_left_out_of_it(
+            parts in prop::collection::vec(prop::collection::vec(prop::option::of(0_u64..1 << 40), 6), 1..6),
+        ) {
+            const COUNTERS: [Counter; 6] = [
+                Counter::Reads, Counter::ReadStall, Counter::Writes, Counter::WriteStall, Counter::Syncs,
+                Counter::SyncStall,
+            ];
+            let of = |part: &Vec<Option<u64>>| {
+                let told = COUNTERS.iter().zip(part).filter_map(|(counter, amount)| Some((*counter, (*amount)?)));
+                totals(&told.collect::<Vec<_>>())
+            };
+            let mut sum = Totals::default();
+            for part in &parts { sum.then(&of(part)); }
+            let oracle = |places: &[usize]| {
+                let told = parts.iter().flat_map(|part| places.iter().filter_map(|place| part[*place]));
+                told.fold(None, |sum: Option<u64>, amount| Some(sum.unwrap_or(0) + amount))
+            };
+            prop_assert_eq!(sum.stall_ns(), oracle(&[1, 3, 5]));
+            let whole = sum.stall_per_second().unwrap_or(0.0);
+            let per_op = [
+                (sum.read_stall_ns_mean(), Counter::Reads), (sum.write_stall_ns_mean(), Counter::Writes),
+                (sum.sync_stall_ns_mean(), Counter::Syncs),
+            ];
+            let by_ops: f64 = per_op
+                .into_iter()
+                .filter_map(|(mean, counter)| Some(mean? / 1e9 * sum.per_second(counter)?))
+                .sum();
+            prop_assert!(by_ops <= whole * (1.0 + 1e-9), "{} of {}", by_ops, whole);
+            prop_assert!(sum.queue_depth_mean().is_none_or(|queue| queue <= whole * (1.0 + 1e-9)));
+        }
+
         #[test]
         fn the_parts_of_a_cut_add_up_to_the_whole(
             amounts in prop::collection::vec(any::<u64>(), 3),

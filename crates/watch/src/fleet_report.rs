@@ -213,7 +213,7 @@ fn load(used: FleetUse, seconds: f64) -> FleetLoad {
         writes_per_s: used.writes.map(|writes| writes / seconds),
         mib_per_s: used.bytes / seconds / f64::from(1 << 20),
         stall_ms_per_s: stall_ms / seconds,
-        stall_ms_per_io: (ops > 0.0).then(|| stall_ms / ops),
+        stall_ms_per_io: (ops > 0.0).then(|| used.io_stall_ns / 1e6 / ops),
     }
 }
 

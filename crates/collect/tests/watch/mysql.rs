@@ -1,7 +1,7 @@
 //! MySQL 8 itself, and not only MariaDB.
 
 use iostall_collect::{Secret, SourceError, open};
-use iostall_model::{Counter, Kind, Row};
+use iostall_model::{Counter, Kind, Row, delta};
 
 use crate::servers::mysql::Mysql;
 use crate::servers::{change, read, skip, source, until};
@@ -36,6 +36,14 @@ fn mysql_8_is_read_with_the_printed_grants_and_its_counters_are_the_servers_own(
     assert!(counted > counted_before && table.write_stall_ns_mean().unwrap() > 0.0, "{table:?}");
     let redo = *change(&before, &now, |row| row.subject.kind == Kind::MysqlRedo).delta().unwrap();
     assert!(redo.amounts.or_zero(Counter::Syncs) > 0, "{redo:?}");
+    // The story: commits waited for the log's syncs, and the log was shown as one that waits for nothing.
+    let log = now.rows.iter().zip(delta::compare(&before, &now)).filter(|(row, _)| {
+        row.subject.kind == Kind::MysqlFile
+            && ["/ib_logfile", "/#ib_redo"].iter().any(|part| row.subject.name.contains(part))
+    });
+    let waited: u64 =
+        log.filter_map(|(_, change)| Some(change.delta()?.amounts.or_zero(Counter::SyncStall))).sum();
+    assert!(waited > 0, "{now:?}");
     assert!(now.warnings.iter().all(|warning| !warning.message.contains("performance_schema")), "{now:?}");
 }
 

@@ -55,7 +55,7 @@ impl VolumeCourse {
     pub(super) fn add(&mut self, limit: VolumeLimit, totals: &Totals) -> Option<f64> {
         let seconds = totals.covered_ns as f64 / 1e9;
         let iops = totals.iops()?;
-        let in_flight = totals.stall_per_second().unwrap_or(0.0);
+        let in_flight = totals.queue_depth_mean().unwrap_or(0.0);
         self.newest.push_back([iops, totals.bytes_per_second().unwrap_or(0.0), in_flight]);
         if self.newest.len() > INTERVALS {
             self.newest.pop_front();

@@ -141,13 +141,23 @@ impl Figures<'_> {
 
     /// Why some intervals are not in the group's numbers: `restart 2, wrap 1`.
     pub(crate) fn resets(&self) -> String {
-        let all: Vec<String> =
-            self.group.resets.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
-        all.join(", ")
+        let resets = self.group.resets.iter().map(|(reason, count)| format!("{reason} {count}"));
+        let began = (self.group.began > 0).then(|| format!("began in the window {}", self.group.began));
+        resets.chain(began).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether some intervals are not in the group's numbers.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        !self.group.resets.is_empty() || self.group.began > 0
     }
 }
 
 impl Number {
+    /// Whether no group has it.
+    pub(crate) fn is_empty_in(&self, figures: &[Figures<'_>]) -> bool {
+        figures.iter().all(|figure| (self.value)(figure).is_none())
+    }
+
     pub(crate) fn cell(&self, figure: &Figures<'_>) -> TableCell {
         let value = (self.value)(figure);
         let cell = TableCell::from(maybe_short(value));

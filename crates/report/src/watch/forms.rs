@@ -47,6 +47,9 @@ pub fn write_watch_json(report: &WatchReport, out: &mut dyn Write) -> io::Result
                 "resets": figure.group.resets,
                 "interval_stall_ns_p95": figure.group.ops_by_stall.stall_ns_at(0.95),
             });
+            if figure.group.began > 0 {
+                object["began"] = json!(figure.group.began);
+            }
             for number in &NUMBERS {
                 object[number.name] = json!((number.value)(figure));
             }

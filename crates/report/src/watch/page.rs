@@ -95,7 +95,7 @@ fn notes(
                 format!("{name}: over the threshold for {all_s} s, {longest_s} s of it without a break");
             notes.push(Note::strong(text));
         }
-        if !group.resets.is_empty() {
+        if figure.is_doubtful() {
             notes.push(Note::caution(format!("{name}: not counted: {}", figure.resets())));
         }
     }
@@ -112,16 +112,20 @@ fn table(figures: &[Figures<'_>], left_out: usize, order: Order) -> Table {
     let numbers: Vec<_> = NUMBERS.iter().filter(|number| number.is_in_table_of(figures)).collect();
     let mut columns = vec![Column::words("name")];
     if is_mixed {
-        columns.push(Column::words("kind").droppable(0));
+        columns.push(Column::words("kind").droppable(1));
     }
     for number in &numbers {
         let column = Column::numbers(number.head.unwrap_or(number.name));
-        columns.push(match number.drop_rank {
+        // Dashes make room first.
+        let rank = if number.is_empty_in(figures) { Some(0) } else { number.drop_rank.map(|rank| rank + 1) };
+        columns.push(match rank {
             Some(rank) => column.droppable(rank),
             None => column,
         });
     }
+    let is_timed = figures.iter().any(|figure| figure.group.totals.stall_ns().is_some());
     let title = match order {
+        Order::StallTime | Order::StallPerIo if !is_timed => "Most bytes first: no time is told here",
         Order::StallTime => "Most time waited first",
         Order::StallPerIo => "Longest stall per I/O first, those with enough I/O before the others",
     };
@@ -131,7 +135,7 @@ fn table(figures: &[Figures<'_>], left_out: usize, order: Order) -> Table {
         if is_mixed {
             cells.push(figure.key.kind.name().into());
         }
-        let doubtful = if figure.group.resets.is_empty() { Severity::Plain } else { Severity::Caution };
+        let doubtful = if figure.is_doubtful() { Severity::Caution } else { Severity::Plain };
         cells[0].severity = doubtful;
         cells.extend(numbers.iter().map(|number| number.cell(figure)));
         table.row(cells);
@@ -207,7 +211,7 @@ pub fn reasons(sources: &[SourceHistory]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use iostall_model::Gap;
+    use iostall_model::{Counter, Gap};
     use iostall_watch::windows::fixture;
     use jiff::Timestamp;
 
@@ -223,6 +227,23 @@ mod tests {
         let options = TextOptions { width: 300, ..TextOptions::default() };
         write_sections(&title(report), &sections(report), &options, &mut out).unwrap();
         out
+    }
+
+    /// The story: at the usual width six columns of dashes stayed, and the bytes and the kind went.
+    #[test]
+    fn columns_that_are_empty_for_all_rows_make_room_first() {
+        let mut report = fixture::report();
+        for group in report.window.groups.values_mut() {
+            for counter in [Counter::ReadStall, Counter::WriteStall, Counter::SyncStall] {
+                group.totals.amounts.unset(counter);
+            }
+            group.stall_ns_max = None;
+        }
+        let mut out = String::new();
+        let options = TextOptions { width: 80, ..TextOptions::default() };
+        write_sections(&title(&report), &sections(&report), &options, &mut out).unwrap();
+        assert!(!out.contains("ms/write"), "{out}");
+        assert!(!out.contains("Most time waited first"), "{out}");
     }
 
     #[test]

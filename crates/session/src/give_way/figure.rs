@@ -49,9 +49,8 @@ impl Operation {
             (Self::Commit, Kind::SqlServerFile) if is_log(subject) => {
                 (&[Counter::WriteStall], Counter::Writes)
             }
-            // Syncs are among the other operations of a file there.
             (Self::Commit, Kind::MysqlFile) if is_log(subject) => {
-                (&[Counter::WriteStall, Counter::OtherStall], Counter::Writes)
+                (&[Counter::WriteStall, Counter::SyncStall], Counter::Writes)
             }
             (Self::Commit | Self::Sync, Kind::LinuxDevice) | (Self::Sync, Kind::PostgresWal) => {
                 (&[Counter::SyncStall], Counter::Syncs)

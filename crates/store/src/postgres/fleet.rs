@@ -45,7 +45,10 @@ pub struct FleetUse {
     /// `None` where they are not counted.
     pub writes: Option<f64>,
     pub bytes: f64,
+    /// Of reads, writes and syncs.
     pub stall_ns: f64,
+    /// Of reads and writes.
+    pub io_stall_ns: f64,
     /// Numbers of the series and of its source; 0 where it is a volume.
     key: (i32, i32),
 }
@@ -116,7 +119,7 @@ impl Database {
                 scope: self.column(row, 3)?,
                 name: self.column(row, 4)?,
                 volume: self.column(row, 5)?,
-                key: (self.column(row, 11)?, self.column(row, 12)?),
+                key: (self.column(row, 12)?, self.column(row, 13)?),
                 ..sums
             })
         };
@@ -235,6 +238,7 @@ impl Database {
             writes: self.column(row, first + 2)?,
             bytes: self.column(row, first + 3)?,
             stall_ns: self.column(row, first + 4)?,
+            io_stall_ns: self.column(row, first + 5)?,
             key: (0, 0),
         })
     }

@@ -34,6 +34,8 @@ pub struct Group {
     pub ops_by_stall: StallHistogram,
     /// Row intervals lost to resets, by reason.
     pub resets: BTreeMap<ResetReason, u64>,
+    /// Rows that appeared between two samples, and did an unknown amount before the first one that has them.
+    pub began: u64,
     pub on_volumes: OnVolumes,
     /// Size on disk at the end of the first interval and of the last, bytes, where raw samples tell it.
     pub size_bytes: Option<(u64, u64)>,

@@ -54,7 +54,7 @@ impl WatchWindow {
                     group.unread += 1;
                     group.streak_ns = 0;
                 }
-                Change::Baseline => {}
+                Change::Baseline => self.groups.entry(key).or_default().began += 1,
             }
         }
         if covered_ns > 0 && interval.grain != Grain::Late {
@@ -112,10 +112,11 @@ impl Order {
         let totals = &group.totals;
         let bytes = totals.bytes_per_second().unwrap_or(0.0);
         Rank(match self {
-            Self::StallTime => [totals.stall_per_second().unwrap_or(0.0), bytes, 0.0],
+            // What is not measured is not 0: it comes after what was measured and did not wait.
+            Self::StallTime => [totals.stall_per_second().unwrap_or(-1.0), bytes, 0.0],
             Self::StallPerIo => {
                 let is_enough = if totals.timed_ops() >= OPS_ENOUGH { 1.0 } else { 0.0 };
-                [is_enough, totals.io_stall_ns_mean().unwrap_or(0.0), bytes]
+                [is_enough, totals.io_stall_ns_mean().unwrap_or(-1.0), bytes]
             }
         })
     }
@@ -209,6 +210,28 @@ mod tests {
             [&GroupKey { source: "s".into(), kind: Kind::SqlServerFile, name: "sales: a.mdf".into() }];
         assert_eq!(group.resets[&ResetReason::Restart], 1);
         assert_eq!(group.totals.covered_ns, 0);
+    }
+
+    /// The story: a staging table was made, filled and dropped between samples, a file was copied by ALTER TABLE, and the report said of both
+    /// that they had done nothing.
+    #[test]
+    fn what_began_between_two_samples_is_a_gap_of_unknown_size_and_not_nothing() {
+        let window = window(Level::Files, &[[Change::Baseline, delta(5, 5)], [delta(1, 1), delta(5, 5)]]);
+        let began = |name: &str| {
+            window.groups.iter().find(|(key, _)| key.name.ends_with(name)).map(|(_, group)| group.began)
+        };
+        assert_eq!((began("a.mdf"), began("b.mdf")), (Some(1), Some(0)));
+    }
+
+    /// The story: files whose time nobody measures stood before those that had been measured and had not waited.
+    #[test]
+    fn what_is_not_measured_does_not_stand_before_what_did_not_wait() {
+        let untold = Change::Delta(Totals {
+            covered_ns: 60_000_000_000,
+            amounts: Counters::new().with(Counter::Reads, 9_000).with(Counter::ReadBytes, 1 << 30),
+        });
+        let window = window(Level::Files, &[[untold, delta(500, 0)]]);
+        assert_eq!(names(&window, Order::StallTime), ["sales: b.mdf", "sales: a.mdf"]);
     }
 
     fn share(window: &WatchWindow, name: &str) -> Option<f64> {
