@@ -124,6 +124,36 @@ fn a_file_is_checked_without_telling_anybody() {
     assert!(ran.stderr.contains("alerts.toml") && ran.stderr.contains("name = 1"), "{}", ran.stderr);
 }
 
+/// The story: a rule on the reads of PostgreSQL's tables was checked, listed and started, and could never fire: those have no times.
+#[test]
+fn a_rule_that_can_never_fire_is_refused_where_its_source_is_known() {
+    let rule = |when: &str, over: &str, level: &str, source: &str| {
+        format!(
+            "[[rules]]\nname = \"r\"\nwhen = \"{when}\"\nover = {over}\nlevel = \"{level}\"\nsource = \"{source}\"\nfor = \"0s\"\n\
+             notify = [\"one\"]\n"
+        )
+    };
+    let check = |rules: &str| {
+        workspace("webhook = \"https://x.example\"", rules).run(&["alerts", "check", "alerts.toml"])
+    };
+    let ran = check(&rule("stall-per-read", "\"1ms\"", "files", "postgres:")).expect_status(1);
+    assert!(ran.stderr.contains("can never fire") && ran.stderr.contains("databases"), "{}", ran.stderr);
+    for (when, over, level, source) in [
+        ("size", "\"1GiB\"", "files", "mysql:"),
+        ("stall-per-write", "\"1ms\"", "databases", "postgres:"),
+        ("stall-per-sync", "\"1ms\"", "files", "sqlserver:"),
+    ] {
+        check(&rule(when, over, level, source)).expect_status(1);
+    }
+    for (when, over, level, source) in [
+        ("stall-per-read", "\"1ms\"", "databases", "postgres:"),
+        ("stall-per-sync", "\"1ms\"", "files", "mysql:"),
+        ("stall-per-read", "\"1ms\"", "files", "prod-db-17"),
+    ] {
+        check(&rule(when, over, level, source)).expect_status(0);
+    }
+}
+
 #[test]
 fn a_test_reaches_a_web_server_with_its_token() {
     let (port, got) = web_server(&["200 OK"]);

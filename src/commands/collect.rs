@@ -43,6 +43,9 @@ fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Res
     for rule in setup.rules_about_nothing() {
         printer.note(&format!("warning: the rule {rule:?} is about none of these sources"));
     }
+    for (rule, reason) in setup.rules_that_never_fire() {
+        printer.note(&format!("warning: the rule {rule:?} can never fire: {reason}"));
+    }
     let address = setup.metrics.clone();
     let until = args.duration.and_then(|length| utc_now().checked_add(length).ok());
     let environment = vec![("IOSTALL_STORE".into(), path.clone().into_os_string())];

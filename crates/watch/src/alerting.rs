@@ -21,6 +21,11 @@ pub enum AlertEvent<'a> {
     Notice(&'a Message),
     /// Whether one that was sent before arrived.
     Delivery(&'a Delivery),
+    /// A rule that has met nothing that it can measure, and why.
+    Unmet {
+        rule: &'a str,
+        reason: &'a str,
+    },
 }
 
 pub(crate) type Observer<'o> = &'o mut dyn FnMut(AlertEvent<'_>);
@@ -118,6 +123,9 @@ impl Alerting {
     pub(crate) fn step(&mut self, source: usize, step: &Step, now: Now, observer: Observer<'_>) {
         let notices = self.evaluator.sample(source, &step.sample.rows, &step.changes, now);
         self.notify(notices, observer);
+        for (rule, reason) in self.evaluator.unmet() {
+            observer(AlertEvent::Unmet { rule: &rule, reason: &reason });
+        }
     }
 
     pub(crate) fn gap(&mut self, source: usize, now: Now, observer: Observer<'_>) {

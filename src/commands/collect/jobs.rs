@@ -8,6 +8,7 @@ use iostall_store::CollectorState;
 use iostall_watch::{CollectorSetup, WatchError, units_text, write_units};
 
 use crate::cli::{GlobalArgs, JobsArgs};
+use crate::commands::alerts::refuse;
 use crate::failure::Status;
 use crate::printer::Printer;
 use crate::store::open_watch;
@@ -16,8 +17,9 @@ use crate::store::open_watch;
 const RUNS: u32 = 20;
 
 pub(super) fn check(file: &Path, printer: &Printer) -> anyhow::Result<Status> {
-    printer.result(&setup(&read(file)?))?;
-    Ok(Status::Done)
+    let read = read(file)?;
+    printer.result(&setup(&read))?;
+    Ok(refuse(read.rules_that_never_fire(), printer))
 }
 
 pub(super) fn run(args: &JobsArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {

@@ -3,11 +3,13 @@
 mod backups;
 mod grouping;
 mod memory;
+mod met;
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use self::met::{Met, has_worked, met};
 use super::class::RuleSource;
 use super::instance::{AlertInstance, Evidence};
 use super::mute::Now;
@@ -54,6 +56,8 @@ pub struct RuleEvaluator {
     backups: Source,
     /// Drills that were good; `None` as long as nobody has looked.
     drills: Option<Vec<GoodDrill>>,
+    /// By rule.
+    met: Vec<Met>,
 }
 
 impl RuleEvaluator {
@@ -64,7 +68,8 @@ impl RuleEvaluator {
             instances: vec![BTreeMap::new(); book.rules.len()],
             ..Source::default()
         };
-        Self { book, sources: Vec::new(), backups, drills: None }
+        let met = vec![Met::default(); book.rules.len()];
+        Self { book, sources: Vec::new(), backups, drills: None, met }
     }
 
     pub fn add(&mut self, source: RuleSource, now: Now) -> usize {
@@ -75,6 +80,7 @@ impl RuleEvaluator {
             instances: vec![BTreeMap::new(); rules],
             silence: vec![AlertInstance::default(); rules],
             is_retired: false,
+            has_worked: false,
             courses: BTreeMap::new(),
         });
         self.sources.len() - 1
@@ -111,6 +117,7 @@ impl RuleEvaluator {
         let saved = self.saved(now);
         let rules = book.rules.len();
         self.book = book;
+        self.met = vec![Met::default(); rules];
         for source in self.sources.iter_mut().chain([&mut self.backups]) {
             source.courses.clear();
             source.instances = vec![BTreeMap::new(); rules];
@@ -152,6 +159,7 @@ impl RuleEvaluator {
         let source = self.sources.get_mut(source).filter(|source| !source.is_retired);
         let Some(source) = source else { return notices };
         source.answered_ns = now.clock_ns;
+        source.has_worked |= has_worked(changes);
         for (place, rule) in self.book.rules.iter().enumerate() {
             match &rule.condition {
                 Condition::Silent => source.silence[place].update_silence(0, rule, now),
@@ -159,11 +167,14 @@ impl RuleEvaluator {
                 Condition::NotBackedUp { counts } => source.look_at_backups(place, rule, counts, rows, now),
                 Condition::Limit(limit) => {
                     let found = intervals(&self.book, rule, &source.known, rows.iter().zip(changes));
+                    let measured = rule.measured().unwrap_or(Measured::Iops);
+                    self.met[place] = met(self.met[place], measured, &found);
                     source.look_at_limits(place, rule, *limit, &found, now);
                 }
                 Condition::Over { measured, .. } => {
                     let found = intervals(&self.book, rule, &source.known, rows.iter().zip(changes));
                     let interval_ns = source.known.interval_ns;
+                    self.met[place] = met(self.met[place], *measured, &found);
                     update(&mut source.instances[place], rule, *measured, &found, (interval_ns, now));
                 }
             }
@@ -324,6 +335,8 @@ struct Source {
     /// By rule: whether it is silent; of the backups, whether they lack a drill.
     silence: Vec<AlertInstance>,
     is_retired: bool,
+    /// Whether an interval of it had I/O.
+    has_worked: bool,
     /// By rule and volume: how it went lately.
     courses: BTreeMap<(usize, Name), VolumeCourse>,
 }

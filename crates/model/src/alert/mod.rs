@@ -29,6 +29,7 @@ mod evaluator;
 mod instance;
 mod mute;
 mod notice;
+mod reach;
 mod rule;
 mod volume_limit;
 
@@ -36,5 +37,6 @@ pub use class::{Match, RuleSource, StorageClass};
 pub use evaluator::RuleEvaluator;
 pub use mute::{MuteHours, Now};
 pub use notice::{About, Notice, Occasion, SavedAlert, SavedTimes};
+pub use reach::kinds_of;
 pub use rule::{Condition, GoodDrill, Grouping, LastDrill, Measured, Rule, RuleBook};
 pub use volume_limit::VolumeLimit;

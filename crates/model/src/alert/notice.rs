@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::reach::kinds_of;
 use super::rule::{Condition, LastDrill, Measured, Rule};
 use crate::kind::Kind;
 use crate::level::Level;
@@ -62,7 +63,10 @@ impl Notice {
             Condition::Silent | Condition::Undrilled { .. } => None,
             Condition::Over { measured, threshold, by_class } => Some(About {
                 level: rule.level,
-                kind: Kind::SqlServerFile,
+                kind: kinds_of(rule.scheme().unwrap_or_default())
+                    .into_iter()
+                    .find(|kind| rule.level.counts(*kind) && measured.is_told_by(*kind))
+                    .unwrap_or(Kind::SqlServerFile),
                 name: "nothing".into(),
                 class: by_class.keys().next().filter(|_| threshold.is_none()).cloned(),
                 volume: None,

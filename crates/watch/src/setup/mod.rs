@@ -13,7 +13,8 @@ use std::time::Duration;
 use iostall_collect::Filter;
 use iostall_engine::Input;
 use iostall_measure::{ByteCount, Nanos};
-use iostall_model::alert::{Rule, RuleSource};
+use iostall_model::Kind;
+use iostall_model::alert::{Rule, RuleSource, kinds_of};
 use iostall_notify::{AlertFile, AlertTables, WrittenChannel, WrittenClass, WrittenRule};
 use serde::Deserialize;
 
@@ -193,5 +194,16 @@ impl CollectorSetup {
             !rule.condition.is_about_drills() && !known.iter().any(|source| rule.matches.fits_source(source))
         };
         self.alerts.book.rules.iter().filter(is_idle).map(|rule| rule.name.as_str()).collect()
+    }
+
+    /// Rules that can fire on none of the sources that they are about, each with why.
+    pub fn rules_that_never_fire(&self) -> Vec<(&str, String)> {
+        let never = |rule: &'_ Rule| {
+            let its = self.sources.iter().filter(|source| rule.matches.fits_source(&source.for_rules()));
+            let kinds: Vec<Kind> = its.flat_map(|source| kinds_of(source.address.engine.scheme())).collect();
+            if kinds.is_empty() { None } else { rule.why_never(&kinds) }
+        };
+        let rules = self.alerts.book.rules.iter();
+        rules.filter_map(|rule| Some((rule.name.as_str(), never(rule)?))).collect()
     }
 }

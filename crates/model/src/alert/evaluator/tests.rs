@@ -509,3 +509,42 @@ fn a_file_that_has_grown_over_its_limit_fires_without_any_io() {
     assert_eq!((notices.len(), notices[0].occasion), (1, Occasion::Firing));
     assert_eq!(fires(99)[0].occasion, Occasion::Resolved);
 }
+
+/// The story: five rules were taken without a word, one with a name mistyped, one on a figure that the server does not tell. Their owners
+/// believed to be covered.
+#[test]
+fn a_rule_that_has_met_nothing_it_can_measure_is_given_once_after_the_first_io() {
+    let named = |name: &str, file: Option<&str>| Rule {
+        name: name.into(),
+        matches: Match { file: file.map(str::to_owned), ..Match::default() },
+        ..rule()
+    };
+    let sizes = Rule {
+        name: "sizes".into(),
+        condition: Condition::Over {
+            measured: Measured::Size,
+            threshold: Some(1.0),
+            by_class: BTreeMap::new(),
+        },
+        ..rule()
+    };
+    let syncs = Rule {
+        name: "syncs".into(),
+        condition: Condition::Over {
+            measured: Measured::StallPerSync,
+            threshold: Some(1.0),
+            by_class: BTreeMap::new(),
+        },
+        ..rule()
+    };
+    let mut court = Court::new(vec![named("good", None), named("typo", Some("salse")), sizes, syncs]);
+    let rows = [row("sales", "sales.mdf", "E:")];
+    let now = court.now();
+    court.evaluator.sample(0, &rows, &[delta(1, 0, 0)], now);
+    assert!(court.evaluator.unmet().is_empty(), "nothing was done yet");
+    court.evaluator.sample(0, &rows, &[delta(1, 100, 3)], now);
+    let unmet: Vec<String> = court.evaluator.unmet().into_iter().map(|(rule, _)| rule).collect();
+    assert_eq!(unmet, ["typo", "syncs"]);
+    court.evaluator.sample(0, &rows, &[delta(1, 100, 3)], now);
+    assert!(court.evaluator.unmet().is_empty(), "once");
+}
