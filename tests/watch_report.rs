@@ -162,3 +162,23 @@ fn a_report_that_misses_what_is_required_ends_with_1_and_says_which_group() {
     let refused = report("p99<1ms").expect_status(2);
     assert!(refused.stderr.contains("iops, throughput and stall"), "{}", refused.stderr);
 }
+
+/// The story: an end before the start, a time to come, a source that is none and a store that is none all were "no samples", and the store was
+/// made.
+#[test]
+fn an_empty_window_says_what_is_wrong_with_it_and_makes_no_store() {
+    let workspace = Workspace::new();
+    workspace.run(&["--store", "none.db", "report", "server"]).expect_status(2);
+    assert!(!workspace.path("none.db").exists());
+    workspace.run(&["collect", "once", "linux:"]).expect_status(0);
+    for (more, said) in [
+        (&["--since", "5m", "--until", "10m"][..], "before it begins"),
+        (&["--since", "2099-01-01", "--until", "2099-01-02"], "future"),
+        (&["--source", "nosuch"], "nosuch"),
+    ] {
+        let ran = workspace.run(&[&["report", "server"], more].concat()).expect_status(2);
+        assert!(ran.stderr.contains(said), "{more:?}: {}", ran.stderr);
+    }
+    let ran = workspace.run(&["report", "server", "--source", "nosuch"]).expect_status(2);
+    assert!(ran.stderr.contains("linux:"), "what there is: {}", ran.stderr);
+}

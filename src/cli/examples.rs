@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
 
 use super::{Cli, help, parsed};
@@ -72,6 +73,66 @@ fn every_example_of_the_help_and_of_the_guides_is_a_line_that_is_understood() {
         Some(format!("{line}\n{error}"))
     });
     let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What stands between backticks in the messages of the sources below `directory` and begins with the name of the program.
+fn in_messages(directory: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            in_messages(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") && !path.ends_with("cli/examples.rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let is_comment = |line: &&str| line.trim_start().starts_with("//");
+            let lines: Vec<&str> = text.lines().filter(|line| !is_comment(line)).map(str::trim).collect();
+            // A line that ends with a backslash goes on in the next one.
+            let text = lines.join("\n").replace("\\\n", "");
+            let parts = text.split('`').filter(|part| part.starts_with("iostall ") && !part.contains('\n'));
+            found.extend(parts.map(str::to_owned));
+        }
+    }
+}
+
+/// Whether the command line is wrong in a word that it spells out: what is left out, or stands for something, is not.
+fn is_wrong(line: &str) -> bool {
+    // What a message puts there.
+    let mut typed = words(&line.replace("\\\"", "\""));
+    for word in &mut typed {
+        if word.to_string_lossy().contains(['{', '…']) {
+            *word = "X".into();
+        }
+    }
+    let stands_for_something =
+        |word: &OsString| word.to_str().is_some_and(|word| word == word.to_uppercase());
+    if typed.get(1).is_none_or(stands_for_something) {
+        return false;
+    }
+    let Err(error) = parsed(&typed) else { return false };
+    match error.kind() {
+        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict => true,
+        ErrorKind::InvalidValue => match error.get(ContextKind::InvalidValue) {
+            Some(ContextValue::String(value)) => !value.is_empty() && *value != value.to_uppercase(),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// The story: advice told DBAs to type a source that is none, and an option that did not exist.
+#[test]
+fn every_command_in_a_message_is_one_that_is_understood() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    in_messages(&root.join("src"), &mut found);
+    for entry in std::fs::read_dir(root.join("crates")).unwrap() {
+        in_messages(&entry.unwrap().path().join("src"), &mut found);
+    }
+    assert!(found.len() > 80, "{}", found.len());
+    for line in ["iostall report --level volumes", "iostall report volume", "iostall backups list DIR"] {
+        assert!(is_wrong(line), "{line}");
+    }
+    let wrong: Vec<String> = found.into_iter().filter(|line| is_wrong(line)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

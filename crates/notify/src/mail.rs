@@ -71,6 +71,8 @@ impl Mail {
         let letter = to.fold(Letter::builder().from(self.from.clone()), lettre::message::MessageBuilder::to);
         letter
             .subject(format!("[iostall] {}", message.summary()))
+            // Without one, programs take it for spam or cannot thread it.
+            .message_id(None)
             .singlepart(SinglePart::builder().header(ContentType::TEXT_PLAIN).body(text))
             .map_err(|error| DeliveryError::Refused(error.to_string()))
     }

@@ -65,7 +65,7 @@ impl Webhook {
         if let (Some(scheme), Some(token)) = (sent.scheme, token) {
             request = request.header("Authorization", format!("{scheme} {token}"));
         }
-        answered(request.send(sent.body))
+        answered(request.send(sent.body), timeout)
     }
 }
 
@@ -75,13 +75,16 @@ impl Heartbeat {
     }
 
     pub(crate) fn send(&self, timeout: Duration) -> Result<(), DeliveryError> {
-        answered(agent(timeout).get(&self.address.read()?).call())
+        answered(agent(timeout).get(&self.address.read()?).call(), timeout)
     }
 }
 
 /// Whether the server took it. The library's messages name no address, so a secret one is not told.
-fn answered(answer: Result<Response<Body>, ureq::Error>) -> Result<(), DeliveryError> {
-    let answer = answer.map_err(|error| DeliveryError::Unreachable(error.to_string()))?;
+fn answered(answer: Result<Response<Body>, ureq::Error>, timeout: Duration) -> Result<(), DeliveryError> {
+    let answer = answer.map_err(|error| match error {
+        ureq::Error::Timeout(_) => DeliveryError::Unreachable(format!("no answer within {timeout:?}")),
+        error => DeliveryError::Unreachable(error.to_string()),
+    })?;
     if answer.status().is_success() {
         Ok(())
     } else {

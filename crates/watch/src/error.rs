@@ -82,6 +82,8 @@ pub enum WatchError {
     Push { receiver: String, reason: String },
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
+    #[error("no source that was sampled contains {part:?} in its name")]
+    NoSourceContains { part: String, known: Vec<String> },
     #[error("there is no source {name:?} in the store")]
     NoSourceNamed { name: String, known: Vec<String> },
     #[error("no settings of such a source are in the store")]
@@ -127,6 +129,10 @@ impl WatchError {
                 let known: Vec<String> = known.iter().map(|name| format!("{name:?}")).collect();
                 return Some(format!("the rules are {}", known.join(", ")));
             }
+            Self::NoSourceContains { known, .. } if known.is_empty() => {
+                "nothing was sampled into this store yet: `iostall collect run` does"
+            }
+            Self::NoSourceContains { known, .. } => return Some(format!("there are {}", known.join(", "))),
             Self::NoSourceNamed { known, .. } => {
                 return Some(format!("`iostall store sources` lists them: {}", known.join(", ")));
             }

@@ -62,7 +62,14 @@ fn window(
 ) -> Result<WatchReport, WatchError> {
     let mut window = WatchWindow::new(request.level, request.threshold_ns);
     let mut sources = Vec::new();
-    for watched in history.sources()? {
+    let all = history.sources()?;
+    if let Some(part) = &request.source
+        && !all.iter().any(|watched| watched.source.name.contains(part))
+    {
+        let known = all.into_iter().map(|watched| watched.source.name).collect();
+        return Err(WatchError::NoSourceContains { part: part.clone(), known });
+    }
+    for watched in all {
         let name = &watched.source.name;
         if request.source.as_ref().is_some_and(|part| !name.contains(part)) {
             continue;

@@ -7,6 +7,7 @@ use iostall_connect::SourceError;
 use iostall_connect::postgres::{Login, explain};
 use iostall_model::{Kind, Row};
 use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{FromSql, Type};
 
 use crate::remote::{Columns, Plan, for_version};
@@ -117,6 +118,16 @@ impl Query {
         SourceError::Query { source_name: login.name.clone(), query: self.tag, reason }
     }
 
+    /// A server that is stopped refuses no query: grants do not help.
+    fn broke_off(&self, login: &Login, error: &tokio_postgres::Error) -> SourceError {
+        let stopped = [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
+        let reason = explain(error);
+        if error.code().is_some_and(|code| stopped.contains(code)) {
+            return SourceError::Connect { source_name: login.name.clone(), reason };
+        }
+        self.failed(login, reason)
+    }
+
     /// Passes each row to `take` as it arrives, so that the driver's large rows do not accumulate.
     async fn each(
         &self,
@@ -129,9 +140,9 @@ impl Query {
         let rows = client
             .query_raw(text, std::iter::empty::<i32>())
             .await
-            .map_err(|error| self.failed(login, explain(&error)))?;
+            .map_err(|error| self.broke_off(login, &error))?;
         let mut rows = pin!(rows);
-        while let Some(row) = rows.try_next().await.map_err(|error| self.failed(login, explain(&error)))? {
+        while let Some(row) = rows.try_next().await.map_err(|error| self.broke_off(login, &error))? {
             login.allowance.take_row().map_err(|error| self.failed(login, error.to_string()))?;
             take(row);
         }

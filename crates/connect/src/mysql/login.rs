@@ -80,6 +80,11 @@ fn refused(address: &Address, error: &mysql_async::Error) -> SourceError {
         mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer) => {
             SourceError::Tls { source_name, reason: "the server does not offer it".into() }
         }
-        other => tls::connect_error(source_name, foreign::said(&other.to_string()), other),
+        // The driver says of each layer that it is an error of input or output.
+        other => {
+            let said = other.to_string();
+            let said = said.strip_prefix("Input/output error: ").unwrap_or(&said);
+            tls::connect_error(source_name, foreign::said(said), other)
+        }
     }
 }

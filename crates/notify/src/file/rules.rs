@@ -252,6 +252,9 @@ fn threshold(measured: Measured, value: &Value) -> Result<f64, String> {
         }
         (Measured::Iops | Measured::Syncs, Value::Integer(number)) => *number as f64,
         (Measured::Iops | Measured::Syncs, Value::Float(number)) => *number,
+        (Measured::Iops | Measured::Syncs, Value::String(text)) if text.parse::<f64>().is_ok() => {
+            return Err(format!("over = {value}: a number stands without quotation marks: over = {text}"));
+        }
         (Measured::Iops | Measured::Syncs, _) => {
             return Err(format!("over = {value}: write a number, such as 5000"));
         }
@@ -290,4 +293,17 @@ fn weekday(text: &str) -> Result<Weekday, String> {
         "sun" => Weekday::Sunday,
         _ => return Err(format!("mute: {text:?} is not a day; write mon, tue, wed, thu, fri, sat or sun")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: `over = "20"` was answered with "write a number".
+    #[test]
+    fn a_number_in_quotation_marks_is_said_to_be_one() {
+        let said = threshold(Measured::Iops, &Value::String("20".into())).unwrap_err();
+        assert!(said.contains("without quotation marks"), "{said}");
+        assert!(threshold(Measured::Iops, &Value::String("many".into())).unwrap_err().contains("5000"));
+    }
 }

@@ -14,8 +14,8 @@ WITH place AS MATERIALIZED (
 SELECT CASE WHEN c.relisshared THEN '(shared)'::bytea
             WHEN e.is_raw THEN convert_to(current_database(), 'SQL_ASCII')
             ELSE textsend(current_database()) END     AS database,
-       CASE WHEN e.is_raw THEN convert_to(s.schemaname || '.' || s.relname, 'SQL_ASCII')
-            ELSE textsend(s.schemaname || '.' || s.relname) END AS name,
+       CASE WHEN e.is_raw THEN convert_to(n.full_name, 'SQL_ASCII')
+            ELSE textsend(n.full_name) END AS name,
        w.datid::text || '/' || s.relid::text
          || CASE WHEN t.oid IN (1663, 1664) THEN '' ELSE '/' || t.oid::text END AS identity,
        CASE WHEN e.is_raw THEN convert_to(p.directory, 'SQL_ASCII')
@@ -32,4 +32,10 @@ JOIN pg_stat_database AS w ON w.datid = CASE WHEN c.relisshared THEN 0 ELSE d.oi
 CROSS JOIN (SELECT getdatabaseencoding() = 'SQL_ASCII') AS e(is_raw)
 CROSS JOIN LATERAL (SELECT coalesce(nullif(c.reltablespace, 0), d.dattablespace)) AS t(oid)
 LEFT JOIN place AS p ON p.oid = t.oid
+CROSS JOIN LATERAL (
+  -- "a.b".c and a."b.c" are two.
+  SELECT CASE WHEN position('.' in s.schemaname || s.relname) > 0
+              THEN quote_ident(s.schemaname) || '.' || quote_ident(s.relname)
+              ELSE s.schemaname || '.' || s.relname END
+) AS n(full_name)
 WHERE s.schemaname <> 'pg_toast'
