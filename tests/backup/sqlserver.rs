@@ -210,6 +210,8 @@ fn a_backup_is_followed_on_a_second_connection_and_kept_with_the_servers_own_fig
         );
     }
     assert_eq!(server.logins().len(), 2, "{:?}", server.logins());
+    // Reports show the name of a run beside those of other servers.
+    assert!(workspace.json("run.json")["name"].to_string().contains("sales on sqlserver://"));
     let outcome = outcome(&workspace);
     assert_eq!((&outcome["end"], &outcome["version"]), (&"complete".into(), &"2022".into()), "{outcome}");
     assert_eq!(outcome["progress"][1]["percent_hundredths"], 9700, "{outcome}");
