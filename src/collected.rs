@@ -38,9 +38,7 @@ pub(crate) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
                 &hint,
             );
         }
-        CollectEvent::Alert(AlertEvent::Unmet { rule, reason }) => printer.note(&format!(
-            "warning: the rule {rule:?} has met nothing that it can measure, so it cannot fire: {reason}"
-        )),
+        CollectEvent::Alert(AlertEvent::Unmet(said)) => printer.note(&format!("warning: {said}")),
         CollectEvent::Alert(AlertEvent::Delivery(Delivery { channel, summary, result, .. })) => {
             if let Err(error) = result {
                 printer.note(&format!("not sent through {channel}: {error} ({summary})"));

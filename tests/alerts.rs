@@ -137,7 +137,7 @@ fn a_rule_that_can_never_fire_is_refused_where_its_source_is_known() {
         workspace("webhook = \"https://x.example\"", rules).run(&["alerts", "check", "alerts.toml"])
     };
     let ran = check(&rule("stall-per-read", "\"1ms\"", "files", "postgres:")).expect_status(1);
-    assert!(ran.stderr.contains("can never fire") && ran.stderr.contains("databases"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("can never fire") && ran.stdout.contains("databases"), "{}", ran.stdout);
     for (when, over, level, source) in [
         ("size", "\"1GiB\"", "files", "mysql:"),
         ("stall-per-write", "\"1ms\"", "databases", "postgres:"),

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::shown;
-use iostall_model::alert::kinds_of;
 use iostall_notify::AlertFile;
-use iostall_report::alerts::listing;
+use iostall_report::alerts::{listing, never_fire};
 use iostall_watch::test_channels;
 
 use crate::cli::{AlertsArgs, AlertsCommand, AlertsTestArgs};
@@ -17,28 +16,12 @@ pub(crate) fn run(args: &AlertsArgs, printer: &Printer) -> anyhow::Result<Status
     match &args.command {
         AlertsCommand::Check(check) => {
             let file = read(&check.file)?;
-            printer.result(&listing(&file, &[]))?;
-            let never = file.book.rules.iter().filter_map(|rule| {
-                let kinds = kinds_of(rule.scheme().unwrap_or_default());
-                Some((rule.name.as_str(), rule.why_never(&kinds)?))
-            });
-            Ok(refuse(never, printer))
+            let never = file.book.rules_that_never_fire();
+            printer.result(&(listing(&file, &[]) + &never_fire(&never)))?;
+            Ok(if never.is_empty() { Status::Done } else { Status::No })
         }
         AlertsCommand::Test(test) => try_channels(test, printer),
     }
-}
-
-/// Says which rules can never fire: whoever wrote them believes to be covered.
-pub(super) fn refuse<'a>(never: impl IntoIterator<Item = (&'a str, String)>, printer: &Printer) -> Status {
-    let mut status = Status::Done;
-    for (rule, reason) in never {
-        status = Status::No;
-        printer.advise(
-            &format!("the rule {rule:?} can never fire: {reason}"),
-            "docs/alerts.md has a table of what each source tells at which level",
-        );
-    }
-    status
 }
 
 fn read(path: &Path) -> anyhow::Result<AlertFile> {

@@ -40,11 +40,8 @@ pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) ->
 fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let path = open_watch(global)?.path().to_owned();
     let setup = setup(args)?;
-    for rule in setup.rules_about_nothing() {
-        printer.note(&format!("warning: the rule {rule:?} is about none of these sources"));
-    }
-    for (rule, reason) in setup.rules_that_never_fire() {
-        printer.note(&format!("warning: the rule {rule:?} can never fire: {reason}"));
+    for said in setup.doubtful_rules() {
+        printer.note(&format!("warning: {said}"));
     }
     let address = setup.metrics.clone();
     let until = args.duration.and_then(|length| utc_now().checked_add(length).ok());

@@ -101,8 +101,8 @@ impl Totals {
     /// Stall of all reads, writes and syncs as far as it was told, nanoseconds; `None` where nothing was. It needs no counts: PostgreSQL
     /// says how long a database waited for writes, and not how many there were.
     pub fn stall_ns(&self) -> Option<u64> {
-        let told = [Counter::ReadStall, Counter::WriteStall, Counter::SyncStall];
-        told.into_iter().filter_map(|counter| self.amounts.get(counter)).reduce(u64::saturating_add)
+        let stalls = [Counter::ReadStall, Counter::WriteStall, Counter::SyncStall];
+        stalls.into_iter().filter_map(|counter| self.amounts.get(counter)).reduce(u64::saturating_add)
     }
 
     /// Time waited for reads, writes and syncs, by time passed: seconds a second.
@@ -275,14 +275,14 @@ mod tests {
                 Counter::SyncStall,
             ];
             let of = |part: &Vec<Option<u64>>| {
-                let told = COUNTERS.iter().zip(part).filter_map(|(counter, amount)| Some((*counter, (*amount)?)));
-                totals(&told.collect::<Vec<_>>())
+                let known = COUNTERS.iter().zip(part).filter_map(|(counter, amount)| Some((*counter, (*amount)?)));
+                totals(&known.collect::<Vec<_>>())
             };
             let mut sum = Totals::default();
             for part in &parts { sum.then(&of(part)); }
             let oracle = |places: &[usize]| {
-                let told = parts.iter().flat_map(|part| places.iter().filter_map(|place| part[*place]));
-                told.fold(None, |sum: Option<u64>, amount| Some(sum.unwrap_or(0) + amount))
+                let known = parts.iter().flat_map(|part| places.iter().filter_map(|place| part[*place]));
+                known.fold(None, |sum: Option<u64>, amount| Some(sum.unwrap_or(0) + amount))
             };
             prop_assert_eq!(sum.stall_ns(), oracle(&[1, 3, 5]));
             let whole = sum.stall_per_second().unwrap_or(0.0);

@@ -26,6 +26,14 @@ pub fn listing(file: &AlertFile, others: &[&String]) -> String {
     text
 }
 
+/// Says of rules that they can never fire: whoever wrote them believes to be covered.
+pub fn never_fire(never: &[(&str, String)]) -> String {
+    let line = |(rule, reason): &(&str, String)| {
+        format!("the rule {rule:?} can never fire: {reason} (docs/alerts.md has a table)\n")
+    };
+    never.iter().map(line).collect()
+}
+
 fn condition(rule: &Rule) -> String {
     let seconds = rule.sustained_ns / 1_000_000_000;
     match &rule.condition {

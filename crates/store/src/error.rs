@@ -26,6 +26,8 @@ pub enum StoreError {
     NoHome,
     #[error("cannot open the store {path}: {source}")]
     Open { path: PathBuf, source: std::io::Error },
+    #[error("there is no store {path}")]
+    Missing { path: PathBuf },
     #[error("{path} is not an iostall store: it is {what}")]
     Foreign { path: PathBuf, what: String },
     #[error(
@@ -109,6 +111,7 @@ impl StoreError {
             Self::Open { .. } => {
                 "check the directory's owner and mode, or name another store with --store PATH".into()
             }
+            Self::Missing { .. } => "`iostall collect run` makes one; --store names another".into(),
             Self::Foreign { .. } => "nothing was changed; name another file with --store PATH".into(),
             Self::Newer { .. } => {
                 "nothing was changed; use the newer iostall, or name another store with --store PATH".into()

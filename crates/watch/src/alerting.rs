@@ -21,11 +21,8 @@ pub enum AlertEvent<'a> {
     Notice(&'a Message),
     /// Whether one that was sent before arrived.
     Delivery(&'a Delivery),
-    /// A rule that has met nothing that it can measure, and why.
-    Unmet {
-        rule: &'a str,
-        reason: &'a str,
-    },
+    /// A rule has met nothing that it can measure.
+    Unmet(String),
 }
 
 pub(crate) type Observer<'o> = &'o mut dyn FnMut(AlertEvent<'_>);
@@ -124,7 +121,9 @@ impl Alerting {
         let notices = self.evaluator.sample(source, &step.sample.rows, &step.changes, now);
         self.notify(notices, observer);
         for (rule, reason) in self.evaluator.unmet() {
-            observer(AlertEvent::Unmet { rule: &rule, reason: &reason });
+            let said =
+                format!("the rule {rule:?} has met nothing that it can measure, so it cannot fire: {reason}");
+            observer(AlertEvent::Unmet(said));
         }
     }
 

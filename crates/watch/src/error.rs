@@ -82,6 +82,10 @@ pub enum WatchError {
     Push { receiver: String, reason: String },
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
+    #[error("the window ends at {to:.0}, before it begins at {from:.0}")]
+    WindowEnds { from: Timestamp, to: Timestamp },
+    #[error("the window begins at {from:.0}, which is in the future")]
+    WindowToCome { from: Timestamp },
     #[error("no source that was sampled contains {part:?} in its name")]
     NoSourceContains { part: String, known: Vec<String> },
     #[error("there is no source {name:?} in the store")]
@@ -129,6 +133,8 @@ impl WatchError {
                 let known: Vec<String> = known.iter().map(|name| format!("{name:?}")).collect();
                 return Some(format!("the rules are {}", known.join(", ")));
             }
+            Self::WindowEnds { .. } => "write the earlier time with --since, and the later one with --until",
+            Self::WindowToCome { .. } => "write a time that is over, or how long ago, such as 1h",
             Self::NoSourceContains { known, .. } if known.is_empty() => {
                 "nothing was sampled into this store yet: `iostall collect run` does"
             }

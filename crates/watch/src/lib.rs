@@ -80,7 +80,7 @@ pub use note::add_note;
 pub use once::{OnceEvent, sample_once};
 pub use push::{BACKLOG, PushEvent, PushTarget, WrittenPush};
 pub use push_follow::{Asked, PushFollower};
-pub use reports::{ReportRequest, TimeRange, compare, report};
+pub use reports::{ReportRequest, TimeRange, check_window, compare, report};
 pub use sampling::{Event, Missed, Next, Retry, Sampler, SamplerOptions, Sampling, Stopper};
 pub use service::CollectorService;
 pub use settings_history::{

@@ -55,6 +55,14 @@ pub fn compare(
     })?
 }
 
+/// Refuses a window in which nothing can be.
+pub fn check_window((from, to): TimeRange, now: Timestamp) -> Result<(), WatchError> {
+    if to <= from {
+        return Err(WatchError::WindowEnds { from, to });
+    }
+    if from > now { Err(WatchError::WindowToCome { from }) } else { Ok(()) }
+}
+
 fn window(
     history: &impl History,
     request: &ReportRequest,

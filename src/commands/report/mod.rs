@@ -9,14 +9,14 @@ use iostall_measure::clock::utc_now;
 use iostall_report::watch::{TimedCsv, reasons};
 use iostall_session::output::Form;
 use iostall_store::SqliteHistory;
-use iostall_watch::{ReportRequest, Slot, WatchError, compare, report, slots};
+use iostall_watch::{ReportRequest, Slot, WatchError, check_window, compare, report, slots};
 
 use self::forms::Forms;
 use crate::cli::timestamp::{timestamp, window};
 use crate::cli::{GlobalArgs, ReportArgs};
 use crate::failure::{Status, hinted};
 use crate::printer::Printer;
-use crate::store::{open_watch, path};
+use crate::store::path;
 
 /// More lines in a chart cannot be read.
 const LINES_MAX: usize = 8;
@@ -24,7 +24,7 @@ const LINES_MAX: usize = 8;
 pub(crate) fn run(args: &ReportArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let forms = Forms::checked(args, global)?;
     let now = utc_now();
-    let store = there(global)?;
+    let store = SqliteHistory::open_existing(path(global)?)?;
     let request = ReportRequest {
         level: args.level.into(),
         source: args.source.clone(),
@@ -40,17 +40,7 @@ pub(crate) fn run(args: &ReportArgs, global: &GlobalArgs, printer: &Printer) -> 
     }
     let from = timestamp("--since", &args.since, now)?;
     let to = args.until.as_deref().map_or(Ok(now), |text| timestamp("--until", text, now))?;
-    if to <= from {
-        let text = format!("the window ends at {to:.0}, before it begins at {from:.0}");
-        return Err(hinted(
-            anyhow::anyhow!(text),
-            "write the earlier time with --since, the later with --until",
-        ));
-    }
-    if from > now {
-        let text = format!("the window begins at {from:.0}, which is in the future");
-        return Err(hinted(anyhow::anyhow!(text), "write a time that is over, or how long ago, such as 1h"));
-    }
+    check_window((from, to), now)?;
     if let Some(every) = args.every {
         let render = |_: Form, out: &mut dyn Write| {
             let mut rows = TimedCsv::new(out)?;
@@ -65,16 +55,6 @@ pub(crate) fn run(args: &ReportArgs, global: &GlobalArgs, printer: &Printer) -> 
     let is_over = report.window.is_over(args.sustained.map_or(0, nanoseconds));
     let status = if is_over { Status::No } else { Status::Done };
     Ok(forms.report(&report, series.as_ref(), printer, status))
-}
-
-/// The store, if there is one: a report makes none.
-fn there(global: &GlobalArgs) -> anyhow::Result<SqliteHistory> {
-    let path = path(global)?;
-    if !path.exists() {
-        let text = format!("there is no store {}", path.display());
-        return Err(hinted(anyhow::anyhow!(text), "`iostall collect run` makes one; --store names another"));
-    }
-    Ok(open_watch(global)?)
 }
 
 fn nanoseconds(length: Duration) -> u64 {

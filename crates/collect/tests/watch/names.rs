@@ -64,11 +64,7 @@ fn names_with_a_full_stop_are_two() {
     let Some(server) = Postgres::start(15, None) else {
         return skip("PostgreSQL 15 is not installed: names with a full stop were not tested");
     };
-    for statement in
-        ["CREATE SCHEMA \"a.b\"", "CREATE SCHEMA a", "CREATE TABLE \"a.b\".c ()", "CREATE TABLE a.\"b.c\" ()"]
-    {
-        server.sql(statement);
-    }
+    server.sql(include_str!("../../testdata/sql/names_with_full_stop.sql"));
     let sample = read(source(&format!("postgres://postgres@127.0.0.1:{}", server.port)).as_mut());
     let names: Vec<&str> = sample.rows.iter().map(|row| row.subject.name.as_str()).collect();
     assert!(names.contains(&"\"a.b\".c") && names.contains(&"a.\"b.c\""), "{names:?}");

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use self::met::{Met, has_worked, met};
+use self::met::{Met, has_worked};
 use super::class::RuleSource;
 use super::instance::{AlertInstance, Evidence};
 use super::mute::Now;
@@ -168,13 +168,13 @@ impl RuleEvaluator {
                 Condition::Limit(limit) => {
                     let found = intervals(&self.book, rule, &source.known, rows.iter().zip(changes));
                     let measured = rule.measured().unwrap_or(Measured::Iops);
-                    self.met[place] = met(self.met[place], measured, &found);
+                    self.met[place] = self.met[place].after(measured, groups(&found));
                     source.look_at_limits(place, rule, *limit, &found, now);
                 }
                 Condition::Over { measured, .. } => {
                     let found = intervals(&self.book, rule, &source.known, rows.iter().zip(changes));
                     let interval_ns = source.known.interval_ns;
-                    self.met[place] = met(self.met[place], *measured, &found);
+                    self.met[place] = self.met[place].after(*measured, groups(&found));
                     update(&mut source.instances[place], rule, *measured, &found, (interval_ns, now));
                 }
             }
@@ -221,6 +221,22 @@ impl RuleEvaluator {
     /// The good drills of all backups, as far as they are known. The next tick goes by them.
     pub fn update_drills(&mut self, drills: Vec<GoodDrill>) {
         self.drills = Some(drills);
+    }
+
+    /// Rules that have met nothing that they can measure although all of their sources have done I/O since, each with why and once.
+    pub fn unmet(&mut self) -> Vec<(String, &'static str)> {
+        let mut unmet = Vec::new();
+        let rules = self.met.iter_mut().zip(&self.book.rules);
+        for (met, rule) in rules.filter(|(_, rule)| rule.measured().is_some()) {
+            let is_of_it = |source: &&Source| !source.is_retired && rule.matches.fits_source(&source.known);
+            let its = || self.sources.iter().filter(is_of_it);
+            let is_seen = its().next().is_some() && its().all(|source| source.has_worked);
+            if let Some(reason) = met.why(rule).filter(|_| is_seen) {
+                *met = Met::Said;
+                unmet.push((rule.name.clone(), reason));
+            }
+        }
+        unmet
     }
 
     fn look_at_drills(&mut self, now: Now, notices: &mut Vec<Notice>) {
@@ -274,6 +290,10 @@ fn intervals<'a>(
         }
     }
     found
+}
+
+fn groups(found: &BTreeMap<Name, Interval>) -> impl Iterator<Item = (Kind, &Totals, Option<u64>)> {
+    found.iter().map(|(name, interval)| (name.kind, &interval.totals, interval.size_bytes))
 }
 
 /// Updates the instances with their intervals. An instance without an interval is gone.

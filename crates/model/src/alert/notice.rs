@@ -65,7 +65,7 @@ impl Notice {
                 level: rule.level,
                 kind: kinds_of(rule.scheme().unwrap_or_default())
                     .into_iter()
-                    .find(|kind| rule.level.counts(*kind) && measured.is_told_by(*kind))
+                    .find(|kind| rule.level.counts(*kind) && measured.comes_from(*kind))
                     .unwrap_or(Kind::SqlServerFile),
                 name: "nothing".into(),
                 class: by_class.keys().next().filter(|_| threshold.is_none()).cloned(),

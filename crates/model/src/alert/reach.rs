@@ -1,6 +1,6 @@
 //! What a rule can measure, and where: a rule that can never fire looks like one that watches.
 
-use super::rule::{Condition, Measured, Rule};
+use super::rule::{Condition, Measured, Rule, RuleBook};
 use super::volume_limit::VolumeLimit;
 use crate::kind::Kind;
 use crate::level::Level;
@@ -9,7 +9,7 @@ use crate::scope::{DeviceRole, Scope};
 
 impl Measured {
     /// Whether rows of `kind` tell it.
-    pub fn is_told_by(self, kind: Kind) -> bool {
+    pub fn comes_from(self, kind: Kind) -> bool {
         use Kind::{
             LinuxDevice, MysqlFile, MysqlInnodb, MysqlRedo, PostgresDatabase, PostgresIo, PostgresIoBlocks,
             PostgresWal, SqlServerBackup, SqlServerFile,
@@ -22,9 +22,9 @@ impl Measured {
             Self::StallPerWrite => {
                 of_backends || [SqlServerFile, MysqlFile, PostgresWal, LinuxDevice].contains(&kind)
             }
-            Self::StallPerIo => Self::StallPerRead.is_told_by(kind) || Self::StallPerWrite.is_told_by(kind),
+            Self::StallPerIo => Self::StallPerRead.comes_from(kind) || Self::StallPerWrite.comes_from(kind),
             Self::StallPerSync => of_backends || [MysqlFile, PostgresWal, LinuxDevice].contains(&kind),
-            Self::Syncs => Self::StallPerSync.is_told_by(kind) || [MysqlRedo, MysqlInnodb].contains(&kind),
+            Self::Syncs => Self::StallPerSync.comes_from(kind) || [MysqlRedo, MysqlInnodb].contains(&kind),
             Self::Throughput | Self::Iops | Self::HeldIops | Self::HeldThroughput | Self::EmptyIn => {
                 !matches!(kind, SqlServerBackup | Kind::LinuxPressure | Kind::PostgresCheckpointer)
             }
@@ -63,6 +63,14 @@ pub fn kinds_of(scheme: &str) -> Vec<Kind> {
     if found.is_empty() { Kind::ALL.to_vec() } else { found }
 }
 
+impl RuleBook {
+    /// Rules that can fire on none of the sources that they name, each with why.
+    pub fn rules_that_never_fire(&self) -> Vec<(&str, String)> {
+        let never = |rule: &Rule| rule.why_never(&kinds_of(rule.scheme().unwrap_or_default()));
+        self.rules.iter().filter_map(|rule| Some((rule.name.as_str(), never(rule)?))).collect()
+    }
+}
+
 impl Rule {
     /// The scheme of the sources that it is about, where it says so.
     pub fn scheme(&self) -> Option<&str> {
@@ -84,18 +92,18 @@ impl Rule {
     /// Why it can never fire on rows of `kinds`, and what would; `None` if it can.
     pub fn why_never(&self, kinds: &[Kind]) -> Option<String> {
         if matches!(self.condition, Condition::NotBackedUp { .. }) {
-            let is_told = kinds.contains(&Kind::SqlServerBackup);
-            return (!is_told).then(|| "only SQL Server keeps a history of its backups".to_owned());
+            let is_kept = kinds.contains(&Kind::SqlServerBackup);
+            return (!is_kept).then(|| "only SQL Server keeps a history of its backups".to_owned());
         }
         let measured = self.measured()?;
-        let told_at =
-            |level: Level| kinds.iter().any(|kind| level.counts(*kind) && measured.is_told_by(*kind));
-        if told_at(self.level) {
+        let known_at =
+            |level: Level| kinds.iter().any(|kind| level.counts(*kind) && measured.comes_from(*kind));
+        if known_at(self.level) {
             return None;
         }
         let others: Vec<String> = Level::ALL
             .into_iter()
-            .filter(|level| told_at(*level))
+            .filter(|level| known_at(*level))
             .map(|level| format!("level = {:?}", level.name()))
             .collect();
         let what = format!("nothing that is sampled there tells its figure at level {:?}", self.level.name());

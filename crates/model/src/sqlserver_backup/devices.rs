@@ -36,12 +36,12 @@ pub(super) fn devices(statement: &BackupStatement, found: &mut Vec<Refusal>) {
             ));
         }
     }
-    if devices.iter().any(BackupDevice::is_s3) && !devices.iter().all(BackupDevice::is_s3) {
-        let message = "stripes in an S3-compatible store and elsewhere cannot be one backup: a media set has devices of one type";
-        found.push(Refusal::new(MEDIA, message, "name only s3://, or none of them"));
-    } else if statement.is_to_url() && !devices.iter().all(BackupDevice::is_url) {
+    if statement.is_to_url() && !devices.iter().all(BackupDevice::is_url) {
         let message = "files and URLs cannot be stripes of one backup: a media set has devices of one type";
         found.push(Refusal::new(MEDIA, message, "name only files, or only URLs"));
+    } else if devices.iter().any(BackupDevice::is_s3) && !devices.iter().all(BackupDevice::is_s3) {
+        let message = "stripes in an S3-compatible store and elsewhere cannot be one backup: a media set has devices of one type";
+        found.push(Refusal::new(MEDIA, message, "name only s3://, or none of them"));
     }
 }
 

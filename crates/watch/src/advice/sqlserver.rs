@@ -137,8 +137,9 @@ fn backups<'a>(facts: &Facts<'a>) -> Result<(Vec<&'a SettingVersion>, usize), Ou
         return Err(Outcome::unknown(reason));
     }
     let is_secondary = facts.named("role").any(|version| version.setting.value == "secondary");
-    let is_told = facts.named("backups").any(|version| version.setting.subject.starts_with("replica "));
-    if is_secondary && !is_told {
+    let has_preference =
+        facts.named("backups").any(|version| version.setting.subject.starts_with("replica "));
+    if is_secondary && !has_preference {
         return Err(Outcome::unknown(ELSEWHERE));
     }
     let is_elsewhere = |version: &&SettingVersion| {

@@ -196,6 +196,15 @@ impl CollectorSetup {
         self.alerts.book.rules.iter().filter(is_idle).map(|rule| rule.name.as_str()).collect()
     }
 
+    /// What is to be said of rules before any of them is evaluated.
+    pub fn doubtful_rules(&self) -> Vec<String> {
+        let idle = self.rules_about_nothing().into_iter();
+        let idle = idle.map(|rule| format!("the rule {rule:?} is about none of these sources"));
+        let never = self.rules_that_never_fire().into_iter();
+        let never = never.map(|(rule, reason)| format!("the rule {rule:?} can never fire: {reason}"));
+        idle.chain(never).collect()
+    }
+
     /// Rules that can fire on none of the sources that they are about, each with why.
     pub fn rules_that_never_fire(&self) -> Vec<(&str, String)> {
         let never = |rule: &'_ Rule| {

@@ -31,6 +31,12 @@ impl SqliteHistory {
         Self::on(path, connection)
     }
 
+    /// Opens the store at `path`, if there is one: whoever only reads makes none.
+    pub fn open_existing(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let path = path.into();
+        if path.exists() { Self::open(path) } else { Err(StoreError::Missing { path }) }
+    }
+
     /// Opens it only to read it; `None` if there is none, or one of another version. See
     /// [`SqliteStore::glance`](crate::SqliteStore::glance).
     pub fn glance(path: impl Into<PathBuf>) -> Result<Option<Self>, StoreError> {

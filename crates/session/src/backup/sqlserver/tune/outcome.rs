@@ -136,11 +136,11 @@ impl Found<'_> {
 }
 
 /// How much faster than the source alone a whole may seem, by chance.
-const CHANCE: f64 = 1.05;
+const NOISE: f64 = 1.05;
 
 /// What the whole outruns is no limit of it, but a figure of other settings.
 fn is_limited_by_source(whole: f64, read_alone: Option<f64>) -> bool {
-    let read = read_alone.filter(|rate| whole <= rate * CHANCE).map(|rate| Alone { name: "source", rate });
+    let read = read_alone.filter(|rate| whole <= rate * NOISE).map(|rate| Alone { name: "source", rate });
     limiting(whole, read.as_slice()).is_some()
 }
 
