@@ -226,14 +226,15 @@ mod tests {
             ]
         };
         let statement = BackupStatement { database: "Sales".into(), ..BackupStatement::default() };
-        let full = row(1, "sales", 1, 0);
-        assert_eq!(last_place(std::slice::from_ref(&full), &statement), Some(1));
-        for other in [row(2, "sales", 2, 0), row(2, "stock", 1, 0), row(2, "sales", 1, 1)] {
-            assert_eq!(last_place(&[full.clone(), other.clone()], &statement), None);
-            assert!(!lists(&[full.clone(), other], &statement, 2));
+        let full = || row(1, "sales", 1, 0);
+        assert_eq!(last_place(&[full()], &statement), Some(1));
+        for (database, kind, copy_only) in [("sales", 2, 0), ("stock", 1, 0), ("sales", 1, 1)] {
+            let both = [full(), row(2, database, kind, copy_only)];
+            assert_eq!(last_place(&both, &statement), None);
+            assert!(!lists(&both, &statement, 2));
         }
         let log = BackupStatement { kind: BackupKind::Log, ..statement };
-        assert_eq!(last_place(&[full, row(2, "SALES", 2, 0)], &log), Some(2));
+        assert_eq!(last_place(&[full(), row(2, "SALES", 2, 0)], &log), Some(2));
         assert_eq!((leaf(r"E:\b\1.bak"), leaf("/b/2.bak"), leaf("3.bak")), ("1.bak", "2.bak", "3.bak"));
     }
 
