@@ -338,6 +338,7 @@ fn buffers_beyond_all_measure_and_a_backup_without_checksums_are_cautioned() {
     (large.transfer.buffer_count, large.transfer.transfer_bytes) = (Some(100_000), Some(4 << 20));
     assert!(cautions(&large)[0].message.contains("BUFFERCOUNT"));
     assert!(cautions(&disk())[0].message.contains("CHECKSUM"));
+}
 
 /// The story: a newer server was told to write a multiple of 64K up to 4M, which is the rule of the older ones.
 #[test]
