@@ -49,7 +49,7 @@ impl fmt::Display for Finding {
 
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: [Rule; 25] = [
+const RULES: [Rule; 26] = [
     arrows::crates_use_only_what_stands_above_them,
     circles::modules_use_each_other_one_way,
     circles::files_use_each_other_one_way,
@@ -74,6 +74,7 @@ const RULES: [Rule; 25] = [
     words::words_are_the_fields,
     program::program_is_the_command_line,
     waiting::waiting_has_one_room,
+    waiting::nothing_is_made_for_others_under_a_lock,
     prose::no_more_tests_pin_sentences,
 ];
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use syn::visit::{self, Visit};
-use syn::{Attribute, ExprMethodCall, Ident, ImplItem, Item, ItemUse, LitStr, UseTree, Visibility};
+use syn::{Attribute, Expr, ExprMethodCall, Ident, ImplItem, Item, ItemUse, LitStr, UseTree, Visibility};
 
 use super::{SourceFile, Tree};
 
@@ -25,6 +25,8 @@ pub(crate) struct Module {
     pub(crate) imports: BTreeMap<String, Vec<String>>,
     /// Method calls, with their lines.
     pub(crate) calls: Vec<(usize, String)>,
+    /// Methods that are given a value made for them, in an expression that holds a lock, with their lines.
+    pub(crate) made_under_locks: Vec<(usize, String)>,
     /// String literals, with their lines.
     pub(crate) texts: Vec<(usize, String)>,
     test_modules: Vec<String>,
@@ -74,6 +76,27 @@ fn read(file: &SourceFile) -> Option<Module> {
     Some(module)
 }
 
+/// Methods of the standard library that take a value which they may drop at once.
+const TAKE_VALUES: [&str; 6] = ["then_some", "unwrap_or", "ok_or", "map_or", "or", "and"];
+
+/// Whether a lock that this expression takes is held until the statement ends.
+fn locks(expression: &Expr) -> bool {
+    let is_lock = |function: &Expr| match function {
+        Expr::Path(path) => path.path.segments.last().is_some_and(|name| name.ident == "lock"),
+        _ => false,
+    };
+    match expression {
+        Expr::MethodCall(call) => call.method == "lock" || locks(&call.receiver),
+        Expr::Call(call) => is_lock(&call.func),
+        Expr::Field(field) => locks(&field.base),
+        Expr::Unary(unary) => locks(&unary.expr),
+        Expr::Paren(inner) => locks(&inner.expr),
+        Expr::Reference(reference) => locks(&reference.expr),
+        Expr::Try(tried) => locks(&tried.expr),
+        _ => false,
+    }
+}
+
 impl<'ast> Visit<'ast> for Module {
     fn visit_item(&mut self, item: &'ast Item) {
         match (is_for_tests(item_attributes(item)), item) {
@@ -100,7 +123,12 @@ impl<'ast> Visit<'ast> for Module {
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-        self.calls.push((call.method.span().start().line, call.method.to_string()));
+        let (line, method) = (call.method.span().start().line, call.method.to_string());
+        let is_made = |given: &Expr| matches!(given, Expr::Call(_) | Expr::Struct(_));
+        if TAKE_VALUES.contains(&method.as_str()) && call.args.iter().any(is_made) && locks(&call.receiver) {
+            self.made_under_locks.push((line, method.clone()));
+        }
+        self.calls.push((line, method));
         visit::visit_expr_method_call(self, call);
     }
 
