@@ -1,12 +1,12 @@
 //! A log of a copy: a line for each file, written as soon as it is done.
 //!
 //! Lines are appended to what earlier copies logged there. A thread of its own writes them, because a copy must
-//! not wait for the disk of its log.
+//! not wait for the disk of its log, unless that is slower by far.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use iostall_measure::clock::utc_now;
@@ -24,9 +24,12 @@ pub enum LogFileError {
     Other { path: PathBuf },
 }
 
+/// Lines that wait for the disk of the log, some megabytes: with more, the copy waits with them.
+const WAITING_MAX: usize = 1 << 16;
+
 pub struct LogFile {
     path: PathBuf,
-    records: Sender<CopyRecord>,
+    records: SyncSender<CopyRecord>,
     writer: JoinHandle<io::Result<()>>,
 }
 
@@ -45,13 +48,13 @@ impl LogFile {
         }
         let heading = format!("{LOG_HEADING} {} {}\n", time(), shown(command));
         file.write_all(heading.as_bytes()).map_err(failed)?;
-        let (records, to_write) = channel();
+        let (records, to_write) = sync_channel(WAITING_MAX);
         let writer =
             thread::Builder::new().name("iostall-log".into()).spawn(move || write(&mut file, &to_write));
         Ok(Self { path: path.to_owned(), records, writer: writer.map_err(failed)? })
     }
 
-    pub fn records(&self) -> Sender<CopyRecord> {
+    pub fn records(&self) -> SyncSender<CopyRecord> {
         self.records.clone()
     }
 

@@ -1,7 +1,7 @@
 //! The log of a copy.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 
 use iostall_engine::files::Loss;
 use iostall_model::transfer::{CopyCounts, DeviceImage, Mismatch, TransferShape};
@@ -76,7 +76,7 @@ pub struct CopyLog {
     pub in_use: Vec<PathBuf>,
     pub first_file: Option<PathBuf>,
     pub files: Vec<CopiedFile>,
-    pub(super) records: Option<Sender<CopyRecord>>,
+    pub(super) records: Option<SyncSender<CopyRecord>>,
 }
 
 #[derive(Default)]

@@ -45,7 +45,7 @@ mod tree_mark;
 mod walk;
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 
 pub use beside::{is_part_name, journal_path, part_path};
 pub use error::CopyError;
@@ -70,7 +70,7 @@ impl<'a> Copier<'a> {
     }
 
     /// Passes on what happens to each file as soon as it has happened.
-    pub fn record_to(&mut self, records: Sender<CopyRecord>) {
+    pub fn record_to(&mut self, records: SyncSender<CopyRecord>) {
         self.log.records = Some(records);
     }
 

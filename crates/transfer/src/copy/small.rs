@@ -9,7 +9,7 @@ use std::io::{Read as _, Write as _};
 use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
@@ -33,7 +33,7 @@ const BATCH_BYTES: u64 = 1 << 30;
 pub(super) struct SmallFiles<'a> {
     pub(super) context: &'a CopyContext<'a>,
     pub(super) file_systems: &'a FileSystems,
-    pub(super) records: Option<Sender<CopyRecord>>,
+    pub(super) records: Option<SyncSender<CopyRecord>>,
 }
 
 /// An unfinished small file. It stays open, and therefore locked, until it is renamed or removed: otherwise

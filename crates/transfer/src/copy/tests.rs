@@ -344,7 +344,7 @@ fn a_file_that_failed_is_tried_again_until_it_is_there() {
         };
         let progress = Progress::default();
         let mut copier = Copier::new(&options, &progress);
-        let (sender, records) = std::sync::mpsc::channel();
+        let (sender, records) = std::sync::mpsc::sync_channel(100);
         copier.record_to(sender);
         let plan = copier.plan(&[room.path("tree")], &room.path("copy")).unwrap();
         fs::rename(room.path("tree/a"), room.path("away")).unwrap();
@@ -370,7 +370,7 @@ fn what_stays_wrong_fails_after_the_last_try() {
     let options = CopyOptions { retries: 3, retry_wait_ns: 1, fail_fast: false, ..options() };
     let progress = Progress::default();
     let mut copier = Copier::new(&options, &progress);
-    let (sender, records) = std::sync::mpsc::channel();
+    let (sender, records) = std::sync::mpsc::sync_channel(100);
     copier.record_to(sender);
     let plan = copier.plan(&[room.path("tree")], &room.path("copy")).unwrap();
     fs::remove_file(room.path("tree/a")).unwrap();
