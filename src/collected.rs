@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use iostall_model::Warning;
-use iostall_notify::{Delivery, Message};
+use iostall_notify::{Delivery, DeliveryError, Message};
 use iostall_report::collector::run_lines;
 use iostall_watch::{AlertEvent, CollectEvent, Missed, PushEvent, Unconfirmed, WriterEvent};
 use jiff::SignedDuration;
@@ -21,7 +21,7 @@ pub(crate) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
             printer.note(&format!("alert: {}", message.summary()));
         }
         // Runs of jobs are shown below, and a sign of life is for the other side.
-        CollectEvent::Alert(AlertEvent::Notice(Message::Job(_) | Message::Heartbeat(_))) => {}
+        CollectEvent::Alert(AlertEvent::Notice(Message::Job(_) | Message::Heartbeat(_) | Message::LeftOut { .. })) => {}
         CollectEvent::Job(run) => {
             for line in run_lines(run) {
                 printer.note(&line);
@@ -40,7 +40,12 @@ pub(crate) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
         }
         CollectEvent::Alert(AlertEvent::Unmet(said)) => printer.note(&format!("warning: {said}")),
         CollectEvent::Alert(AlertEvent::Delivery(Delivery { channel, summary, result, .. })) => {
-            if let Err(error) = result {
+            // The first, the tenth, the hundredth of those that were left out: one line each would be a flood of its own.
+            let is_told =
+                !matches!(result, Err(DeliveryError::LeftOut { so_far }) if !is_power_of_ten(*so_far));
+            if let Err(error) = result
+                && is_told
+            {
                 printer.note(&format!("not sent through {channel}: {error} ({summary})"));
             }
         }
@@ -72,6 +77,10 @@ pub(crate) fn show_writer(event: WriterEvent<'_>, store: &Path, printer: &Printe
             printer.note(&format!("the store {} can be written again", store.display()));
         }
     }
+}
+
+fn is_power_of_ten(count: u64) -> bool {
+    std::iter::successors(Some(1_u64), |power| power.checked_mul(10)).any(|power| power == count)
 }
 
 fn push_line(event: &PushEvent) -> String {

@@ -11,4 +11,7 @@ pub enum DeliveryError {
     Refused(String),
     #[error("{0}")]
     Unreachable(String),
+    /// So many waited already; one message will say how many were left out.
+    #[error("too many notices wait for it: {so_far} were left out so far")]
+    LeftOut { so_far: u64 },
 }

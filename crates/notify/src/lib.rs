@@ -12,6 +12,7 @@ mod file;
 mod mail;
 mod message;
 mod payload;
+mod queue;
 mod secret;
 mod template;
 mod webhook;

@@ -1,6 +1,7 @@
 //! Messages about alerts and jobs.
 
 use iostall_measure::foreign::shown;
+use iostall_measure::number::counted;
 use iostall_model::alert::{Notice, Occasion};
 use iostall_model::job::{JobNotice, JobOutcome};
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,11 @@ pub enum Message {
     Job(JobNotice),
     /// Samples arrive: a sign of life for the channel of that name.
     Heartbeat(String),
+    /// So many notices were left out, because too many waited for the channel.
+    LeftOut {
+        channel: String,
+        count: u64,
+    },
 }
 
 impl Message {
@@ -25,7 +31,7 @@ impl Message {
         match self {
             Self::Alert(notice) => &notice.channels,
             Self::Job(notice) => &notice.channels,
-            Self::Heartbeat(channel) => std::slice::from_ref(channel),
+            Self::Heartbeat(channel) | Self::LeftOut { channel, .. } => std::slice::from_ref(channel),
         }
     }
 
@@ -35,7 +41,7 @@ impl Message {
         match &mut one {
             Self::Alert(notice) => notice.channels = vec![channel.to_owned()],
             Self::Job(notice) => notice.channels = vec![channel.to_owned()],
-            Self::Heartbeat(name) => channel.clone_into(name),
+            Self::Heartbeat(name) | Self::LeftOut { channel: name, .. } => channel.clone_into(name),
         }
         one
     }
@@ -45,6 +51,8 @@ impl Message {
             Self::Alert(notice) => notice.occasion,
             Self::Job(notice) => notice.occasion,
             Self::Heartbeat(_) => Occasion::StillFiring,
+            // It begins nothing that somebody would have to end.
+            Self::LeftOut { .. } => Occasion::Resolved,
         }
     }
 
@@ -54,6 +62,12 @@ impl Message {
             Self::Alert(notice) => payload::summary(notice),
             Self::Job(notice) => job_summary(notice),
             Self::Heartbeat(_) => "samples arrive".to_owned(),
+            Self::LeftOut { count, .. } => {
+                format!(
+                    "and {} more: too many came at once, and these were left out",
+                    counted(*count, "notice")
+                )
+            }
         }
     }
 
@@ -62,7 +76,7 @@ impl Message {
         match self {
             Self::Alert(notice) => payload::details(notice),
             Self::Job(notice) => notice.run.output.lines().map(shown).collect(),
-            Self::Heartbeat(_) => Vec::new(),
+            Self::Heartbeat(_) | Self::LeftOut { .. } => Vec::new(),
         }
     }
 
@@ -71,9 +85,13 @@ impl Message {
         let group = match self {
             Self::Alert(notice) => notice.group.as_str(),
             Self::Job(notice) => notice.run.job.as_str(),
-            Self::Heartbeat(channel) => channel.as_str(),
+            Self::Heartbeat(channel) | Self::LeftOut { channel, .. } => channel.as_str(),
         };
-        let kind = if matches!(self, Self::Job(_)) { "job" } else { "alert" };
+        let kind = match self {
+            Self::Job(_) => "job",
+            Self::LeftOut { .. } => "left-out",
+            Self::Alert(_) | Self::Heartbeat(_) => "alert",
+        };
         // Names may be long, and hold anything: two numbers of 64 bits hold no two of them together.
         format!("iostall-{kind}-{:016x}{:016x}", fnv(group, FNV_BASIS), fnv(group, !FNV_BASIS))
     }
@@ -82,7 +100,7 @@ impl Message {
         match self {
             Self::Alert(notice) => &notice.source,
             Self::Job(notice) => &notice.run.job,
-            Self::Heartbeat(channel) => channel,
+            Self::Heartbeat(channel) | Self::LeftOut { channel, .. } => channel,
         }
     }
 
@@ -90,7 +108,7 @@ impl Message {
         match self {
             Self::Alert(notice) => notice.firing_count,
             Self::Job(notice) => u64::from(notice.run.outcome.is_failure()),
-            Self::Heartbeat(_) => 0,
+            Self::Heartbeat(_) | Self::LeftOut { .. } => 0,
         }
     }
 
@@ -102,6 +120,13 @@ impl Message {
             Self::Heartbeat(channel) => {
                 json!({ "schema": "iostall-heartbeat", "schema_version": 1, "channel": channel })
             }
+            Self::LeftOut { channel, count } => json!({
+                "schema": "iostall-left-out",
+                "schema_version": 1,
+                "summary": self.summary(),
+                "channel": channel,
+                "count": count,
+            }),
         }
     }
 }

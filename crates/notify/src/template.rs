@@ -71,6 +71,9 @@ impl Template {
 }
 
 fn headline(message: &Message) -> &'static str {
+    if matches!(message, Message::LeftOut { .. }) {
+        return "LEFT OUT";
+    }
     match message.occasion() {
         Occasion::Firing => "FIRING",
         Occasion::StillFiring => "STILL FIRING",
