@@ -1,11 +1,18 @@
 //! Prints a collector's events on standard error.
 
 use std::path::Path;
+use std::time::Duration;
 
+use iostall_measure::foreign::shown;
+use iostall_measure::number::counted;
 use iostall_model::Warning;
 use iostall_notify::{Delivery, DeliveryError, Message};
 use iostall_report::collector::run_lines;
-use iostall_watch::{AlertEvent, CollectEvent, Missed, PushEvent, Unconfirmed, WriterEvent};
+use iostall_store::CollectorState;
+use iostall_watch::{
+    AlertEvent, CollectEvent, Missed, PushEvent, PushNow, SetAside, Unconfirmed, WatchError, WriterEvent,
+    set_aside,
+};
 use jiff::SignedDuration;
 
 use crate::printer::Printer;
@@ -16,12 +23,15 @@ pub(crate) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
             printer.note(&format!("{source}: answers again at {at:.0}"));
         }
         CollectEvent::Missed { source, missed } => printer.advise(&gap_line(source, missed), &missed.hint),
+        CollectEvent::SettingsLate { source, limit } => show_late(source, limit, printer),
         CollectEvent::Writer(event) => show_writer(event, store, printer),
         CollectEvent::Alert(AlertEvent::Notice(message @ Message::Alert(_))) => {
             printer.note(&format!("alert: {}", message.summary()));
         }
         // Runs of jobs are shown below, and a sign of life is for the other side.
-        CollectEvent::Alert(AlertEvent::Notice(Message::Job(_) | Message::Heartbeat(_) | Message::LeftOut { .. })) => {}
+        CollectEvent::Alert(AlertEvent::Notice(
+            Message::Job(_) | Message::Heartbeat(_) | Message::LeftOut { .. },
+        )) => {}
         CollectEvent::Job(run) => {
             for line in run_lines(run) {
                 printer.note(&line);
@@ -52,12 +62,39 @@ pub(crate) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
     }
 }
 
+pub(crate) fn show_late(source: &str, limit: Duration, printer: &Printer) {
+    printer.advise(
+        &format!(
+            "warning: {}: its settings were not there within {limit:?}; they are left as they were",
+            shown(source)
+        ),
+        "a file system of a server that is gone may be mounted there: `df` hangs at it, too",
+    );
+}
+
+/// Sets aside what this iostall does not understand in `store`, and says so.
+pub(crate) fn set_aside_unknown(
+    store: &mut impl CollectorState,
+    printer: &Printer,
+) -> Result<(), WatchError> {
+    for SetAside { name, kept_as } in set_aside(store)? {
+        printer.advise(
+            &format!("warning: what the store remembers as {name:?} is not understood, and what it is for begins anew"),
+            &format!("a newer iostall wrote it, or it was damaged by hand; it is kept in the store as {kept_as:?}"),
+        );
+    }
+    Ok(())
+}
+
 pub(crate) fn show_writer(event: WriterEvent<'_>, store: &Path, printer: &Printer) {
     match event {
-        WriterEvent::Warning(Warning { message, hint, .. }) => match hint {
-            Some(hint) => printer.advise(&format!("warning: {message}"), hint),
-            None => printer.note(&format!("warning: {message}")),
-        },
+        WriterEvent::Warning { source, at, warning: Warning { message, hint, .. } } => {
+            let text = format!("warning: {} at {at:.0}: {message}", shown(source));
+            match hint {
+                Some(hint) => printer.advise(&text, hint),
+                None => printer.note(&text),
+            }
+        }
         WriterEvent::Unwritable(error) => {
             printer.error(
                 &anyhow::Error::new(error).context("samples are lost until the store can be written again"),
@@ -90,15 +127,36 @@ fn push_line(event: &PushEvent) -> String {
         }
         PushEvent::TakesAgain { receiver } => format!("{receiver}: takes samples again"),
         PushEvent::Refused { receiver, reason, samples } => {
-            format!("warning: {receiver} refuses samples, which are not sent again ({samples} now): {reason}")
-        }
-        PushEvent::TooOld { receiver, waited } => {
-            let waited = SignedDuration::from_secs(waited.as_secs().cast_signed());
             format!(
-                "warning: {receiver}: samples that waited for up to {waited:#} are not sent: --push-backlog"
+                "warning: {receiver} refuses samples, which are not sent again ({samples} since the start): {reason}"
             )
         }
+        PushEvent::TooOld { receiver, waited, samples } => {
+            let waited = SignedDuration::from_secs(waited.as_secs().cast_signed());
+            format!(
+                "warning: {receiver}: samples that waited for up to {waited:#} are not sent ({samples} since the start): \
+                 --push-backlog"
+            )
+        }
+        PushEvent::Ended(now) => ended_line(now),
     }
+}
+
+fn ended_line(PushNow { receiver, refused, too_old, backlog_s }: &PushNow) -> String {
+    let mut parts = Vec::new();
+    if refused + too_old > 0 {
+        parts.push(format!(
+            "{} were not sent: {refused} refused, {too_old} too old",
+            counted(refused + too_old, "sample")
+        ));
+    }
+    if *backlog_s > 0 {
+        parts.push(format!(
+            "samples of the last {:#} wait in the store, and the next `iostall collect run` sends them",
+            SignedDuration::from_secs(backlog_s.cast_signed())
+        ));
+    }
+    format!("{receiver}: {}", parts.join("; "))
 }
 
 fn gap_line(name: &str, missed: &Missed) -> String {

@@ -256,6 +256,18 @@ impl CollectorState for MadeUpStore {
     fn remove_note(&mut self, _: u32) -> Result<bool, StoreError> {
         unreachable!("{ONLY_SENT}")
     }
+
+    fn state_names(&self) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn set_state_aside(&mut self, name: &str) -> Result<String, StoreError> {
+        Ok(name.to_owned())
+    }
+
+    fn samples_between(&self, _: SourceId, _: u64, _: u64) -> Result<u64, StoreError> {
+        Ok(0)
+    }
 }
 
 /// It has run nothing.

@@ -38,7 +38,10 @@ pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) ->
 }
 
 fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let path = open_watch(global)?.path().to_owned();
+    let mut store = open_watch(global)?;
+    let path = store.path().to_owned();
+    collected::set_aside_unknown(&mut store, printer)?;
+    drop(store);
     let setup = setup(args)?;
     for said in setup.doubtful_rules() {
         printer.note(&format!("warning: {said}"));
@@ -78,6 +81,7 @@ fn setup(args: &RunArgs) -> anyhow::Result<CollectorSetup> {
 pub(super) fn once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let mut store = open_watch(global)?;
     let path = store.path().to_owned();
+    collected::set_aside_unknown(&mut store, printer)?;
     let mut sources = Vec::new();
     for source in named_sources(&args.sources, &Printer::ask_password)? {
         let opened = source.open(args.timeout).map_err(WatchError::from)?;
@@ -91,6 +95,7 @@ pub(super) fn once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> a
             outcome = std::mem::replace(&mut outcome, Ok(())).and(line);
         }
         OnceEvent::Failed(error) => printer.error(&WatchError::from(error).into()),
+        OnceEvent::SettingsLate { source, limit } => collected::show_late(source, limit, printer),
         OnceEvent::Writer(event) => collected::show_writer(event, &path, printer),
     };
     let all_answered = sample_once(&mut store, sources, &args.filter(), &mut observer)?;

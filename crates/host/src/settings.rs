@@ -120,8 +120,10 @@ impl System {
         };
         let mut seen = BTreeSet::new();
         for mount in self.mounts() {
-            let is_file = self.locate(&mount.mount_point).is_file();
-            if !is_on_disk(&mount.source, &mount.number) || is_file || !seen.insert(mount.mount_point.clone())
+            // Only what is on a disk of this machine is looked at: a server of files that is gone would not answer.
+            if !is_on_disk(&mount.source, &mount.number)
+                || !seen.insert(mount.mount_point.clone())
+                || self.locate(&mount.mount_point).is_file()
             {
                 continue;
             }

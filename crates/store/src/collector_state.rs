@@ -9,6 +9,9 @@ use crate::error::StoreError;
 use crate::identity::SourceId;
 use crate::store::Stored;
 
+/// The name of the document with notes that were removed, and are still to be removed elsewhere.
+pub const REMOVED_NOTES: &str = "removed-notes";
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredNote {
     pub number: u32,
@@ -59,4 +62,12 @@ pub trait CollectorState {
     fn file_bytes(&self) -> Option<u64>;
 
     fn state(&self, name: &str) -> Result<Option<String>, StoreError>;
+
+    fn state_names(&self) -> Result<Vec<String>, StoreError>;
+
+    /// Keeps a document under another name, which is returned: under its own there is none then.
+    fn set_state_aside(&mut self, name: &str) -> Result<String, StoreError>;
+
+    /// How many samples of `source` have numbers after the one and up to the other.
+    fn samples_between(&self, source: SourceId, after: u64, until: u64) -> Result<u64, StoreError>;
 }

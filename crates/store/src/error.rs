@@ -40,6 +40,11 @@ pub enum StoreError {
     Full { action: &'static str, path: PathBuf },
     #[error("the store {path} stayed locked by another process for {waited_s} s")]
     Locked { path: PathBuf, waited_s: u64 },
+    #[error("what the store remembers as {name:?} is not understood")]
+    State { name: String },
+    /// A server has as much as one may have.
+    #[error("{reason}")]
+    Quota { reason: String },
     #[error("the store {store} has no source {id}")]
     NoSource { store: String, id: SourceId },
     #[error(transparent)]
@@ -113,6 +118,11 @@ impl StoreError {
             }
             Self::Missing { .. } => "`iostall collect run` makes one; --store names another".into(),
             Self::Foreign { .. } => "nothing was changed; name another file with --store PATH".into(),
+            Self::State { .. } => {
+                "a newer iostall wrote it, or it was damaged by hand: use the newer one, or let `iostall collect run` or \
+                 `iostall fleet send` set it aside and begin anew"
+                    .into()
+            }
             Self::Newer { .. } => {
                 "nothing was changed; use the newer iostall, or name another store with --store PATH".into()
             }
@@ -136,9 +146,11 @@ impl StoreError {
             }
             Self::Repository(error) => return error.hint(),
             Self::Sqlite { path, source, .. } => return sqlite_hint(path, source),
-            Self::Exists { .. } | Self::Document { .. } | Self::NoSource { .. } | Self::Batch { .. } => {
-                return None;
-            }
+            Self::Exists { .. }
+            | Self::Document { .. }
+            | Self::NoSource { .. }
+            | Self::Batch { .. }
+            | Self::Quota { .. } => return None,
         };
         Some(hint)
     }

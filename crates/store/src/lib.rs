@@ -34,7 +34,7 @@ mod contract;
 #[cfg(test)]
 mod sample;
 
-pub use collector_state::{CollectorState, SettingsRead, StoredNote};
+pub use collector_state::{CollectorState, REMOVED_NOTES, SettingsRead, StoredNote};
 pub use document::DocumentError;
 pub use entry::{Entry, Filter, RunNumber};
 pub use error::StoreError;

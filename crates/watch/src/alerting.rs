@@ -27,8 +27,11 @@ pub enum AlertEvent<'a> {
 
 pub(crate) type Observer<'o> = &'o mut dyn FnMut(AlertEvent<'_>);
 
+/// What the names of memories begin with.
+pub(crate) const MEMORY: &str = "alerts of ";
+
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Memory {
+pub(crate) struct Memory {
     alerts: Vec<SavedAlert>,
     /// Messages of which nobody knows yet whether they arrived, each with one channel.
     outbox: Vec<Message>,
@@ -98,9 +101,8 @@ impl Alerting {
     }
 
     /// Goes on where another collector ended, whose memory this is.
-    pub(crate) fn remember(&mut self, document: &str, now: Now, observer: Observer<'_>) {
-        // A document that a newer version wrote says nothing to this one.
-        let Ok(Memory { alerts, outbox }) = serde_json::from_str(document) else { return };
+    pub(crate) fn remember(&mut self, memory: Memory, now: Now, observer: Observer<'_>) {
+        let Memory { alerts, outbox } = memory;
         for message in outbox {
             self.send(&message, observer);
         }

@@ -37,6 +37,11 @@ pub enum CollectEvent<'a> {
         source: &'a str,
         missed: &'a Missed,
     },
+    /// The settings of a source were not there in time: they are as they were, and those of other sources are read.
+    SettingsLate {
+        source: &'a str,
+        limit: Duration,
+    },
     Writer(WriterEvent<'a>),
     Alert(AlertEvent<'a>),
     Job(&'a JobRun),
@@ -159,9 +164,9 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
     pub(crate) fn begin(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {
         let now = self.clock.now();
         if let (Some(name), Some(alerting)) = (&self.memory_name, &mut self.observers.alerting)
-            && let Some(document) = self.writer.state(name)?
+            && let Some(memory) = self.writer.state(name)?
         {
-            alerting.remember(&document, now, &mut |event| observer(CollectEvent::Alert(event)));
+            alerting.remember(memory, now, &mut |event| observer(CollectEvent::Alert(event)));
         }
         self.plan_jobs(observer)
     }

@@ -8,8 +8,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::error::WatchError;
+use crate::state;
 
-const STATE: &str = "fleet";
+pub(crate) const STATE: &str = "fleet";
 /// Samples that no centre has confirmed are kept so long at most.
 pub const SPOOL_AGE_MAX: SignedDuration = SignedDuration::from_hours(90 * 24);
 /// They are kept beyond the usual time as long as the store is not larger than this.
@@ -40,12 +41,10 @@ impl Confirmed {
 }
 
 /// By the address of each centre that was joined.
-type Document = BTreeMap<String, Confirmed>;
+pub(crate) type Document = BTreeMap<String, Confirmed>;
 
 fn read(store: &impl CollectorState) -> Result<Document, StoreError> {
-    let text = store.state(STATE)?;
-    // One that was damaged by hand holds nothing back.
-    Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    Ok(state::read(store, STATE)?.unwrap_or_default())
 }
 
 /// Remembers what the destination that is remembered as `name` has confirmed, if that is a centre that was joined.

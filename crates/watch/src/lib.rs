@@ -40,12 +40,14 @@ pub mod rollout;
 mod sampling;
 mod sent_runs;
 mod service;
+mod set_aside;
 mod settings;
 mod settings_history;
 mod setup;
 #[cfg(test)]
 mod simulation;
 mod slots;
+mod state;
 mod stored_feed;
 mod stored_past;
 mod tiers;
@@ -78,11 +80,12 @@ pub use metrics::{Metrics, SourceNow};
 pub use named::{AskPassword, NamedSource, named_sources};
 pub use note::add_note;
 pub use once::{OnceEvent, sample_once};
-pub use push::{BACKLOG, PushEvent, PushTarget, WrittenPush};
+pub use push::{BACKLOG, PushEvent, PushNow, PushTarget, WrittenPush};
 pub use push_follow::{Asked, PushFollower};
 pub use reports::{ReportRequest, TimeRange, check_window, compare, report};
 pub use sampling::{Event, Missed, Next, Retry, Sampler, SamplerOptions, Sampling, Stopper};
 pub use service::CollectorService;
+pub use set_aside::{SetAside, set_aside};
 pub use settings_history::{
     SourceChanges, SourceChoice, SourceSettings, setting_changes, setting_difference, settings_at,
 };

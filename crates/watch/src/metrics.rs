@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use iostall_model::{Change, ResetReason, Sample, Step};
 
 use crate::clock::WatchClock;
+use crate::push::{PushCounts, PushNow};
 
 #[derive(Clone, Debug, Default)]
 pub struct SourceNow {
@@ -30,12 +31,13 @@ struct Seen {
 #[derive(Clone)]
 pub struct Metrics<C> {
     seen: Arc<Mutex<Vec<Seen>>>,
+    pushes: Arc<Mutex<Vec<Arc<PushCounts>>>>,
     clock: C,
 }
 
 impl<C: WatchClock> Metrics<C> {
     pub fn new(clock: C) -> Self {
-        Self { seen: Arc::default(), clock }
+        Self { seen: Arc::default(), pushes: Arc::default(), clock }
     }
 
     /// Adds a source, which is not up until its first tick. Sources are numbered in order of addition.
@@ -59,6 +61,16 @@ impl<C: WatchClock> Metrics<C> {
             ..seen.now.clone()
         };
         seen.iter().filter(|seen| !seen.is_retired).map(with_age).collect()
+    }
+
+    pub(crate) fn put_pushes(&self, pushes: Vec<Arc<PushCounts>>) {
+        *self.pushes.lock().unwrap_or_else(PoisonError::into_inner) = pushes;
+    }
+
+    /// What does not arrive at the receivers.
+    pub fn pushes(&self) -> Vec<PushNow> {
+        let pushes = self.pushes.lock().unwrap_or_else(PoisonError::into_inner);
+        pushes.iter().map(|push| push.now()).collect()
     }
 
     pub(crate) fn step(&self, source: usize, step: &Step) {

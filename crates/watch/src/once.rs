@@ -1,6 +1,7 @@
 //! Takes one sample of each source.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use iostall_collect::{Filter, Source, SourceError};
 use iostall_measure::clock::utc_now;
@@ -9,13 +10,21 @@ use iostall_store::{CollectorState, History, SourceId};
 
 use crate::error::WatchError;
 use crate::reported_volumes::put_reported;
-use crate::settings::is_fresh;
+use crate::settings::{LIMIT, is_fresh, read_within};
 use crate::writer::WriterEvent;
 
 #[derive(Debug)]
 pub enum OnceEvent<'a> {
-    Sampled { source: &'a str, step: &'a Step },
+    Sampled {
+        source: &'a str,
+        step: &'a Step,
+    },
     Failed(SourceError),
+    /// Its settings were not there within `limit`; its sample is.
+    SettingsLate {
+        source: &'a str,
+        limit: Duration,
+    },
     Writer(WriterEvent<'a>),
 }
 
@@ -37,10 +46,13 @@ pub fn sample_once(
                 let step = Step::first(Arc::new(sample));
                 observer(OnceEvent::Sampled { source: &name, step: &step });
                 for warning in &step.sample.warnings {
-                    observer(OnceEvent::Writer(WriterEvent::Warning(warning)));
+                    let (source, at) = (name.as_str(), step.at());
+                    observer(OnceEvent::Writer(WriterEvent::Warning { source, at, warning }));
                 }
                 store.add_step(id, &step)?;
-                read_settings(store, id, source.as_mut())?;
+                if !read_settings(store, id, source)? {
+                    observer(OnceEvent::SettingsLate { source: &name, limit: LIMIT });
+                }
             }
             Err(error) => {
                 store.add_gap(id, &Gap { at: utc_now(), missed: 1, reason: error.to_string() })?;
@@ -53,18 +65,19 @@ pub fn sample_once(
     Ok(all_answered)
 }
 
-/// Reads the settings of `source`, unless that was done within the hour. A source that does not answer to that is as it was.
+/// Reads the settings of `source`, unless that was done within the hour. Whether it answered in time; what it had is as it was otherwise.
 fn read_settings(
     store: &mut (impl History + CollectorState),
     id: SourceId,
-    source: &mut dyn Source,
-) -> Result<(), WatchError> {
+    source: Box<dyn Source>,
+) -> Result<bool, WatchError> {
     let now = utc_now();
     if store.settings_read(id)?.is_some_and(|read| is_fresh(read, now)) {
-        return Ok(());
+        return Ok(true);
     }
-    match source.settings() {
-        Ok(settings) if !settings.is_empty() => Ok(store.put_settings(id, now, &settings)?),
-        _ => Ok(()),
+    let Some(read) = read_within(Ok(source), LIMIT) else { return Ok(false) };
+    if let Some(settings) = read.ok().filter(|settings| !settings.is_empty()) {
+        store.put_settings(id, now, &settings)?;
     }
+    Ok(true)
 }

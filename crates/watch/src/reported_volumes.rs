@@ -9,16 +9,15 @@ use iostall_store::{CollectorState, History, Source, SourceId, StoreError};
 
 use crate::destination::Destination;
 use crate::error::WatchError;
+use crate::state;
 
 /// The document in the store: by the name of each source.
-const STATE: &str = "volumes";
+pub(crate) const STATE: &str = "volumes";
 
-type Document = BTreeMap<String, Vec<Placement>>;
+pub(crate) type Document = BTreeMap<String, Vec<Placement>>;
 
 fn read(store: &impl CollectorState) -> Result<Document, StoreError> {
-    let text = store.state(STATE)?;
-    // One that was damaged by hand is made again when sources are read.
-    Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    Ok(state::read(store, STATE)?.unwrap_or_default())
 }
 
 pub(crate) fn put_reported(

@@ -8,7 +8,7 @@ use iostall_collect::{Secret, Source, SourceError, open};
 use iostall_store::{CollectorState, History, StoreError};
 use jiff::Timestamp;
 
-use crate::alerting::Alerting;
+use crate::alerting::{Alerting, MEMORY};
 use crate::clock::{MachineClock, WatchClock};
 use crate::collector::{CollectEvent, CollectObserver, Collector, Observers};
 use crate::error::WatchError;
@@ -17,7 +17,7 @@ use crate::jobs::{Jobs, ProcessRunner};
 use crate::metrics::Metrics;
 use crate::push::{Push, PushSource};
 use crate::sampling::{SamplerOptions, SetSource, SourceSet, SourceThreads, Stopper};
-use crate::settings::SettingsReader;
+use crate::settings::{LIMIT, SettingsReader, SettingsTurn, read_within};
 use crate::setup::{CollectorSetup, Purpose, WatchedSource};
 
 /// A source that is sampled from now on, and the number of the one that it replaces.
@@ -76,8 +76,11 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
         let file = setup.path.clone().map(|path| (path, FileWatch::new(setup.files())));
         let pushes = setup.pushes.iter().map(|target| Push::start(open()?, target.clone()));
         let pushes = pushes.collect::<Result<Vec<_>, _>>()?;
+        if let Some(metrics) = &metrics {
+            metrics.put_pushes(pushes.iter().map(Push::counts).collect());
+        }
         let sources = HashMap::new();
-        let settings = SettingsReader::start()?;
+        let settings = SettingsReader::default();
         let mut new = Self {
             collector,
             sampling,
@@ -150,8 +153,14 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
         let numbers = sources.keys().copied().filter(|number| collector.is_answering(*number));
         match settings.turn(numbers, now_ns, |number| opened(&sources[&number])) {
             // One that is gone meanwhile has nothing to be stored.
-            Some((number, read)) if sources.contains_key(&number) => {
+            Some(SettingsTurn::Read(number, read)) if sources.contains_key(&number) => {
                 collector.put_settings(number, &read, observer)
+            }
+            Some(SettingsTurn::Late(number)) => {
+                if let Some(source) = sources.get(&number) {
+                    observer(CollectEvent::SettingsLate { source: &source.name, limit: LIMIT });
+                }
+                Ok(())
             }
             _ => Ok(()),
         }
@@ -164,7 +173,11 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
                 continue;
             }
             // What a source says while it fails is said where it is sampled.
-            let read = opened(source).and_then(|mut source| source.settings()).unwrap_or_default();
+            let Some(read) = read_within(opened(source), LIMIT) else {
+                observer(CollectEvent::SettingsLate { source: &source.name, limit: LIMIT });
+                continue;
+            };
+            let read = read.unwrap_or_default();
             if !read.is_empty() {
                 self.collector.put_settings(*number, &read, observer)?;
             }
@@ -288,7 +301,7 @@ impl<H: History + CollectorState + Send + 'static> CollectorService<H> {
 /// The name under which the state of the alerts in the file at `path` is kept. Another file has its own.
 fn memory_name(path: &Path) -> String {
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    format!("alerts of {}", real.display())
+    format!("{MEMORY}{}", real.display())
 }
 
 /// A source that connects at its first reading. The password is read now.

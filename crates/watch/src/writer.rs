@@ -10,16 +10,22 @@ use iostall_model::job::JobRun;
 use iostall_model::{Gap, Setting, Step, Warning};
 use iostall_store::{CollectorState, History, Retention, RunNumber, SourceId, StoreError, Stored};
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 
 use crate::confirmed::{Unconfirmed, held_back};
 use crate::error::WatchError;
 use crate::reported_volumes::put_reported;
 use crate::settings::is_fresh;
+use crate::state;
 
 #[derive(Debug)]
 pub enum WriterEvent<'a> {
     /// A source could not read something, reported once.
-    Warning(&'a Warning),
+    Warning {
+        source: &'a str,
+        at: Timestamp,
+        warning: &'a Warning,
+    },
     Unwritable(StoreError),
     WritableAgain,
     /// Samples are older than they are kept, and no centre has confirmed them. Said once an hour at most.
@@ -31,6 +37,7 @@ pub(crate) type Observer<'o> = &'o mut dyn FnMut(WriterEvent<'_>);
 pub(crate) struct SampleWriter<H> {
     store: H,
     pub(crate) samples: u64,
+    names: HashMap<SourceId, String>,
     warned: HashSet<(SourceId, String)>,
     lost: HashMap<SourceId, Gap>,
     trouble: Option<String>,
@@ -38,11 +45,14 @@ pub(crate) struct SampleWriter<H> {
 
 impl<H: History + CollectorState> SampleWriter<H> {
     pub(crate) fn new(store: H) -> Self {
-        Self { store, samples: 0, warned: HashSet::new(), lost: HashMap::new(), trouble: None }
+        let (names, warned, lost) = (HashMap::new(), HashSet::new(), HashMap::new());
+        Self { store, samples: 0, names, warned, lost, trouble: None }
     }
 
     pub(crate) fn add_source(&mut self, name: &str) -> Result<SourceId, WatchError> {
-        Ok(self.store.source(name)?.id)
+        let id = self.store.source(name)?.id;
+        self.names.insert(id, name.to_owned());
+        Ok(id)
     }
 
     pub(crate) fn step(
@@ -53,7 +63,8 @@ impl<H: History + CollectorState> SampleWriter<H> {
     ) -> Result<(), WatchError> {
         for warning in &step.sample.warnings {
             if self.warned.insert((source, warning.message.clone())) {
-                observer(WriterEvent::Warning(warning));
+                let source = self.names.get(&source).map_or("", String::as_str);
+                observer(WriterEvent::Warning { source, at: step.at(), warning });
             }
         }
         let kept = self.with_lost(source).and_then(|()| self.store.add_step(source, step));
@@ -150,8 +161,8 @@ impl<H: History + CollectorState> SampleWriter<H> {
         Ok(self.store.settings_read(source)?.is_some_and(|read| is_fresh(read, now)))
     }
 
-    pub(crate) fn state(&self, name: &str) -> Result<Option<String>, WatchError> {
-        Ok(self.store.state(name)?)
+    pub(crate) fn state<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, WatchError> {
+        Ok(state::read(&self.store, name)?)
     }
 
     pub(crate) fn job_runs(&self, job: &str, most: u32) -> Result<Vec<JobRun>, WatchError> {
@@ -207,5 +218,40 @@ impl<H: History + CollectorState> SampleWriter<H> {
             observer(WriterEvent::Unwritable(error));
             self.trouble = Some(message);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use iostall_model::{Epoch, Sample, SampleTime, WarningCode};
+    use iostall_store::SqliteHistory;
+
+    use super::*;
+
+    /// "warning: track_io_timing is off", of which of fifty servers?
+    #[test]
+    fn a_warning_names_its_source_and_its_time_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = SampleWriter::new(SqliteHistory::open(directory.path().join("s.db")).unwrap());
+        let ids = ["db1", "db2"].map(|name| writer.add_source(name).unwrap());
+        let at: Timestamp = "2026-03-01T10:00:00Z".parse().unwrap();
+        let step = Step::first(Arc::new(Sample {
+            taken: SampleTime { utc: at, clock: "c".into(), clock_ns: 1 },
+            epoch: Epoch::default(),
+            rows: Vec::new(),
+            warnings: vec![Warning::new(WarningCode::NotCounted, "it is off")],
+        }));
+        let mut said = Vec::new();
+        for id in ids.into_iter().chain(ids) {
+            let mut observer = |event: WriterEvent<'_>| {
+                if let WriterEvent::Warning { source, at, .. } = event {
+                    said.push((source.to_owned(), at));
+                }
+            };
+            writer.step(id, &step, &mut observer).unwrap();
+        }
+        assert_eq!(said, [("db1".to_owned(), at), ("db2".to_owned(), at)]);
     }
 }

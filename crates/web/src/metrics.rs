@@ -17,6 +17,8 @@ pub struct MetricsPage {
     pub content_type: &'static str,
     /// Renders the page for each request, on the server's thread.
     pub render: Box<dyn Fn() -> String + Send + Sync>,
+    /// What /healthz answers: why nothing works now. Without it there is no such page.
+    pub trouble: Option<Box<dyn Fn() -> Option<String> + Send + Sync>>,
 }
 
 /// Serves until it is dropped.
@@ -32,7 +34,11 @@ impl MetricsServer {
         let server = Server::open(address, None, LIMITS)?;
         let (address, stopper) = (server.address(), server.stopper());
         let serve: Serve = Arc::new(move |connection, _| {
-            connection.answer_each(|_, next| {
+            connection.answer_each(|connection, next| {
+                // Scrapers have no key: whoever asks for something is one.
+                if let Ok(head) = &next {
+                    connection.is_known(head);
+                }
                 let answer =
                     next.map_or_else(|refusal| Answer::empty(refusal.status), |head| page.answer(&head));
                 Ok((answer, SKIPPED_BYTES_MAX))
@@ -63,11 +69,18 @@ impl Drop for MetricsServer {
 impl MetricsPage {
     fn answer(&self, head: &Head) -> Answer {
         let is_index = head.path.is_empty();
-        if !is_index && head.path != "metrics" {
+        let trouble = self.trouble.as_ref().filter(|_| head.path == "healthz");
+        if !is_index && head.path != "metrics" && trouble.is_none() {
             return Answer::empty(404);
         }
         if !matches!(head.method, Method::Get | Method::Head) {
             return Answer::empty(405).header("allow", "GET, HEAD".to_owned());
+        }
+        if let Some(trouble) = trouble {
+            let found = trouble();
+            let answer = Answer::empty(if found.is_some() { 503 } else { 200 });
+            let answer = answer.header("content-type", "text/plain; charset=utf-8".to_owned());
+            return Answer { body: (found.unwrap_or_else(|| "ok".to_owned()) + "\n").into_bytes(), ..answer };
         }
         let (content_type, text) = if is_index {
             ("text/html; charset=utf-8", INDEX.to_owned())
@@ -86,8 +99,11 @@ mod tests {
     use std::net::TcpStream;
 
     fn server() -> MetricsServer {
-        let page =
-            MetricsPage { content_type: "text/plain; version=0.0.4", render: Box::new(|| "a 1\n".into()) };
+        let page = MetricsPage {
+            content_type: "text/plain; version=0.0.4",
+            render: Box::new(|| "a 1\n".into()),
+            trouble: Some(Box::new(|| Some("the repository is gone".to_owned()))),
+        };
         MetricsServer::start("127.0.0.1:0", page).unwrap()
     }
 
@@ -109,11 +125,14 @@ mod tests {
         assert!(root.contains("content-type: text/html") && root.contains("href=\"/metrics\""), "{root}");
         assert!(fetch(server.address(), "GET /other").starts_with("HTTP/1.1 404 "));
         assert!(fetch(server.address(), "POST /metrics").starts_with("HTTP/1.1 405 "));
+        let health = fetch(server.address(), "GET /healthz");
+        assert!(health.starts_with("HTTP/1.1 503 ") && health.ends_with("is gone\n"), "{health}");
     }
 
     #[test]
     fn an_address_in_use_is_refused_at_once_and_free_again_after_the_server() {
-        let page = || MetricsPage { content_type: "text/plain", render: Box::new(String::new) };
+        let page =
+            || MetricsPage { content_type: "text/plain", render: Box::new(String::new), trouble: None };
         let first = MetricsServer::start("127.0.0.1:0", page()).unwrap();
         let address = first.address().to_string();
         let refused = MetricsServer::start(&address, page()).err().unwrap();
@@ -126,7 +145,7 @@ mod tests {
 
     #[test]
     fn an_address_that_is_none_is_refused() {
-        let page = MetricsPage { content_type: "text/plain", render: Box::new(String::new) };
+        let page = MetricsPage { content_type: "text/plain", render: Box::new(String::new), trouble: None };
         assert!(matches!(MetricsServer::start("9497", page), Err(ServeError::Listen { .. })));
     }
 }

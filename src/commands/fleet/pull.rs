@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_measure::clock::utc_now;
 use iostall_report::fleet_pull::{listed, outcome_line, progress};
+use iostall_store::SqliteHistory;
 use iostall_watch::pull::{PullEvent, PullRequest, PullService, PulledState};
 use iostall_watch::{CollectorSetup, WatchError};
 
@@ -23,6 +24,9 @@ pub(super) fn run(args: &FleetPullArgs, global: &GlobalArgs, printer: &Printer) 
         printer.note(&format!("warning: the rule {rule:?} is about none of these sources"));
     }
     let spool = args.spool.clone().map_or_else(|| path(global).map(beside), Ok)?;
+    let mut spooled = SqliteHistory::open(&spool).map_err(WatchError::from)?;
+    collected::set_aside_unknown(&mut spooled, printer)?;
+    drop(spooled);
     let (address, until) = (setup.metrics.clone(), args.duration.and_then(|d| utc_now().checked_add(d).ok()));
     let request = PullRequest {
         url: &args.url,

@@ -17,10 +17,34 @@ mod tests;
 
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-pub fn exposition(sources: &[SourceNow], version: &str) -> String {
+/// A number of the program itself.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    pub name: &'static str,
+    pub help: &'static str,
+    pub is_counter: bool,
+    pub label: Option<(&'static str, String)>,
+    pub value: u64,
+}
+
+/// What a program says of itself.
+pub fn of_program(version: &str, figures: &[Figure]) -> String {
+    exposition(&[], figures, version)
+}
+
+pub fn exposition(sources: &[SourceNow], figures: &[Figure], version: &str) -> String {
     let mut families = Families::default();
     let build = escaped(&Labels::default().with("version", version));
     families.gauge("iostall_build_info", "The iostall that answers; always 1.", &build, "1");
+    for figure in figures {
+        let named = figure.label.as_ref().map(|(name, value)| Labels::default().with(*name, value));
+        let (labels, value) = (escaped(&named.unwrap_or_default()), figure.value.to_string());
+        if figure.is_counter {
+            families.counter(figure.name, figure.help, &labels, &value);
+        } else {
+            families.gauge(figure.name, figure.help, &labels, &value);
+        }
+    }
     for source in sources {
         add_source(&mut families, source);
         // Stale values would look like an idle source, so they are left out.

@@ -74,12 +74,12 @@ fn sources() -> Vec<SourceNow> {
 
 #[test]
 fn the_exposition_of_three_sources_reads_so() {
-    insta::assert_snapshot!(exposition(&sources(), "1.2.3"));
+    insta::assert_snapshot!(exposition(&sources(), &[], "1.2.3"));
 }
 
 #[test]
 fn a_strict_reader_takes_it_and_finds_every_name_announced() {
-    let text = exposition(&sources(), "1.2.3");
+    let text = exposition(&sources(), &[], "1.2.3");
     let known = metric_names();
     let (mut family, mut done, mut series) = (String::new(), BTreeSet::new(), BTreeSet::new());
     for line in text.lines() {
@@ -132,7 +132,7 @@ fn parse(line: &str) -> (String, BTreeMap<String, String>, String) {
 
 #[test]
 fn names_that_hold_quotes_backslashes_and_line_ends_read_back() {
-    let text = exposition(&sources(), "1");
+    let text = exposition(&sources(), &[], "1");
     let files: Vec<_> = text.lines().filter(|line| line.starts_with("iostall_file_reads_total")).collect();
     let names: Vec<String> = files.iter().map(|line| parse(line).1["file"].clone()).collect();
     assert_eq!(names, ["E:\\data\\\"a\".mdf", "x\ny"]);
@@ -169,7 +169,7 @@ fn find_names(value: &Value, names: &mut BTreeSet<String>) {
 fn a_source_that_does_not_answer_has_no_values() {
     let mut all = sources();
     all[1].is_up = false;
-    let text = exposition(&all, "1.2.3");
+    let text = exposition(&all, &[], "1.2.3");
     assert!(text.contains("iostall_source_up{source=\"mixed\"} 0"), "{text}");
     assert!(!text.lines().any(|line| line.contains("sda") && line.contains("mixed")), "{text}");
     assert!(text.contains("E:\\\\data"), "the others have theirs: {text}");

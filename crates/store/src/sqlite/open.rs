@@ -66,6 +66,26 @@ pub(super) fn glance(path: &Path) -> Result<Option<Connection>, StoreError> {
     Ok(is_ours.then_some(connection))
 }
 
+/// Connects to a store whose disk is full, to read what is in the file itself: otherwise SQLite wants room beside it even for that.
+/// `None` where there is more than that, in a log, or it is of another version.
+pub(super) fn open_on_full_disk(path: &Path) -> Result<Option<Connection>, StoreError> {
+    refuse_other_files(path)?;
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let (Some(text), false) = (path.to_str(), fs::metadata(log).is_ok_and(|log| log.len() > 0)) else {
+        return Ok(None);
+    };
+    let text = text.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connect = || {
+        let connection = Connection::open_with_flags(format!("file:{text}?immutable=1"), flags)?;
+        let identity = migrations::identity(&connection)?;
+        Ok(matches!(identity, Identity::Store { version: KNOWN_VERSION }).then_some(connection))
+    };
+    connect().map_err(fault(path, "open"))
+}
+
 /// Creates the directories and an empty file with access for this user only, because runs contain host names,
 /// paths and serial numbers. SQLite gives its -wal and -shm files the same mode.
 fn create(path: &Path) -> io::Result<()> {

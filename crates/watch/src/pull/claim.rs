@@ -11,6 +11,8 @@ use iostall_store::{CollectorState, History, Holding, Source, SourceId, StoreErr
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::state;
+
 const STATE: &str = "pull";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,15 +22,19 @@ pub(super) struct SpoolState {
     pub(super) bases: BTreeMap<String, u64>,
 }
 
+/// Whether `text` can be the document of that name; `None` if it is none of a spool.
+pub(crate) fn is_spool_state(name: &str, text: &str) -> Option<bool> {
+    (name == STATE).then(|| serde_json::from_str::<SpoolState>(text).is_ok())
+}
+
 impl SpoolState {
     /// What `spool` remembers; `None` if it is a store with a history that nobody pulled.
     pub(super) fn read(spool: &(impl CollectorState + History)) -> Result<Option<Self>, StoreError> {
-        let text = spool.state(STATE)?;
-        if text.is_none() && !spool.sources()?.is_empty() {
+        let known = state::read(spool, STATE)?;
+        if known.is_none() && !spool.sources()?.is_empty() {
             return Ok(None);
         }
-        // One that was damaged by hand costs no sample: all is found out again.
-        Ok(Some(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()))
+        Ok(Some(known.unwrap_or_default()))
     }
 
     pub(super) fn write(&self, spool: &mut impl CollectorState) -> Result<(), StoreError> {

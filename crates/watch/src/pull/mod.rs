@@ -28,6 +28,7 @@ use forwarder::{ForwardEvent, Forwarder, PulledSource};
 use outcome::Outcomes;
 use sender::{Sender, SenderEvent};
 
+pub(crate) use claim::is_spool_state;
 pub use outcome::{PullEvent, PullObserver, PullProgress, PulledOutcome, PulledState};
 
 pub struct PullRequest<'a> {

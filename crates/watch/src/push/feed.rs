@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::series::{Builder, Metrics, Series, SourceCounts};
 use super::source::PushSource;
+use crate::state;
 
 /// Values that are put together at most: some megabytes in every form.
 const POINTS_MAX: usize = 50_000;
@@ -78,6 +79,13 @@ struct Sent {
     samples_max: u32,
 }
 
+/// What the name begins with under which positions are kept.
+pub(crate) const PUSHED: &str = "pushed to ";
+
+pub(crate) fn is_positions(text: &str) -> bool {
+    serde_json::from_str::<BTreeMap<String, Position>>(text).is_ok()
+}
+
 pub(super) struct Prepared {
     pub(super) series: Vec<Series>,
     pub(super) count: usize,
@@ -99,19 +107,56 @@ pub(super) struct Feed<H> {
     /// What is older is not sent.
     backlog: Duration,
     is_changed: bool,
-    passed_over: Option<Duration>,
+    /// How long samples had waited that were passed over since this was asked last, and how many they were.
+    passed_over: Option<(Duration, u64)>,
+    /// The name under which it is kept that the receiver has taken something.
+    taken_memory: String,
+    has_taken: bool,
     /// Positions that another collector left.
     known: BTreeMap<String, Position>,
 }
 
 impl<H: History + CollectorState> Feed<H> {
     pub(super) fn new(store: H, receiver: &str, backlog: Duration) -> Result<Self, StoreError> {
-        let memory = format!("pushed to {receiver}");
-        let document = store.state(&memory)?;
-        // A document of a newer version says nothing to this one: it begins as for a new receiver.
-        let known = document.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-        let (sources, metrics) = (Vec::new(), Metrics::default());
-        Ok(Self { store, memory, sources, metrics, backlog, is_changed: false, passed_over: None, known })
+        let (memory, taken_memory) = (format!("{PUSHED}{receiver}"), format!("taken by {receiver}"));
+        let known = state::read(&store, &memory)?.unwrap_or_default();
+        let has_taken = store.state(&taken_memory)?.is_some();
+        Ok(Self {
+            store,
+            memory,
+            sources: Vec::new(),
+            metrics: Metrics::default(),
+            backlog,
+            is_changed: false,
+            passed_over: None,
+            taken_memory,
+            has_taken,
+            known,
+        })
+    }
+
+    pub(super) fn has_ever_taken(&self) -> bool {
+        self.has_taken
+    }
+
+    /// The receiver has taken something: from then on what it refuses is about the samples.
+    pub(super) fn has_taken(&mut self) -> Result<(), StoreError> {
+        if !self.has_taken {
+            self.store.put_state(&self.taken_memory, "true")?;
+            self.has_taken = true;
+        }
+        Ok(())
+    }
+
+    /// When the oldest sample was taken that is still to be sent.
+    pub(super) fn oldest_waiting(&self) -> Result<Option<Timestamp>, StoreError> {
+        let mut oldest = None;
+        for sent in &self.sources {
+            let next = self.store.batch_after(sent.id, sent.position.sequence, 1)?;
+            let taken = next.and_then(|batch| batch.samples.taken_utc.first().copied());
+            oldest = oldest.into_iter().chain(taken).min();
+        }
+        Ok(oldest)
     }
 
     /// Sends `source`: from where it got to, or from `since` where it was never sent.
@@ -166,8 +211,8 @@ impl<H: History + CollectorState> Feed<H> {
         self.sources.len()
     }
 
-    /// How long samples had waited that were passed over since the last call.
-    pub(super) fn passed_over(&mut self) -> Option<Duration> {
+    /// How long samples had waited that were passed over since the last call, and how many they were.
+    pub(super) fn passed_over(&mut self) -> Option<(Duration, u64)> {
         self.passed_over.take()
     }
 
@@ -180,11 +225,14 @@ impl<H: History + CollectorState> Feed<H> {
         let Some(taken) = first.filter(|taken| *taken < oldest) else { return Ok(batch) };
         let sent = &mut self.sources[source];
         let before = self.store.sample_before(sent.id, oldest)?;
+        let passed = self.store.samples_between(sent.id, sent.position.sequence, before)?;
         sent.position.sequence = sent.position.sequence.max(before);
         sent.position.gaps_until = sent.position.gaps_until.max(oldest);
         sent.last = None;
         self.is_changed = true;
-        self.passed_over = Duration::try_from(now.duration_since(taken)).ok();
+        let waited = Duration::try_from(now.duration_since(taken)).unwrap_or_default();
+        let (longest, samples) = self.passed_over.unwrap_or_default();
+        self.passed_over = Some((longest.max(waited), samples + passed));
         self.store.batch_after(sent.id, sent.position.sequence, sent.samples_max)
     }
 

@@ -1,5 +1,6 @@
 //! Sends what is sampled to other monitoring systems, on a thread of its own for each of them.
 
+mod counts;
 mod distribution;
 mod feed;
 mod otlp;
@@ -15,9 +16,11 @@ mod target;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -31,6 +34,10 @@ use feed::Feed;
 use receiver::NetworkReceiver;
 use sender::{Round, Sender};
 
+pub(crate) use counts::PushCounts;
+pub use counts::PushNow;
+pub(crate) use feed::{PUSHED, is_positions};
+pub(crate) use runs::{PUSHED_RUNS, is_position_of_runs};
 pub use sender::PushEvent;
 pub(crate) use source::PushSource;
 pub use target::{BACKLOG, PushTarget, WrittenPush};
@@ -39,8 +46,17 @@ pub use target::{BACKLOG, PushTarget, WrittenPush};
 const END_NS: u64 = 5_000_000_000;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// Events that nobody has asked for yet; with more, the receiver waits.
+const EVENTS_MAX: usize = 100;
+
+/// Sources that are to be sent, by name, until the thread takes them.
+type Wanted = Arc<Mutex<BTreeMap<String, PushSource>>>;
+
 pub(crate) struct Push {
-    sources: Option<mpsc::Sender<PushSource>>,
+    wanted: Wanted,
+    /// Tells the thread that there are some.
+    wake: Option<SyncSender<()>>,
+    counts: Arc<PushCounts>,
     is_stopped: Arc<AtomicBool>,
     events: Receiver<PushEvent>,
     thread: Option<JoinHandle<()>>,
@@ -54,22 +70,30 @@ impl Push {
         let failed = |reason| WatchError::Push { receiver: target.name(), reason };
         let receiver = NetworkReceiver::new(target.clone()).map_err(failed)?;
         let feed = Feed::new(store, &target.identity(), target.backlog)?;
-        let (sources, wanted) = mpsc::channel();
-        let (said, events) = mpsc::channel();
+        let (wake, calls) = sync_channel(1);
+        let (said, events) = sync_channel(EVENTS_MAX);
+        let wanted = Wanted::default();
         let is_stopped = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&is_stopped);
         let sender = Sender::new(feed, receiver, target);
-        let run = move || run(sender, &wanted, &said, &stopped);
+        let counts = sender.counts();
+        let to_send = Arc::clone(&wanted);
+        let run = move || run(sender, (&calls, &to_send), &said, &stopped);
         let thread = std::thread::Builder::new().name("iostall-push".into()).spawn(run);
         let thread = Some(thread.map_err(WatchError::Thread)?);
-        Ok(Self { sources: Some(sources), is_stopped, events, thread })
+        Ok(Self { wanted, wake: Some(wake), counts, is_stopped, events, thread })
     }
 
     pub(crate) fn add(&self, source: PushSource) {
-        if let Some(sources) = &self.sources {
-            // A thread that panicked sends nothing any more, and sampling continues.
-            let _ = sources.send(source);
+        lock(&self.wanted).insert(source.name.clone(), source);
+        if let Some(wake) = &self.wake {
+            // If it was called already there is nothing to add. A thread that panicked sends nothing any more, and sampling continues.
+            let _ = wake.try_send(());
         }
+    }
+
+    pub(crate) fn counts(&self) -> Arc<PushCounts> {
+        Arc::clone(&self.counts)
     }
 
     pub(crate) fn events(&self) -> Vec<PushEvent> {
@@ -78,13 +102,17 @@ impl Push {
 
     /// Sends what waits, unless the receiver fails, and ends.
     pub(crate) fn close(mut self) -> Vec<PushEvent> {
+        self.is_stopped.store(true, Ordering::Relaxed);
+        self.wake = None;
+        // Until its last word.
+        let events = self.events.iter().collect();
         self.end();
-        self.events()
+        events
     }
 
     fn end(&mut self) {
         self.is_stopped.store(true, Ordering::Relaxed);
-        self.sources = None;
+        self.wake = None;
         if let Some(thread) = self.thread.take() {
             // What was not sent is sent by the next collector.
             let _ = thread.join();
@@ -98,10 +126,14 @@ impl Drop for Push {
     }
 }
 
+fn lock<T>(wanted: &Mutex<T>) -> MutexGuard<'_, T> {
+    wanted.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn run<H: History + CollectorState>(
     mut sender: Sender<H, NetworkReceiver>,
-    wanted: &Receiver<PushSource>,
-    said: &mpsc::Sender<PushEvent>,
+    (calls, wanted): (&Receiver<()>, &Wanted),
+    said: &SyncSender<PushEvent>,
     is_stopped: &AtomicBool,
 ) {
     let clock = MachineClock::default();
@@ -109,14 +141,19 @@ fn run<H: History + CollectorState>(
     let mut wait = Duration::ZERO;
     let mut due_ns = 0;
     loop {
-        match receive(wanted, wait) {
-            Ok(source) => sender.add(source, since),
+        let called = receive(calls, wait);
+        for source in std::mem::take(&mut *lock(wanted)).into_values() {
+            sender.add(source, since);
+        }
+        match called {
+            Ok(()) => {}
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 let end_ns = clock.now().clock_ns.saturating_add(END_NS);
                 if !sender.is_failing() {
                     sender.round(clock.now().utc, &|| clock.now().clock_ns >= end_ns);
                 }
+                sender.end(clock.now().utc);
                 sender.events().into_iter().for_each(|event| drop(said.send(event)));
                 return;
             }

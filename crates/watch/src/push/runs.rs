@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::distribution::Distribution;
 use super::otlp::Latencies;
+use crate::state;
 
 const KIND: &str = "load";
 const EVERY: SignedDuration = SignedDuration::from_secs(5);
@@ -27,6 +28,13 @@ struct Position {
     since: Timestamp,
 }
 
+/// What the name begins with under which a position is kept.
+pub(crate) const PUSHED_RUNS: &str = "runs pushed to ";
+
+pub(crate) fn is_position_of_runs(text: &str) -> bool {
+    serde_json::from_str::<Position>(text).is_ok()
+}
+
 pub(super) struct Runs {
     /// The name under which the position is kept.
     memory: String,
@@ -36,7 +44,7 @@ pub(super) struct Runs {
 
 impl Runs {
     pub(super) fn to(receiver: &str) -> Self {
-        Self { memory: format!("runs pushed to {receiver}"), position: None, next: None }
+        Self { memory: format!("{PUSHED_RUNS}{receiver}"), position: None, next: None }
     }
 
     /// The runs that were stored since, where it is time to look. The first time, from `now` on.
@@ -52,9 +60,7 @@ impl Runs {
         let position = if let Some(position) = self.position {
             position
         } else {
-            let document = store.state(&self.memory)?;
-            let known = document.and_then(|text| serde_json::from_str(&text).ok());
-            let position = known.unwrap_or(Position { last: None, since: now });
+            let position = state::read(store, &self.memory)?.unwrap_or(Position { last: None, since: now });
             // Runs that are made while nobody collects are sent, too.
             store.put_state(&self.memory, &serde_json::to_string(&position).unwrap_or_default())?;
             position

@@ -1,10 +1,12 @@
 //! Sends what the feed has, waits for a receiver that fails, and never gives the sampling loop anything to wait for.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use iostall_store::{CollectorState, History, StoreError};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
+use super::counts::{PushCounts, PushNow};
 use super::feed::{Feed, Prepared};
 use super::otlp::{self, Resource};
 use super::pause::{Pauses, random};
@@ -18,6 +20,8 @@ use super::target::{Protocol, PushTarget};
 /// A request before compression; a receiver that finds it too long gets less.
 const REQUEST_BYTES_MAX: usize = 1 << 20;
 const REQUEST_BYTES_MIN: usize = 16 << 10;
+/// While samples are lost, it is said again how many, this often.
+const SAY_AGAIN: SignedDuration = SignedDuration::from_mins(5);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PushEvent {
@@ -29,17 +33,20 @@ pub enum PushEvent {
     TakesAgain {
         receiver: String,
     },
-    /// It does not want these samples: they are dropped. Said once for each reason until something is taken.
+    /// It does not want samples, which are dropped: so many since the start.
     Refused {
         receiver: String,
         reason: String,
-        samples: usize,
+        samples: u64,
     },
-    /// Samples of a source waited for longer than they are kept for the receiver.
+    /// Samples waited for longer than they are kept for the receiver: so many since the start.
     TooOld {
         receiver: String,
         waited: Duration,
+        samples: u64,
     },
+    /// What did not arrive, at the end.
+    Ended(PushNow),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +74,11 @@ fn is_like(known: Option<&str>, reason: &str) -> bool {
     known.is_some_and(|known| kind(known) == kind(reason))
 }
 
+/// Whether what was said then is to be said again.
+fn is_due(said: Option<Timestamp>, now: Timestamp) -> bool {
+    said.is_none_or(|said| now.duration_since(said).abs() >= SAY_AGAIN)
+}
+
 pub(super) struct Sender<H, R> {
     feed: Feed<H>,
     /// Sources that are still to be found, and since when they are sent.
@@ -76,9 +88,13 @@ pub(super) struct Sender<H, R> {
     runs: Option<Runs>,
     pauses: Pauses,
     bytes_max: usize,
-    /// Why nothing arrives, or what it refused last.
+    /// Why nothing arrives.
     trouble: Option<String>,
-    refused: Option<String>,
+    /// What it refused last, and when that was said.
+    refused: Option<(String, Timestamp)>,
+    /// When it was said last that samples had waited for too long.
+    said_too_old: Option<Timestamp>,
+    counts: Arc<PushCounts>,
     events: Vec<PushEvent>,
 }
 
@@ -89,17 +105,39 @@ impl<H: History + CollectorState, R: Receiver> Sender<H, R> {
             wanted: Vec::new(),
             receiver,
             runs: target.sends_runs.then(|| Runs::to(&target.identity())),
+            counts: Arc::new(PushCounts::of(target.name())),
             target,
             pauses: Pauses::default(),
             bytes_max: REQUEST_BYTES_MAX,
             trouble: None,
             refused: None,
+            said_too_old: None,
             events: Vec::new(),
         }
     }
 
     pub(super) fn events(&mut self) -> Vec<PushEvent> {
         std::mem::take(&mut self.events)
+    }
+
+    pub(super) fn counts(&self) -> Arc<PushCounts> {
+        Arc::clone(&self.counts)
+    }
+
+    /// Says what did not arrive, if there is any of it.
+    pub(super) fn end(&mut self, now: Timestamp) {
+        self.look_at_backlog(now);
+        let all = self.counts.now();
+        if all.refused + all.too_old + all.backlog_s > 0 {
+            self.events.push(PushEvent::Ended(all));
+        }
+    }
+
+    /// What waits is counted from the store: that of a receiver that takes everything waits no longer than until the next look.
+    fn look_at_backlog(&self, now: Timestamp) {
+        let oldest = if self.is_failing() { self.feed.oldest_waiting().ok().flatten() } else { None };
+        let waited = oldest.map_or(0, |oldest| now.duration_since(oldest).as_secs());
+        self.counts.put_backlog(u64::try_from(waited).unwrap_or(0));
     }
 
     pub(super) fn is_failing(&self) -> bool {
@@ -139,7 +177,7 @@ impl<H: History + CollectorState, R: Receiver> Sender<H, R> {
             }
         }
         let saved = self.feed.save().map_err(Failed::from);
-        match end.and(saved).and_then(|()| self.send_runs(now, is_stopped)) {
+        let round = match end.and(saved).and_then(|()| self.send_runs(now, is_stopped)) {
             Ok(()) => Round::Done,
             Err(Failed { reason, asked }) => {
                 if !is_like(self.trouble.as_deref(), &reason) {
@@ -149,13 +187,19 @@ impl<H: History + CollectorState, R: Receiver> Sender<H, R> {
                 }
                 Round::Failed(self.pauses.after_failure(asked, random()))
             }
-        }
+        };
+        self.look_at_backlog(now);
+        round
     }
 
     fn send_next(&mut self, source: usize, now: Timestamp) -> Result<bool, Failed> {
         let next = self.feed.next(source, now)?;
-        if let Some(waited) = self.feed.passed_over() {
-            self.events.push(PushEvent::TooOld { receiver: self.target.name(), waited });
+        if let Some((waited, samples)) = self.feed.passed_over() {
+            let samples = self.counts.add_too_old(samples);
+            if is_due(self.said_too_old, now) {
+                self.events.push(PushEvent::TooOld { receiver: self.target.name(), waited, samples });
+                self.said_too_old = Some(now);
+            }
         }
         let Some(prepared) = next else { return Ok(false) };
         self.send(&prepared, now)?;
@@ -186,17 +230,10 @@ impl<H: History + CollectorState, R: Receiver> Sender<H, R> {
     }
 
     fn post_run(&mut self, request: &[u8], now: Timestamp) -> Result<(), Failed> {
-        match self.receiver.post(request, now) {
-            Reply::Taken => self.taken(),
-            Reply::PartlyTaken(reason) => {
-                self.taken();
-                self.refused(reason, 1);
-            }
-            Reply::Refused(reason) => {
-                self.refused(reason, 1);
-                self.pauses.after_success();
-            }
-            Reply::TooLong => self.refused("it finds a request too long".into(), 1),
+        match self.reply(request, now)? {
+            Reply::Taken => {}
+            Reply::PartlyTaken(reason) | Reply::Refused(reason) => self.refused(reason, 1, now),
+            Reply::TooLong => self.refused("it finds a request too long".into(), 1, now),
             Reply::Later { reason, asked } => {
                 if let Some(runs) = &mut self.runs {
                     runs.again();
@@ -215,17 +252,39 @@ impl<H: History + CollectorState, R: Receiver> Sender<H, R> {
             refused => refused.map(|reason| (reason, 1)),
         };
         if let Some((reason, samples)) = refusal {
-            self.refused(reason, samples);
+            self.refused(reason, samples, now);
         }
         Ok(())
     }
 
-    fn refused(&mut self, reason: String, samples: usize) {
-        if !is_like(self.refused.as_deref(), &reason) {
+    fn refused(&mut self, reason: String, samples: usize, now: Timestamp) {
+        let samples = self.counts.add_refused(samples);
+        let (known, said) = self.refused.as_ref().map(|(known, said)| (known.as_str(), *said)).unzip();
+        if !is_like(known, &reason) || is_due(said, now) {
             let receiver = self.target.name();
             self.events.push(PushEvent::Refused { receiver, reason: reason.clone(), samples });
-            self.refused = Some(reason);
+            self.refused = Some((reason, now));
         }
+    }
+
+    /// What the receiver answers. One that has never taken anything may be none at all: a wrong path of a good receiver, or a proxy, refuses
+    /// everything, and what it refuses waits until it is put right.
+    fn reply(&mut self, request: &[u8], now: Timestamp) -> Result<Reply, Failed> {
+        let reply = self.receiver.post(request, now);
+        match &reply {
+            Reply::Taken | Reply::PartlyTaken(_) => {
+                self.feed.has_taken()?;
+                self.taken();
+            }
+            Reply::Refused(reason) if !self.feed.has_ever_taken() => {
+                let reason = format!("{reason} (it has taken nothing so far: is the address right?)");
+                return Err(Failed { reason, asked: None });
+            }
+            // It answers, and what comes next may be what it takes.
+            Reply::Refused(_) => self.pauses.after_success(),
+            Reply::TooLong | Reply::Later { .. } => {}
+        }
+        Ok(reply)
     }
 
     /// Posts each time of `series` by itself. How many were refused, and why the last one was.
@@ -270,17 +329,10 @@ impl<H: History + CollectorState, R: Receiver> Sender<H, R> {
             }
         };
         for request in requests {
-            match self.receiver.post(&request, now) {
-                Reply::Taken => self.taken(),
-                Reply::PartlyTaken(reason) => {
-                    self.taken();
-                    self.refused(reason, 1);
-                }
-                Reply::Refused(reason) => {
-                    refusal = Some(reason);
-                    // It answers, and what comes next may be what it takes.
-                    self.pauses.after_success();
-                }
+            match self.reply(&request, now)? {
+                Reply::Taken => {}
+                Reply::PartlyTaken(reason) => self.refused(reason, 1, now),
+                Reply::Refused(reason) => refusal = Some(reason),
                 Reply::TooLong if self.bytes_max > REQUEST_BYTES_MIN => {
                     self.bytes_max /= 2;
                     return self.post(prepared, series, now);
@@ -294,7 +346,6 @@ impl<H: History + CollectorState, R: Receiver> Sender<H, R> {
 
     fn taken(&mut self) {
         self.pauses.after_success();
-        self.refused = None;
         if self.trouble.take().is_some() {
             self.events.push(PushEvent::TakesAgain { receiver: self.target.name() });
         }

@@ -349,9 +349,65 @@ fn what_waited_for_too_long_is_not_sent_and_that_is_said() {
     }
     let (_, events) = here.round(&mut receiver, 1_000);
     assert!(
-        matches!(&events[..], [PushEvent::TooOld { waited, .. }] if waited.as_secs() == 990),
+        matches!(&events[..], [PushEvent::TooOld { waited, samples: 90, .. }] if waited.as_secs() == 990),
         "{events:?}"
     );
     let expected: Vec<i64> = (910..=1_000).step_by(10).collect();
     assert_eq!(receiver.seconds(READS), expected);
+}
+
+/// VictoriaMetrics answers 400 to an address that it does not know: all that was sampled until somebody looked was dropped, and told once.
+#[test]
+fn a_receiver_that_has_never_taken_anything_loses_nothing_by_refusing() {
+    let mut here = Here::new();
+    for second in [10, 20, 30] {
+        here.add(second, &["a"]);
+    }
+    let refused = || Reply::Refused("it answered 400: unsupported path".into());
+    let replies = VecDeque::from([refused(), refused()]);
+    let mut receiver = Scripted { replies, ..Scripted::default() };
+    for second in [31, 41] {
+        let (round, events) = here.round(&mut receiver, second);
+        assert!(matches!(round, Round::Failed(_)), "{round:?}");
+        assert!(matches!(&events[..], [PushEvent::Failing { .. }]), "{events:?}");
+    }
+    here.round(&mut receiver, 51);
+    assert_eq!(receiver.seconds(READS), [10, 20, 30]);
+    // From then on a refusal is about the samples, also for the next collector.
+    here.add(60, &["a"]);
+    receiver.replies = VecDeque::from([refused(), refused()]);
+    let (round, events) = here.round(&mut receiver, 61);
+    assert_eq!(round, Round::Done);
+    assert!(matches!(&events[..], [PushEvent::Refused { samples: 1, .. }]), "{events:?}");
+}
+
+#[test]
+fn what_is_lost_is_said_with_the_total_while_it_grows_and_at_the_end() {
+    let mut here = Here::new();
+    here.add(1, &["a"]);
+    let mut receiver = Scripted::default();
+    here.round(&mut receiver, 2);
+    receiver.poison_ms = Some(at(400).as_millisecond());
+    for second in 3..=5 {
+        here.add(second, &["a"]);
+    }
+    let refused = Reply::Refused("out of order".into());
+    // The request, and each of its samples by itself, but for those of the second receiver's words.
+    receiver.replies = std::iter::repeat_n(refused, 4).collect();
+    let mut sender = here.sender(&mut receiver);
+    sender.round(at(6), &|| false);
+    let first = sender.events();
+    here.add(400, &["a"]);
+    sender.round(at(401), &|| false);
+    let later = sender.events();
+    sender.end(at(402));
+    let end = sender.events();
+    let total = |events: &[PushEvent]| match events {
+        [.., PushEvent::Refused { samples, .. }] => Some(*samples),
+        [PushEvent::Ended(now)] => Some(now.refused),
+        _ => None,
+    };
+    let (before, after) = (total(&first), total(&later));
+    assert!(before.is_some() && after > before, "{first:?} {later:?}");
+    assert_eq!(total(&end), after, "{end:?}");
 }

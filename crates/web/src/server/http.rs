@@ -5,6 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use percent_encoding::percent_decode_str;
 
 use super::answer::{Answer, Refusal, phrase};
+use super::lobby::Seat;
 use super::socket::{Patience, Stream};
 
 /// A request without its body is longer only by mistake, or on purpose.
@@ -122,10 +123,12 @@ pub(crate) struct Connection {
     wants_head: bool,
     /// How long the client may be silent until the next request is there.
     patience: Patience,
+    /// Until the client has shown who it is.
+    seat: Option<Seat>,
 }
 
 impl Connection {
-    pub(super) fn new(stream: Box<dyn Stream>, first_ns: u64, patience: Patience) -> Self {
+    pub(super) fn new(stream: Box<dyn Stream>, first_ns: u64, patience: Patience, seat: Seat) -> Self {
         let read = Vec::with_capacity(HEAD_BYTES_MAX);
         Self {
             stream,
@@ -136,6 +139,26 @@ impl Connection {
             is_last: false,
             wants_head: false,
             patience,
+            seat: Some(seat),
+        }
+    }
+
+    /// Who asks with `head` has been shown: it is not cut for others, however many there are, and has the time that its body needs.
+    pub(crate) fn is_known(&mut self, head: &Head) {
+        if self.seat.take().is_some() {
+            self.stream.socket().allow(time_ns(head.body_bytes));
+        }
+    }
+
+    /// Whoever has not shown who it is has so long for the rest of its request, nanoseconds.
+    pub(crate) fn hurry(&mut self, limit_ns: u64) {
+        self.stream.socket().allow(limit_ns);
+    }
+
+    /// Whether it is this server that takes its time now.
+    pub(crate) fn serve(&self, is_served: bool) {
+        if let Some(seat) = &self.seat {
+            seat.serve(is_served);
         }
     }
 
@@ -160,10 +183,15 @@ impl Connection {
             return Ok(None);
         }
         match self.first_ns.take() {
-            Some(first_ns) => self.stream.socket().allow(first_ns),
+            Some(first_ns) => {
+                self.stream.socket().allow(first_ns);
+                self.stream.greet()?;
+                self.stream.socket().allow(first_ns);
+            }
             None => self.stream.socket().allow_silence(self.patience.ns()),
         }
         self.wants_head = false;
+        self.serve(false);
         loop {
             match Head::parse(&self.read) {
                 Ok(Some((head, length))) => {

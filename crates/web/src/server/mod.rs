@@ -5,6 +5,7 @@
 
 mod answer;
 mod http;
+mod lobby;
 mod socket;
 mod tls;
 
@@ -23,6 +24,7 @@ pub(crate) use http::{Connection, Head, Method};
 pub use tls::TlsError;
 pub(crate) use tls::config as tls_config;
 
+use self::lobby::Lobby;
 use self::socket::{Patience, Stream, TimedSocket};
 
 /// Where no connection can be accepted, such as without file descriptors, it is tried again after this, nanoseconds.
@@ -31,9 +33,9 @@ const PAUSE_NS: u64 = 100_000_000;
 const FULL_NS: u64 = 10_000_000;
 /// Where all connections are taken, nobody accepts the one that is to end it, and nobody needs to.
 const STOP_LIMIT: Duration = Duration::from_secs(1);
-/// Until the first request of a client is there, from the moment it connects, nanoseconds. Clients wait a little longer than this for
-/// their turn.
-pub(crate) const FIRST_NS: u64 = 10_000_000_000;
+/// Until the first request of a client is there, nanoseconds; as long again before it for the greeting of TLS, of which this server has
+/// its share. Clients wait longer than both for their turn.
+pub(crate) const FIRST_NS: u64 = 5_000_000_000;
 
 #[derive(Debug, Error)]
 pub enum ServeError {
@@ -72,7 +74,7 @@ fn listen_hint(source: &io::Error) -> &'static str {
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) connections_max: usize,
-    /// How long a client may take until its first request is there, nanoseconds.
+    /// How long a client may take to greet, and then until its first request is there, nanoseconds.
     pub(crate) first_ns: u64,
     /// How long a client may wait with its next request, nanoseconds; less where many are connected.
     pub(crate) next_ns: u64,
@@ -84,6 +86,25 @@ pub(crate) struct Server {
     tls: Option<Arc<ServerConfig>>,
     limits: Limits,
     stopper: Stopper,
+    crowd: Crowd,
+}
+
+/// Who is connected.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Crowd {
+    connections: Arc<AtomicUsize>,
+    lobby: Arc<Lobby>,
+}
+
+impl Crowd {
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
+    }
+
+    /// How many connections were cut on which nobody had shown who he is.
+    pub(crate) fn cut(&self) -> u64 {
+        self.lobby.cut()
+    }
 }
 
 #[derive(Clone)]
@@ -113,7 +134,7 @@ impl Server {
         let listener = TcpListener::bind(listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let stopper = Stopper { address, is_over: Arc::default() };
-        Ok(Self { listener, address, tls, limits, stopper })
+        Ok(Self { listener, address, tls, limits, stopper, crowd: Crowd::default() })
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -124,38 +145,37 @@ impl Server {
         self.stopper.clone()
     }
 
+    pub(crate) fn crowd(&self) -> Crowd {
+        self.crowd.clone()
+    }
+
     /// Serves until it is stopped, each connection in a thread of this name.
     pub(crate) fn run(self, name: &str, serve: &Serve) {
         let clock = MonotonicClock::new();
-        let connections = Arc::new(AtomicUsize::new(0));
         while !self.stopper.is_over.load(Ordering::Acquire) {
             // Others wait until the system hands them over, and those that say nothing are cut soon.
-            if connections.load(Ordering::Relaxed) >= self.limits.connections_max {
+            if self.crowd.connections() >= self.limits.connections_max {
+                self.crowd.lobby.make_room();
                 clock.sleep_until(clock.now_ns() + FULL_NS);
                 continue;
             }
             match self.listener.accept() {
-                Ok((socket, peer)) => self.serve(name, serve, socket, peer, &connections),
+                Ok((socket, peer)) => self.serve(name, serve, socket, peer),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => clock.sleep_until(clock.now_ns() + PAUSE_NS),
             }
         }
     }
 
-    fn serve(
-        &self,
-        name: &str,
-        serve: &Serve,
-        socket: TcpStream,
-        peer: SocketAddr,
-        connections: &Arc<AtomicUsize>,
-    ) {
+    fn serve(&self, name: &str, serve: &Serve, socket: TcpStream, peer: SocketAddr) {
         if self.stopper.is_over.load(Ordering::Acquire) {
             return;
         }
-        let count = Counted::new(connections);
+        let count = Counted::new(&self.crowd.connections);
         // Small answers need not wait for others.
         let _ = socket.set_nodelay(true);
+        let socket = Arc::new(socket);
+        let seat = self.crowd.lobby.enter(peer.ip(), &socket);
         let socket = TimedSocket::new(socket);
         let stream: Box<dyn Stream> = match &self.tls {
             None => Box::new(socket),
@@ -166,13 +186,14 @@ impl Server {
         };
         let serve = Arc::clone(serve);
         let Limits { connections_max, first_ns, next_ns } = self.limits;
-        let patience = Patience { most_ns: next_ns, connections: Arc::clone(connections), connections_max };
+        let connections = Arc::clone(&self.crowd.connections);
+        let patience = Patience { most_ns: next_ns, connections, connections_max };
         let thread = std::thread::Builder::new().name(name.into());
         // Without a thread the connection is closed, and its client tries again.
         let _ = thread.spawn(move || {
             let _count = count;
             // A client that is gone or too slow has ended its connection and nothing else.
-            let _ = serve(&mut Connection::new(stream, first_ns, patience), peer);
+            let _ = serve(&mut Connection::new(stream, first_ns, patience, seat), peer);
         });
     }
 }

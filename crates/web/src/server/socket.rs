@@ -15,14 +15,14 @@ const SILENT_NS: u64 = 30_000_000_000;
 /// Every read and write ends by the deadline.
 #[derive(Debug)]
 pub(super) struct TimedSocket {
-    socket: TcpStream,
+    socket: Arc<TcpStream>,
     clock: MonotonicClock,
     deadline_ns: u64,
     silent_ns: u64,
 }
 
 impl TimedSocket {
-    pub(super) fn new(socket: TcpStream) -> Self {
+    pub(super) fn new(socket: Arc<TcpStream>) -> Self {
         Self { socket, clock: MonotonicClock::new(), deadline_ns: 0, silent_ns: SILENT_NS }
     }
 
@@ -59,18 +59,18 @@ fn timed<T>(result: io::Result<T>) -> io::Result<T> {
 impl Read for TimedSocket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.socket.set_read_timeout(self.limit()?)?;
-        timed(self.socket.read(buffer))
+        timed((&*self.socket).read(buffer))
     }
 }
 
 impl Write for TimedSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.socket.set_write_timeout(self.limit()?)?;
-        timed(self.socket.write(bytes))
+        timed((&*self.socket).write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.socket.flush()
+        (&*self.socket).flush()
     }
 }
 
@@ -78,12 +78,19 @@ impl Write for TimedSocket {
 pub(super) trait Stream: Read + Write + Send {
     fn socket(&mut self) -> &mut TimedSocket;
 
+    /// What has to be said before the first request.
+    fn greet(&mut self) -> io::Result<()>;
+
     fn end(&mut self) -> io::Result<()>;
 }
 
 impl Stream for TimedSocket {
     fn socket(&mut self) -> &mut TimedSocket {
         self
+    }
+
+    fn greet(&mut self) -> io::Result<()> {
+        Ok(())
     }
 
     fn end(&mut self) -> io::Result<()> {
@@ -94,6 +101,13 @@ impl Stream for TimedSocket {
 impl Stream for StreamOwned<ServerConnection, TimedSocket> {
     fn socket(&mut self) -> &mut TimedSocket {
         &mut self.sock
+    }
+
+    fn greet(&mut self) -> io::Result<()> {
+        while self.conn.is_handshaking() {
+            self.conn.complete_io(&mut self.sock)?;
+        }
+        Ok(())
     }
 
     fn end(&mut self) -> io::Result<()> {
@@ -140,7 +154,7 @@ mod tests {
                 clock.sleep_until(clock.now_ns() + 10_000_000);
             }
         });
-        let mut socket = TimedSocket::new(listener.accept().unwrap().0);
+        let mut socket = TimedSocket::new(Arc::new(listener.accept().unwrap().0));
         socket.allow(300_000_000);
         let mut read = 0;
         let cut = loop {

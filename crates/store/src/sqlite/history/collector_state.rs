@@ -17,6 +17,8 @@ use crate::sqlite::{begin, fault, parsed};
 use crate::store::Stored;
 
 const RUNS_MAX: u32 = 1_000;
+/// What stands before the name of a document that was set aside.
+const ASIDE: &str = "set aside: ";
 
 impl CollectorState for SqliteHistory {
     fn put_job_run(&mut self, run: &JobRun) -> Result<(), StoreError> {
@@ -110,6 +112,35 @@ impl CollectorState for SqliteHistory {
                 statement.query_row(named_params! {":name": name}, |row| row.get("document")).optional()
             })
             .map_err(fault(&self.path, "read"))
+    }
+
+    fn state_names(&self) -> Result<Vec<String>, StoreError> {
+        let list = || {
+            let mut statement = self.connection.prepare_cached(statements::LIST_STATE)?;
+            let names = statement.query_map([], |row| row.get("name"))?;
+            names.collect::<rusqlite::Result<_>>()
+        };
+        list().map_err(fault(&self.path, "read"))
+    }
+
+    fn set_state_aside(&mut self, name: &str) -> Result<String, StoreError> {
+        let later = format!("{ASIDE}{name}");
+        let parameters = named_params! {":name": name, ":later": later};
+        let set = self.connection.execute(statements::RENAME_STATE, parameters);
+        set.map_err(fault(&self.path, "write to"))?;
+        Ok(later)
+    }
+
+    fn samples_between(&self, source: SourceId, after: u64, until: u64) -> Result<u64, StoreError> {
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let parameters = named_params! {
+            ":source": self.number(source)?.0,
+            ":after": number(after),
+            ":until": number(until),
+        };
+        let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0).map(i64::cast_unsigned);
+        let counted = self.connection.query_row(statements::COUNT_SAMPLES_BETWEEN, parameters, count);
+        counted.map_err(fault(&self.path, "read"))
     }
 }
 

@@ -12,7 +12,7 @@ use super::columns::SourceNumber;
 use super::statements;
 use crate::error::StoreError;
 use crate::history::{Pending, Series, StoreId};
-use crate::sqlite::open::{glance, open as open_connection};
+use crate::sqlite::open::{glance, open as open_connection, open_on_full_disk};
 use crate::sqlite::{fault, parsed};
 
 #[derive(Debug)]
@@ -42,6 +42,18 @@ impl SqliteHistory {
     pub fn glance(path: impl Into<PathBuf>) -> Result<Option<Self>, StoreError> {
         let path = path.into();
         glance(&path)?.map(|connection| Self::on(path, connection)).transpose()
+    }
+
+    /// Opens it to send what is in it. On a full disk it can only be read: then the second says so, and what was sent is not remembered.
+    pub fn open_to_send(path: impl Into<PathBuf>) -> Result<(Self, bool), StoreError> {
+        let path = path.into();
+        match Self::open(path.clone()) {
+            Err(full @ StoreError::Full { .. }) => {
+                let connection = open_on_full_disk(&path)?.ok_or(full)?;
+                Ok((Self::on(path, connection)?, true))
+            }
+            opened => Ok((opened?, false)),
+        }
     }
 
     fn on(path: PathBuf, connection: Connection) -> Result<Self, StoreError> {

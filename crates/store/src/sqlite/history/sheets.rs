@@ -9,12 +9,12 @@ use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use sha2::{Digest as _, Sha256};
 
 use super::{SqliteHistory, from_utc_ns, settings, statements, utc_ns};
+use crate::collector_state::REMOVED_NOTES;
 use crate::error::StoreError;
 use crate::history::{History as _, Source, SourceId, StoreId};
 use crate::sheet::{SentSheet, SheetContent, SheetKind, SheetMark, SheetNote, SheetSetting, SheetsToSend};
 use crate::sqlite::{fault, parsed};
 
-const REMOVED: &str = "removed-notes";
 /// So many of them are remembered, the newest.
 const REMOVED_MAX: usize = 1_000;
 /// Digits of a hash that tells the notes of a month from what they were.
@@ -117,16 +117,16 @@ pub(super) fn remember_removed(connection: &Connection, store: StoreId, number: 
     let surplus = all.len().saturating_sub(REMOVED_MAX);
     all.drain(..surplus);
     let document = serde_json::json!(all).to_string();
-    let parameters = named_params! {":name": REMOVED, ":document": document};
+    let parameters = named_params! {":name": REMOVED_NOTES, ":document": document};
     connection.execute(statements::PUT_STATE, parameters).map(drop)
 }
 
 fn removed(connection: &Connection) -> rusqlite::Result<Vec<SheetNote>> {
     let mut statement = connection.prepare_cached(statements::FIND_STATE)?;
-    let text: Option<String> =
-        statement.query_row(named_params! {":name": REMOVED}, |row| row.get("document")).optional()?;
-    // One that was damaged by hand removes nothing elsewhere.
-    Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    let found = statement.query_row(named_params! {":name": REMOVED_NOTES}, |row| {
+        parsed(row, "document", |text| serde_json::from_str(text))
+    });
+    Ok(found.optional()?.unwrap_or_default())
 }
 
 /// Notes of the time between the two; only the one of that number, where one is given.

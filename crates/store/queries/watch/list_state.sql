@@ -1,0 +1,4 @@
+/* iostall:list_state */
+SELECT name
+  FROM collector_state
+ ORDER BY name;
