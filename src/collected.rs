@@ -4,16 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use iostall_measure::foreign::shown;
-use iostall_measure::number::counted;
 use iostall_model::Warning;
-use iostall_notify::{Delivery, DeliveryError, Message};
-use iostall_report::collector::run_lines;
+use iostall_notify::{Delivery, Message};
+use iostall_report::collector::{push_line, run_lines};
 use iostall_store::CollectorState;
 use iostall_watch::{
-    AlertEvent, CollectEvent, Missed, PushEvent, PushNow, SetAside, Unconfirmed, WatchError, WriterEvent,
-    set_aside,
+    AlertEvent, CollectEvent, Missed, SetAside, Unconfirmed, WatchError, WriterEvent, set_aside,
 };
-use jiff::SignedDuration;
 
 use crate::printer::Printer;
 
@@ -50,11 +47,8 @@ pub(crate) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
         }
         CollectEvent::Alert(AlertEvent::Unmet(said)) => printer.note(&format!("warning: {said}")),
         CollectEvent::Alert(AlertEvent::Delivery(Delivery { channel, summary, result, .. })) => {
-            // The first, the tenth, the hundredth of those that were left out: one line each would be a flood of its own.
-            let is_told =
-                !matches!(result, Err(DeliveryError::LeftOut { so_far }) if !is_power_of_ten(*so_far));
             if let Err(error) = result
-                && is_told
+                && !error.is_more_of_the_same()
             {
                 printer.note(&format!("not sent through {channel}: {error} ({summary})"));
             }
@@ -114,49 +108,6 @@ pub(crate) fn show_writer(event: WriterEvent<'_>, store: &Path, printer: &Printe
             printer.note(&format!("the store {} can be written again", store.display()));
         }
     }
-}
-
-fn is_power_of_ten(count: u64) -> bool {
-    std::iter::successors(Some(1_u64), |power| power.checked_mul(10)).any(|power| power == count)
-}
-
-fn push_line(event: &PushEvent) -> String {
-    match event {
-        PushEvent::Failing { receiver, reason } => {
-            format!("{receiver}: {reason}; samples wait in the store, and are tried again")
-        }
-        PushEvent::TakesAgain { receiver } => format!("{receiver}: takes samples again"),
-        PushEvent::Refused { receiver, reason, samples } => {
-            format!(
-                "warning: {receiver} refuses samples, which are not sent again ({samples} since the start): {reason}"
-            )
-        }
-        PushEvent::TooOld { receiver, waited, samples } => {
-            let waited = SignedDuration::from_secs(waited.as_secs().cast_signed());
-            format!(
-                "warning: {receiver}: samples that waited for up to {waited:#} are not sent ({samples} since the start): \
-                 --push-backlog"
-            )
-        }
-        PushEvent::Ended(now) => ended_line(now),
-    }
-}
-
-fn ended_line(PushNow { receiver, refused, too_old, backlog_s }: &PushNow) -> String {
-    let mut parts = Vec::new();
-    if refused + too_old > 0 {
-        parts.push(format!(
-            "{} were not sent: {refused} refused, {too_old} too old",
-            counted(refused + too_old, "sample")
-        ));
-    }
-    if *backlog_s > 0 {
-        parts.push(format!(
-            "samples of the last {:#} wait in the store, and the next `iostall collect run` sends them",
-            SignedDuration::from_secs(backlog_s.cast_signed())
-        ));
-    }
-    format!("{receiver}: {}", parts.join("; "))
 }
 
 fn gap_line(name: &str, missed: &Missed) -> String {

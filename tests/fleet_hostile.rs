@@ -51,6 +51,26 @@ impl Client {
         Ok(StreamOwned::new(connection, TcpStream::connect(("127.0.0.1", self.port))?))
     }
 
+    /// Begins to post to a path: of the body only so many bytes come now.
+    pub(crate) fn begin(
+        &self,
+        path: &str,
+        body: &[u8],
+        bytes: usize,
+    ) -> StreamOwned<ClientConnection, TcpStream> {
+        let mut stream = self.connect().unwrap();
+        stream.write_all(&[self.head(path, body.len()).as_bytes(), &body[..bytes]].concat()).unwrap();
+        stream.flush().unwrap();
+        stream
+    }
+
+    fn head(&self, path: &str, bytes: usize) -> String {
+        format!(
+            "POST /{path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\nAuthorization: Bearer {}\r\nContent-Length: {bytes}\r\n\r\n",
+            self.key
+        )
+    }
+
     /// Sends bytes as they are; the whole answer, nothing if there is none.
     pub(crate) fn bytes(&self, request: &[u8]) -> Vec<u8> {
         let Ok(mut stream) = self.connect() else { return Vec::new() };
@@ -73,11 +93,7 @@ impl Client {
 
     /// Posts to a path.
     pub(crate) fn post(&self, path: &str, body: &[u8]) -> Answer {
-        let head = format!(
-            "POST /{path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\nAuthorization: Bearer {}\r\nContent-Length: {}\r\n\r\n",
-            self.key,
-            body.len()
-        );
+        let head = self.head(path, body.len());
         self.raw(&[head.as_bytes(), body].concat())
     }
 
@@ -122,7 +138,7 @@ pub(crate) fn batch(store: &str, source: &str, number: u64, taken: &str) -> Valu
 }
 
 /// The id of the store of a server, and that of its only source.
-fn ids(centre: &Centre, name: &str) -> (String, String) {
+pub(crate) fn ids(centre: &Centre, name: &str) -> (String, String) {
     let servers = centre.here.run(&["fleet", "servers", &centre.url, "--json"]).expect_status(0).stdout;
     let servers: Value = serde_json::from_str(&servers).unwrap();
     let of = servers.as_array().unwrap().iter().find(|server| server["name"] == name).unwrap().clone();

@@ -16,7 +16,7 @@ use crate::support::Workspace;
 /// How many of each are killed; more with `IOSTALL_TEST_KILLS`, as `./check --long` sets it.
 const KILLS: u64 = 6;
 
-fn kills() -> u64 {
+pub(crate) fn kills() -> u64 {
     std::env::var("IOSTALL_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS)
 }
 

@@ -73,6 +73,13 @@ impl Running {
         panic!("it ended, or hung, without a word of {words:?}:\n{}", self.stderr);
     }
 
+    /// A line with `words` that came before one that was waited for.
+    #[track_caller]
+    pub(crate) fn said(&self, words: &str) -> &str {
+        let line = self.stderr.lines().find(|line| line.contains(words));
+        line.unwrap_or_else(|| panic!("not a word of {words:?}:\n{}", self.stderr))
+    }
+
     /// Waits until `is_so`; fails if the program ends first.
     #[track_caller]
     pub(crate) fn wait_until(&mut self, what: &str, mut is_so: impl FnMut(&Self) -> bool) {

@@ -42,6 +42,7 @@ mod fio;
 mod fleet;
 mod fleet_agents;
 mod fleet_centre;
+mod fleet_crowd;
 mod fleet_devices;
 mod fleet_follow;
 mod fleet_hostile;

@@ -209,6 +209,9 @@ pub(crate) struct FleetServeArgs {
     /// The certificate's private key, in PEM form, which only its owner can read
     #[arg(long, value_name = "FILE")]
     pub(crate) key: PathBuf,
+    /// Tell Prometheus at http://HOST:PORT/metrics how the centre is, and /healthz; anyone who can reach the address can read it
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) metrics: Option<String>,
     /// How long to keep raw samples in the repository; hours are kept two years then, and days forever [default: keep everything]
     #[arg(long, value_name = "TIME", value_parser = length)]
     pub(crate) keep_raw: Option<Duration>,

@@ -2,7 +2,7 @@
 
 use iostall_measure::foreign::shown;
 use iostall_measure::number::age;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::zone::{column, heading};
@@ -26,13 +26,24 @@ pub struct ServerEntry {
     /// When its newest sample in the repository was taken, and how long ago that is, seconds.
     pub newest_sample_utc: Option<Timestamp>,
     pub lag_s: Option<i64>,
+    /// What was not taken of it last.
+    pub refused: Option<Refused>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Refused {
+    pub at: Timestamp,
+    pub reason: String,
 }
 
 /// A clock that is wrong by more is worth a word, milliseconds.
 const CLOCK_WRONG_MS: u64 = 5_000;
 const NS_PER_S: u64 = 1_000_000_000;
 
-pub fn fleet_servers(servers: &[ServerEntry]) -> String {
+/// What was refused longer ago is over.
+const REFUSED_SHOWN: SignedDuration = SignedDuration::from_hours(24);
+
+pub fn fleet_servers(servers: &[ServerEntry], now: Timestamp) -> String {
     if servers.is_empty() {
         return "no server has sent anything; docs/fleet.md explains how one joins\n".to_owned();
     }
@@ -54,21 +65,30 @@ pub fn fleet_servers(servers: &[ServerEntry]) -> String {
             "{name:width$}  {:7}  {version:8}  {at:contact_width$}  {lag:>8}  {:>7}{}\n",
             server.state,
             server.sources,
-            remark(server)
+            remark(server, now)
         ));
+        // Of two of one name each is told by its id.
+        if names.iter().filter(|other| *other == name).count() > 1 {
+            text.push_str(&format!("{:width$}  id {}\n", "", server.id));
+        }
     }
     text
 }
 
-fn remark(server: &ServerEntry) -> String {
+fn remark(server: &ServerEntry, now: Timestamp) -> String {
     let clock = server.clock_ahead_ms.filter(|ahead| ahead.unsigned_abs() > CLOCK_WRONG_MS);
     let clock = clock.map(|ahead| {
         let direction = if ahead > 0 { "ahead" } else { "late" };
-        format!("  its clock is {} {direction}", age(ahead.unsigned_abs().saturating_mul(1_000_000)))
+        let seconds = ahead.unsigned_abs() / 1_000;
+        let off = if seconds < 120 { format!("{seconds} s") } else { age(seconds.saturating_mul(NS_PER_S)) };
+        format!("  its clock is {off} {direction}")
     });
+    let refused = server.refused.as_ref().filter(|refused| now.duration_since(refused.at) < REFUSED_SHOWN);
+    let refused =
+        refused.map(|Refused { at, reason }| format!("  refused {}: {}", column(*at), shown(reason)));
     let copied =
         (server.state == "copied").then_some("  two machines use its key: `iostall fleet join` on both");
-    format!("{}{}", copied.unwrap_or_default(), clock.unwrap_or_default())
+    [copied.map(str::to_owned), clock, refused].into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -92,13 +112,22 @@ mod tests {
             sources: 2,
             newest_sample_utc: Some(at),
             lag_s: Some(75),
+            refused: Some(Refused { at, reason: "too many sources".into() }),
         };
-        let former = ServerEntry { name: None, state: "former", version: None, ..server.clone() };
-        let text = fleet_servers(&[server.clone(), ServerEntry { clock_ahead_ms: Some(100), ..former }]);
+        let former =
+            ServerEntry { name: None, state: "former", version: None, refused: None, ..server.clone() };
+        let all = [server.clone(), ServerEntry { clock_ahead_ms: Some(100), ..former }];
+        let text = fleet_servers(&all, at);
         let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[1].contains("joined   0.1.0") && lines[1].ends_with("late"), "{text}");
+        assert!(lines[1].contains("joined   0.1.0") && lines[1].contains("90 s late"), "{text}");
+        assert!(lines[1].ends_with("too many sources"), "{text}");
         assert!(lines[2].starts_with(&server.id) && lines[2].ends_with('2'), "{text}");
-        assert!(!text.contains('\u{1b}'));
-        assert!(fleet_servers(&[]).contains("docs/fleet.md"));
+        assert!(!text.contains('\u{1b}') && text.lines().count() == 3, "{text}");
+        assert!(!fleet_servers(&all, at + REFUSED_SHOWN).contains("refused"));
+        assert!(fleet_servers(&[], at).contains("docs/fleet.md"));
+        // `fleet revoke` asks for the id of one of two that are called the same.
+        let twin = ServerEntry { id: "0192f0c4-4d00-7000-8000-000000000001".into(), ..server.clone() };
+        let text = fleet_servers(&[server.clone(), twin.clone()], at);
+        assert!(text.contains(&server.id) && text.contains(&twin.id), "{text}");
     }
 }

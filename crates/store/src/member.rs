@@ -22,9 +22,10 @@ pub struct Member {
     pub store: StoreId,
     pub name: String,
     pub state: MemberState,
+    pub joined: Timestamp,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemberAppended {
     Added,
     /// It was there already; nothing changed.
@@ -33,6 +34,10 @@ pub enum MemberAppended {
     /// The last batch that is there is another one.
     NotNext,
     MayNot(MemberState),
+    /// It has as much as one server may have.
+    Quota {
+        reason: String,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +58,12 @@ pub enum Joined {
     NoSuchCode,
     CodeExpired,
     CodeUsed,
+    /// Another server is called so, and the code is for no name.
+    NameTaken {
+        name: String,
+    },
+    /// The history of its store is there already, and the code is for no name.
+    KnownStore,
     /// Its store has joined before, and the code is not for that name.
     KnownAs {
         name: String,
@@ -87,6 +98,8 @@ pub struct Membership {
     pub name: String,
     pub state: MemberState,
     pub state_since: Timestamp,
+    /// What was not taken of it last.
+    pub refused: Option<(Timestamp, String)>,
     pub joined: Timestamp,
     pub key_made: Timestamp,
     pub host: Option<String>,

@@ -89,6 +89,13 @@ fn of_code(refusal: &str) -> Option<&'static str> {
         code::KNOWN_AS => {
             "this store has joined before: let an operator make a code for that name, with `iostall fleet code --for NAME`"
         }
+        code::NAME_TAKEN => {
+            "let an operator make a code with the name that this server is to have: `iostall fleet code --for NAME` at the centre"
+        }
+        code::QUOTA => {
+            "send less: `iostall collect run --files`, `--database` and `--without-catalogs` leave things out; what was not taken stays \
+             in this store"
+        }
         code::UNKNOWN_KEY => {
             "the centre does not know this server any more, or was restored from a backup: let an operator run `iostall fleet code` \
              there, and join again; nothing was removed from this store"

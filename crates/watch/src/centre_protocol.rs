@@ -86,6 +86,9 @@ pub mod code {
     pub const COPIED: &str = "Copied";
     pub const OTHER_SERVER: &str = "OtherServer";
     pub const CLOCK: &str = "Clock";
+    pub const NAME_TAKEN: &str = "NameTaken";
+    /// The server has as much at the centre as one may have.
+    pub const QUOTA: &str = "Quota";
     pub const TOO_LONG: &str = "TooLong";
     pub const BATCH: &str = "Batch";
     pub const RUN: &str = "Run";

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_collect::Address;
+use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_store::{
     Appended, CollectorState, History, InitialisedRepository, PostgresHistory, RunsToSend, SheetsToSend,
     Source, StoreError,
@@ -32,7 +33,7 @@ pub fn open_repository(url: &str, ask: AskPassword<'_>) -> Result<PostgresHistor
 }
 
 /// Opens the repository in the database at `url` so often, each with a connection of its own. The password is asked for once.
-pub fn open_repositories(
+fn open_repositories(
     url: &str,
     count: usize,
     ask: AskPassword<'_>,
@@ -40,6 +41,32 @@ pub fn open_repositories(
     let place = place(url, ask)?;
     let open = |_| PostgresHistory::open(&place.address, &place.secret);
     Ok((0..count).map(open).collect::<Result<_, _>>().map_err(StoreError::from)?)
+}
+
+/// A database that does not answer yet is tried again after this, nanoseconds.
+const AGAIN_NS: u64 = 2_000_000_000;
+
+/// [`open_repositories`], which waits for a database that does not answer yet, as after both were started at once. `waiting` hears of it
+/// once.
+pub fn wait_for_repositories(
+    url: &str,
+    count: usize,
+    ask: AskPassword<'_>,
+    waiting: &dyn Fn(&WatchError),
+) -> Result<Vec<PostgresHistory>, WatchError> {
+    let clock = MonotonicClock::new();
+    let mut is_said = false;
+    loop {
+        match open_repositories(url, count, ask) {
+            Err(error) if error.may_pass() => {
+                if !std::mem::replace(&mut is_said, true) {
+                    waiting(&error);
+                }
+                clock.sleep_until(clock.now_ns() + AGAIN_NS);
+            }
+            opened => return opened,
+        }
+    }
 }
 
 fn place(url: &str, ask: AskPassword<'_>) -> Result<NamedSource, WatchError> {

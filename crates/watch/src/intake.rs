@@ -1,11 +1,16 @@
 //! What a centre takes of the history of its servers, and what it refuses.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
 use iostall_measure::clock::utc_now;
+use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::RunId;
 use iostall_model::device::{IdentityKind, Placement};
 use iostall_store::{
     Batch, Member, MemberAppended, MemberState, PostgresHistory, RepositoryError, RunMark, RunPut, SentRun,
-    SentRunError, SentSheet, SheetContent, SheetError, SheetMark, SheetPut, SourceId, StoreError, WireError,
+    SentRunError, SentSheet, SheetContent, SheetError, SheetMark, SheetPut, SourceId, StoreError, StoreId,
+    WireError,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,9 +20,51 @@ use crate::destination::Known;
 /// The name of a volume or a device, bytes.
 const PLACE_NAME_BYTES_MAX: usize = 1 << 10;
 /// A sample is at most so far ahead of the clock of the centre. Each day needs tables of its own: no server may fill the repository with
-/// those of all centuries.
+/// those of all centuries, nor one whose clock has lost its battery.
 const AHEAD_MAX: SignedDuration = SignedDuration::from_hours(1);
-const AGE_MAX: SignedDuration = SignedDuration::from_hours(10 * 366 * 24);
+/// And so long before the server joined.
+const BEFORE_JOIN_MAX: SignedDuration = SignedDuration::from_hours(2 * 366 * 24);
+/// Days that are over, of which a server may send samples in an hour.
+const DAYS_MAX: usize = 200;
+const HOUR_NS: u64 = 3_600_000_000_000;
+const DAY_S: i64 = 86_400;
+/// With more servers than that, all begin an hour anew.
+const SERVERS_MAX: usize = 20_000;
+
+/// How much of the past each server has sent of late.
+#[derive(Debug, Default)]
+pub struct Quotas {
+    days: Mutex<HashMap<StoreId, DaysOfHour>>,
+    clock: MonotonicClock,
+}
+
+#[derive(Debug)]
+struct DaysOfHour {
+    since_ns: u64,
+    days: HashSet<i64>,
+}
+
+impl Quotas {
+    /// Whether `store` may send samples of these days, numbered since 1970, now.
+    fn takes(&self, store: StoreId, past: impl Iterator<Item = i64>) -> bool {
+        let now_ns = self.clock.now_ns();
+        let mut all = self.days.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= SERVERS_MAX {
+            all.clear();
+        }
+        let of_hour =
+            all.entry(store).or_insert_with(|| DaysOfHour { since_ns: now_ns, days: HashSet::new() });
+        if now_ns - of_hour.since_ns >= HOUR_NS {
+            (of_hour.since_ns, of_hour.days) = (now_ns, HashSet::new());
+        }
+        let new: HashSet<i64> = past.filter(|day| !of_hour.days.contains(day)).collect();
+        let may = of_hour.days.len() + new.len() <= DAYS_MAX;
+        if may {
+            of_hour.days.extend(new);
+        }
+        may
+    }
+}
 
 #[derive(Debug)]
 pub enum IntakeError {
@@ -77,14 +124,23 @@ pub fn of_state(state: MemberState) -> Option<(&'static str, &'static str)> {
 pub fn append(
     to: &mut PostgresHistory,
     member: &Member,
-    after: u64,
-    body: &[u8],
+    (after, body): (u64, &[u8]),
+    quotas: &Quotas,
 ) -> Result<bool, IntakeError> {
     let batch = Batch::from_wire(body).map_err(|error| match error {
         WireError::TooLong { .. } => IntakeError::too_long(),
         error => IntakeError::refused(code::BATCH, error.to_string()),
     })?;
-    check_clock(&batch)?;
+    check_clock(&batch, member)?;
+    let today = utc_now().as_second().div_euclid(DAY_S);
+    let days = batch.samples.taken_utc.iter().map(|taken| taken.as_second().div_euclid(DAY_S));
+    // Tables of the newest days are there anyway.
+    if !quotas.takes(member.store, days.filter(|day| *day < today - 1)) {
+        let text = format!(
+            "samples of more than {DAYS_MAX} days in an hour are too many at once; the rest is taken later"
+        );
+        return Err(IntakeError::refused(code::SLOW_DOWN, text));
+    }
     match to.append_of(member, after, &batch)? {
         MemberAppended::Added => Ok(true),
         MemberAppended::AlreadyThere => Ok(false),
@@ -92,6 +148,7 @@ pub fn append(
         MemberAppended::NotNext => {
             Err(IntakeError::refused(code::NOT_NEXT, "the centre has another last batch of this source"))
         }
+        MemberAppended::Quota { reason } => Err(IntakeError::refused(code::QUOTA, reason)),
         MemberAppended::MayNot(state) => {
             let may_not = of_state(state).map(|(code, reason)| IntakeError::refused(code, reason));
             Err(may_not.unwrap_or_else(IntakeError::other_server))
@@ -189,7 +246,7 @@ fn check_placements(placements: &[Placement]) -> Result<(), IntakeError> {
     Ok(())
 }
 
-fn check_clock(batch: &Batch) -> Result<(), IntakeError> {
+fn check_clock(batch: &Batch, member: &Member) -> Result<(), IntakeError> {
     let now = utc_now();
     for taken in &batch.samples.taken_utc {
         let ahead = taken.duration_since(now);
@@ -199,8 +256,9 @@ fn check_clock(batch: &Batch) -> Result<(), IntakeError> {
             );
             return Err(IntakeError::refused(code::CLOCK, text));
         }
-        if -ahead > AGE_MAX {
-            let text = format!("a sample of {taken:.0} is older than ten years");
+        if member.joined.duration_since(*taken) > BEFORE_JOIN_MAX {
+            let text =
+                format!("a sample of {taken:.0} is from more than two years before this server joined");
             return Err(IntakeError::refused(code::CLOCK, text));
         }
     }
@@ -216,4 +274,21 @@ fn check_run_clock(run: &SentRun) -> Result<(), IntakeError> {
         return Err(IntakeError::refused(code::CLOCK, text));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server with a wrong clock, or a hostile one, made tables for every day of ten years.
+    #[test]
+    fn a_server_may_send_of_so_many_past_days_an_hour_and_of_the_same_ones_again() {
+        let quotas = Quotas::default();
+        let [one, other] =
+            [1, 2].map(|number| format!("0192f0c4-4d00-7000-8000-00000000000{number}").parse().unwrap());
+        let most = i64::try_from(DAYS_MAX).unwrap();
+        assert!(quotas.takes(one, 0..most - 1) && quotas.takes(one, 0..most));
+        assert!(!quotas.takes(one, most..=most) && quotas.takes(one, 0..most) && quotas.takes(one, 0..0));
+        assert!(quotas.takes(other, most..=most));
+    }
 }

@@ -18,6 +18,7 @@ mod drills;
 mod endurance;
 mod error;
 mod feed;
+mod figure;
 mod file_watch;
 mod fleet;
 mod fleet_report;
@@ -66,7 +67,8 @@ pub use endurance::{
 };
 pub use error::{RatingsError, SetupError, WatchError};
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};
-pub use fleet::{SendEvent, initialise_repository, open_repositories, open_repository, send_history};
+pub use figure::Figure;
+pub use fleet::{SendEvent, initialise_repository, open_repository, send_history, wait_for_repositories};
 pub use fleet_report::{
     DailyTrend, FleetCapacity, FleetDevice, FleetFile, FleetLoad, FleetReport, FleetRequest, ServerFault,
     ServerState, fleet_report,

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use iostall_model::{Change, ResetReason, Sample, Step};
 
 use crate::clock::WatchClock;
-use crate::push::{PushCounts, PushNow};
+use crate::figure::Figure;
+use crate::push::PushCounts;
 
 #[derive(Clone, Debug, Default)]
 pub struct SourceNow {
@@ -68,9 +69,9 @@ impl<C: WatchClock> Metrics<C> {
     }
 
     /// What does not arrive at the receivers.
-    pub fn pushes(&self) -> Vec<PushNow> {
+    pub fn figures(&self) -> Vec<Figure> {
         let pushes = self.pushes.lock().unwrap_or_else(PoisonError::into_inner);
-        pushes.iter().map(|push| push.now()).collect()
+        pushes.iter().flat_map(|push| push.now().figures()).collect()
     }
 
     pub(crate) fn step(&self, source: usize, step: &Step) {

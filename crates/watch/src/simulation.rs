@@ -270,6 +270,7 @@ fn an_hour() -> Hour {
         | CollectEvent::Writer(_)
         | CollectEvent::Job(_)
         | CollectEvent::Push(_)
+        | CollectEvent::SettingsLate { .. }
         | CollectEvent::Reloaded(_)
         | CollectEvent::Refused(_) => {
             panic!("nobody is told, nothing is doubted, and the disk is not full: {event:?}")

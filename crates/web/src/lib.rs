@@ -8,5 +8,5 @@ pub mod fuzzing;
 mod metrics;
 mod server;
 
-pub use metrics::{MetricsPage, MetricsServer};
+pub use metrics::{MetricsPage, MetricsServer, Trouble};
 pub use server::{ServeError, Stopper, TlsError};

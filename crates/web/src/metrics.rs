@@ -13,12 +13,15 @@ const SKIPPED_BYTES_MAX: u64 = 64 << 10;
 /// Shown to a person who opens the address in a browser.
 const INDEX: &str = include_str!("index.html");
 
+/// Why nothing works now.
+pub type Trouble = Box<dyn Fn() -> Option<String> + Send + Sync>;
+
 pub struct MetricsPage {
     pub content_type: &'static str,
     /// Renders the page for each request, on the server's thread.
     pub render: Box<dyn Fn() -> String + Send + Sync>,
     /// What /healthz answers: why nothing works now. Without it there is no such page.
-    pub trouble: Option<Box<dyn Fn() -> Option<String> + Send + Sync>>,
+    pub trouble: Option<Trouble>,
 }
 
 /// Serves until it is dropped.

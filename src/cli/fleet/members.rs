@@ -27,13 +27,14 @@ pub(crate) struct FleetCodeArgs {
 /// Which centre.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    iostall fleet join https://central:7444 --code-file code --certificate sha256:…\n\n\
+    iostall fleet join https://central:7444 --code-file code --certificate sha256:…\n  \
+    iostall fleet join https://central:7444 --code-file - --certificate sha256:…   and type or paste the code\n\n\
     The key of this server is kept beside the store, in a file that only its owner can read.")]
 pub(crate) struct FleetJoinArgs {
     /// https://HOST:PORT, where `iostall fleet serve` listens
     #[arg(value_name = "URL")]
     pub(crate) url: String,
-    /// Read the code of `iostall fleet code` from this file, which only its owner can read
+    /// Read the code of `iostall fleet code` from this file, which only its owner can read; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) code_file: PathBuf,
     /// The centre has the certificate with this fingerprint, which `iostall fleet serve` shows [default: one of an authority]

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, anyhow};
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::shown;
-use iostall_report::fleet_servers::{ServerEntry, fleet_servers};
+use iostall_report::fleet_servers::{Refused, ServerEntry, fleet_servers};
 use iostall_store::{FleetSecret, History as _, KnownServer, MemberState};
 use iostall_watch::centre::{JoinCentre, join_centre};
 use iostall_watch::open_repository;
@@ -42,8 +42,11 @@ pub(super) fn servers(args: &FleetServersArgs, printer: &Printer) -> anyhow::Res
     let repository = open_repository(&args.url, &Printer::ask_password)?;
     let known = repository.servers().map_err(iostall_store::StoreError::from)?;
     let servers: Vec<ServerEntry> = known.iter().map(entry).collect();
-    let text =
-        if args.json { serde_json::to_string_pretty(&servers)? + "\n" } else { fleet_servers(&servers) };
+    let text = if args.json {
+        serde_json::to_string_pretty(&servers)? + "\n"
+    } else {
+        fleet_servers(&servers, utc_now())
+    };
     printer.result(&text)?;
     Ok(Status::Done)
 }
@@ -64,6 +67,9 @@ fn entry(server: &KnownServer) -> ServerEntry {
         clock_ahead_ms: membership.map_or(server.clock_ahead_ms, |membership| membership.clock_ahead_ms),
         sources: server.sources,
         newest_sample_utc: server.newest_sample,
+        refused: membership
+            .and_then(|membership| membership.refused.clone())
+            .map(|(at, reason)| Refused { at, reason }),
         lag_s: server.newest_sample.map(|newest| utc_now().duration_since(newest).as_secs()),
     }
 }

@@ -8,12 +8,14 @@ use iostall_measure::MonotonicClock;
 use iostall_measure::foreign::shown;
 use iostall_measure::number::counted;
 use iostall_report::fleet::{FleetSent, SentSource};
+use iostall_store::SqliteHistory;
 use iostall_watch::centre::Centre;
 use iostall_watch::{
     Destination as _, FollowEvent, SendEvent, WatchError, follow_history, put_confirmed, send_history,
 };
 
 use crate::cli::{FleetSendArgs, GlobalArgs};
+use crate::collected::set_aside_unknown;
 use crate::failure::{Status, hinted};
 use crate::interrupt::stop_flag;
 use crate::printer::Printer;
@@ -31,7 +33,14 @@ pub(super) fn run(args: &FleetSendArgs, global: &GlobalArgs, printer: &Printer) 
         ));
     }
     let mut to = Centre::open(&path(global)?, &args.url).map_err(WatchError::from)?;
-    let mut store = open_watch(global)?;
+    let (mut store, is_full) = SqliteHistory::open_to_send(path(global)?)?;
+    if is_full && args.follow {
+        // It would see nothing of what comes.
+        drop(store);
+        store = open_watch(global)?;
+    } else if !is_full {
+        set_aside_unknown(&mut store, printer)?;
+    }
     let stop = stop_flag(Some(printer))?;
     let mut sent = FleetSent::default();
     let mut outcome = Ok(());
@@ -57,7 +66,14 @@ pub(super) fn run(args: &FleetSendArgs, global: &GlobalArgs, printer: &Printer) 
         return Ok(Status::Done);
     }
     let confirmed = send_history(&store, &mut to, &stop, &mut show)?;
-    put_confirmed(&mut store, to.remembered_as(), &confirmed)?;
+    if is_full {
+        printer.advise(
+            "warning: the disk of the store is full: what is there was sent, and the store cannot remember that",
+            "free space on its file system, and send again: nothing is sent twice",
+        );
+    } else {
+        put_confirmed(&mut store, to.remembered_as(), &confirmed)?;
+    }
     outcome?;
     if args.json {
         printer.result(&(serde_json::to_string_pretty(&sent)? + "\n"))?;

@@ -1,20 +1,23 @@
 //! `iostall fleet serve`.
 
 use iostall_measure::foreign::shown;
-use iostall_watch::open_repositories;
+use iostall_report::exposition::of_program;
+use iostall_watch::{WatchError, wait_for_repositories};
 use iostall_web::centre::{Centre, CentreEvent, CentreRequest};
 use jiff::SignedDuration;
 
 use crate::cli::FleetServeArgs;
 use crate::failure::{Status, hinted};
 use crate::interrupt::on_signal;
+use crate::metrics;
 use crate::printer::Printer;
 
 /// Connections that write. PostgreSQL has about a hundred, and each of these does what a server sends in milliseconds.
 const WRITERS: usize = 4;
 
 pub(super) fn run(args: &FleetServeArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let mut writers = open_repositories(&args.url, WRITERS + 1, &Printer::ask_password)?;
+    let waiting = |error: &WatchError| printer.note(&format!("{error}; it is waited for"));
+    let mut writers = wait_for_repositories(&args.url, WRITERS + 1, &Printer::ask_password, &waiting)?;
     let Some(members) = writers.pop() else { return Ok(Status::CouldNot) };
     let name = members.name().to_owned();
     let request = CentreRequest {
@@ -31,6 +34,11 @@ pub(super) fn run(args: &FleetServeArgs, printer: &Printer) -> anyhow::Result<St
         Some(hint) => hinted(error, hint),
         None => error.into(),
     })?;
+    let (health, seen) = (centre.health(), centre.health());
+    let page = move || of_program(env!("CARGO_PKG_VERSION"), &seen.figures());
+    let trouble = Box::new(move || health.trouble());
+    let serve = |address: &String| metrics::serve_page(address, page, Some(trouble), printer);
+    let _metrics = args.metrics.as_ref().map(serve).transpose()?;
     let stopper = centre.stopper();
     on_signal(Some(printer), move || stopper.stop())?;
     printer.note(&format!("serving the repository in {} at https://{}", shown(&name), centre.address()));

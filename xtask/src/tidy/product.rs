@@ -79,6 +79,20 @@ fn read(file: &SourceFile) -> Option<Module> {
 /// Methods of the standard library that take a value which they may drop at once.
 const TAKE_VALUES: [&str; 6] = ["then_some", "unwrap_or", "ok_or", "map_or", "or", "and"];
 
+/// Whether an expression makes a value that may have a `Drop`; `Ok(())` makes none.
+fn is_made(given: &Expr) -> bool {
+    match given {
+        Expr::Call(call) => {
+            let wraps = |name: &syn::Ident| ["Ok", "Err", "Some"].iter().any(|wrapper| name == wrapper);
+            let is_wrapper =
+                matches!(&*call.func, Expr::Path(path) if path.path.get_ident().is_some_and(wraps));
+            !is_wrapper || call.args.iter().any(is_made)
+        }
+        Expr::Struct(_) => true,
+        _ => false,
+    }
+}
+
 /// Whether a lock that this expression takes is held until the statement ends.
 fn locks(expression: &Expr) -> bool {
     let is_lock = |function: &Expr| match function {
@@ -124,7 +138,6 @@ impl<'ast> Visit<'ast> for Module {
 
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
         let (line, method) = (call.method.span().start().line, call.method.to_string());
-        let is_made = |given: &Expr| matches!(given, Expr::Call(_) | Expr::Struct(_));
         if TAKE_VALUES.contains(&method.as_str()) && call.args.iter().any(is_made) && locks(&call.receiver) {
             self.made_under_locks.push((line, method.clone()));
         }

@@ -79,6 +79,7 @@ mod tests {
             ("fn f() { (!lock(all)?.is_empty()).then_some(Turn::new(all)); }\n", true),
             ("fn f() { lock(all).insert(store).then(|| Turn { all }); }\n", false),
             ("fn f() { lock(all).get(&1).copied().unwrap_or(0); }\n", false),
+            ("fn f() { lock(all).failure.as_ref().map_or(Ok(()), |failure| Err(again(failure))); }\n", false),
             ("fn f() { let is_new = lock(all).insert(1); is_new.then_some(Turn { all }); }\n", false),
         ];
         for (text, is_found) in texts {

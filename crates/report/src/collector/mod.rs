@@ -1,9 +1,10 @@
 //! Collector files, alert files and job results as text.
 
 use iostall_measure::foreign::shown;
+use iostall_measure::number::counted;
 use iostall_model::job::{JobOutcome, JobRun};
-use iostall_watch::{CollectorSetup, Job, WatchedSource};
-use jiff::Timestamp;
+use iostall_watch::{CollectorSetup, Job, PushEvent, PushNow, WatchedSource};
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::alerts::listing;
@@ -137,6 +138,46 @@ pub fn run_lines(run: &JobRun) -> Vec<String> {
 fn outcome(run: &JobRun) -> String {
     let detail = if run.detail.is_empty() { String::new() } else { format!(" ({})", shown(&run.detail)) };
     format!("due {}: {}{detail}", timestamp(run.due), run.outcome.name())
+}
+
+/// What a receiver of samples does, in a line.
+pub fn push_line(event: &PushEvent) -> String {
+    match event {
+        PushEvent::Failing { receiver, reason } => {
+            format!("{receiver}: {reason}; samples wait in the store, and are tried again")
+        }
+        PushEvent::TakesAgain { receiver } => format!("{receiver}: takes samples again"),
+        PushEvent::Refused { receiver, reason, samples } => {
+            format!(
+                "warning: {receiver} refuses samples, which are not sent again ({samples} since the start): {reason}"
+            )
+        }
+        PushEvent::TooOld { receiver, waited, samples } => {
+            let waited = SignedDuration::from_secs(waited.as_secs().cast_signed());
+            format!(
+                "warning: {receiver}: samples that waited for up to {waited:#} are not sent ({samples} since the start): \
+                 --push-backlog"
+            )
+        }
+        PushEvent::Ended(now) => ended_line(now),
+    }
+}
+
+fn ended_line(PushNow { receiver, refused, too_old, backlog_s }: &PushNow) -> String {
+    let mut parts = Vec::new();
+    if refused + too_old > 0 {
+        parts.push(format!(
+            "{} were not sent: {refused} refused, {too_old} too old",
+            counted(refused + too_old, "sample")
+        ));
+    }
+    if *backlog_s > 0 {
+        parts.push(format!(
+            "samples of the last {:#} wait in the store, and the next `iostall collect run` sends them",
+            SignedDuration::from_secs(backlog_s.cast_signed())
+        ));
+    }
+    format!("{receiver}: {}", parts.join("; "))
 }
 
 #[cfg(test)]

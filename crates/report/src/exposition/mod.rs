@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use iostall_model::metric::{Labels, Metric, labelled};
 use iostall_model::{Counter, Kind, ResetReason, Row};
-use iostall_watch::SourceNow;
+use iostall_watch::{Figure, SourceNow};
 
 pub use iostall_model::metric::{METRIC_NAMES_OF_SOURCES, metric_names};
 
@@ -16,16 +16,6 @@ pub use iostall_model::metric::{METRIC_NAMES_OF_SOURCES, metric_names};
 mod tests;
 
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// A number of the program itself.
-#[derive(Clone, Debug)]
-pub struct Figure {
-    pub name: &'static str,
-    pub help: &'static str,
-    pub is_counter: bool,
-    pub label: Option<(&'static str, String)>,
-    pub value: u64,
-}
 
 /// What a program says of itself.
 pub fn of_program(version: &str, figures: &[Figure]) -> String {

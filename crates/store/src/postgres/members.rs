@@ -21,6 +21,8 @@ use crate::repository_error::RepositoryError;
 
 /// Sources of one server. Nobody has so many; without a limit, one server could fill the table.
 pub(super) const SOURCES_MAX: i64 = 1_000;
+/// Series of one server: with ten times as many as a large server has, reports on all servers would be slow.
+pub(super) const SERIES_MAX: i64 = 250_000;
 const INSTANCES_MAX: usize = 16;
 /// So many returns to an earlier instance, each within an hour of the one before, are those of two machines. One may be that of a
 /// container that was moved and came back.
@@ -66,12 +68,30 @@ impl PostgresHistory {
             return Ok(Joined::KnownAs { name });
         }
         let (host, version) = (storable(joining.host), storable(joining.version));
-        let name = for_name.unwrap_or_else(|| host.clone().into_owned());
+        let name = match for_name {
+            Some(name) => name,
+            None => match self.free_name(&host, server)? {
+                Ok(name) => name,
+                Err(taken) => return Ok(taken),
+            },
+        };
         let values: Values<'_> = &[&server, &name, &&joining.key.0[..], &host.as_ref(), &version.as_ref()];
         session.execute(statements::PUT_MEMBER, values)?;
         session.execute(statements::USE_CODE, &[&&joining.code.0[..], &&joining.key.0[..]])?;
         transaction.commit()?;
         Ok(Joined::As { name })
+    }
+
+    /// The name of a host, for a server that joins with a code for any: who has one neither takes the place of a server nor its name.
+    fn free_name(&self, host: &str, server: i32) -> Result<Result<String, Joined>, RepositoryError> {
+        let database = &self.database;
+        let row = database.session.row(statements::COUNT_SOURCES_OF, &[&server])?;
+        if database.column::<i64>(&row, 0)? > 0 {
+            return Ok(Err(Joined::KnownStore));
+        }
+        let of_name = self.members_called(host)?;
+        let is_taken = of_name.iter().any(|member| member.state != MemberState::Revoked);
+        Ok(if is_taken { Err(Joined::NameTaken { name: host.to_owned() }) } else { Ok(host.to_owned()) })
     }
 
     /// The server with this key. A new key takes the place of the old one when it is used for the first time.
@@ -80,7 +100,7 @@ impl PostgresHistory {
         let rows = database.session.rows(statements::FIND_MEMBER, &[&&key.0[..]])?;
         let Some(row) = rows.first() else { return Ok(None) };
         let member = database.member_in(row)?;
-        if !database.column::<bool>(row, 4)? {
+        if !database.column::<bool>(row, 5)? {
             database.session.execute(statements::TAKE_NEXT_KEY, &[&member.number, &&key.0[..]])?;
         }
         Ok(Some(member))
@@ -116,6 +136,13 @@ impl PostgresHistory {
         Ok(state)
     }
 
+    /// Remembers what is not taken of `member`, for who lists servers.
+    pub fn put_refused(&self, member: &Member, reason: &str) -> Result<(), RepositoryError> {
+        let reason = storable(reason);
+        let values: Values<'_> = &[&member.number, &reason.as_ref()];
+        self.database.session.execute(statements::PUT_REFUSED, values).map(drop)
+    }
+
     pub fn servers(&self) -> Result<Vec<KnownServer>, RepositoryError> {
         let rows = self.database.session.rows(statements::LIST_SERVERS, &[])?;
         rows.iter().map(|row| self.database.known_server(row)).collect()
@@ -146,6 +173,9 @@ impl Database {
             store: self.parsed(row, 1)?,
             name: self.column(row, 2)?,
             state: self.state_in(row, 3)?,
+            joined: self
+                .time_in(row, 4)?
+                .ok_or_else(|| self.session.damaged("a server has joined at no time"))?,
         })
     }
 
@@ -169,6 +199,7 @@ impl Database {
                 version: self.column(row, 4)?,
                 joined: self.time_in(row, 5)?.ok_or_else(missing)?,
                 state_since: self.time_in(row, 6)?.ok_or_else(missing)?,
+                refused: self.time_in(row, 17)?.zip(self.column(row, 16)?),
                 key_made: self.time_in(row, 7)?.ok_or_else(missing)?,
                 last_contact: self.time_in(row, 8)?,
                 clock_ahead_ms: self.column(row, 9)?,

@@ -10,7 +10,7 @@ use super::{hypertables, statements};
 use crate::identity::StoreId;
 use crate::repository_error::RepositoryError;
 
-const MIGRATIONS: [&str; 11] = [
+const MIGRATIONS: [&str; 12] = [
     include_str!("../../migrations/postgres/0001_create_repository.sql"),
     include_str!("../../migrations/postgres/0002_place_volumes.sql"),
     include_str!("../../migrations/postgres/0003_enrol_servers.sql"),
@@ -22,6 +22,7 @@ const MIGRATIONS: [&str; 11] = [
     include_str!("../../migrations/postgres/0009_skip_servers.sql"),
     include_str!("../../migrations/postgres/0010_drop_ways_of_sending.sql"),
     include_str!("../../migrations/postgres/0011_drop_operators.sql"),
+    include_str!("../../migrations/postgres/0012_note_refusals.sql"),
 ];
 
 /// The newest version that this program knows: the number of migrations.

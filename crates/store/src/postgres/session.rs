@@ -28,6 +28,8 @@ const STATEMENT_LIMIT: Duration = Duration::from_secs(600);
 /// How much longer an answer may take before the server counts as gone.
 const GRACE: Duration = Duration::from_secs(10);
 const PIECE_BYTES: usize = 1 << 20;
+/// The runtime looks at the network, the connection reads what has come, and ends: with one turn more than that it is known.
+const TURNS: u32 = 4;
 
 pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 pub(super) type OwnValues = Vec<Box<dyn ToSql + Sync + Send>>;
@@ -141,10 +143,11 @@ impl Session {
 
     /// The connection. A lost one is replaced, but not within a transaction, whose first half went with it.
     fn client(&self) -> Result<Arc<Client>, RepositoryError> {
-        if let Some(client) = self.client.borrow().as_ref()
-            && (self.is_in_transaction.get() || !client.is_closed())
+        let known = self.client.borrow().clone();
+        if let Some(client) = known
+            && (self.is_in_transaction.get() || !self.is_gone(&client))
         {
-            return Ok(Arc::clone(client));
+            return Ok(client);
         }
         self.statements.borrow_mut().clear();
         let connected = self.runtime.block_on(async {
@@ -153,6 +156,20 @@ impl Session {
         let client = Arc::new(connected?.0);
         *self.client.borrow_mut() = Some(Arc::clone(&client));
         Ok(client)
+    }
+
+    /// Whether the server has ended the connection, of which nothing is heard while nobody waits for an answer: without this the first
+    /// request after each restart of the server would fail.
+    fn is_gone(&self, client: &Client) -> bool {
+        self.runtime.block_on(async {
+            for _ in 0..TURNS {
+                if client.is_closed() {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+        });
+        client.is_closed()
     }
 
     fn prepared(&self, sql: &str) -> Result<(Arc<Client>, Statement), RepositoryError> {

@@ -20,7 +20,9 @@ pub(super) const COPY_ROLLUPS: &str = include_str!("../../queries/postgres/copy_
 pub(super) const COPY_ROWS: &str = include_str!("../../queries/postgres/copy_rows.sql");
 pub(super) const COUNT_NOTES: &str = include_str!("../../queries/postgres/count_notes.sql");
 pub(super) const COUNT_RUNS: &str = include_str!("../../queries/postgres/count_runs.sql");
+pub(super) const COUNT_SERIES_OF: &str = include_str!("../../queries/postgres/count_series_of.sql");
 pub(super) const COUNT_SETTINGS: &str = include_str!("../../queries/postgres/count_settings.sql");
+pub(super) const COUNT_SOURCES_OF: &str = include_str!("../../queries/postgres/count_sources_of.sql");
 pub(super) const CREATE_SCHEMA: &str = include_str!("../../queries/postgres/create_schema.sql");
 pub(super) const DELETE_MEASURED_SETTINGS: &str =
     include_str!("../../queries/postgres/delete_measured_settings.sql");
@@ -142,6 +144,7 @@ pub(super) const PUT_NOTES: &str = include_str!("../../queries/postgres/put_note
 pub(super) const PUT_PUSHED: &str = include_str!("../../queries/postgres/put_pushed.sql");
 pub(super) const PUT_PUSH_AGENT: &str = include_str!("../../queries/postgres/put_push_agent.sql");
 pub(super) const PUT_PUSH_STATE: &str = include_str!("../../queries/postgres/put_push_state.sql");
+pub(super) const PUT_REFUSED: &str = include_str!("../../queries/postgres/put_refused.sql");
 pub(super) const PUT_RUN: &str = include_str!("../../queries/postgres/put_run.sql");
 pub(super) const PUT_SERIES: &str = include_str!("../../queries/postgres/put_series.sql");
 pub(super) const PUT_SERIES_VOLUMES: &str = include_str!("../../queries/postgres/put_series_volumes.sql");

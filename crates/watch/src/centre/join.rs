@@ -1,8 +1,9 @@
 //! How a store joins a centre.
 
+use std::io::{self, BufRead as _, Read as _};
 use std::path::Path;
 
-use iostall_engine::Input;
+use iostall_engine::{Input, InputError};
 use iostall_measure::ByteCount;
 use iostall_measure::clock::utc_now;
 use iostall_remote::centre::{CentreClient, centre_address};
@@ -22,7 +23,7 @@ pub struct JoinCentre<'a> {
     pub store: &'a Path,
     pub id: StoreId,
     pub address: &'a str,
-    /// A file with a one-time code, which only its owner can read.
+    /// A file with a one-time code, which only its owner can read; `-` is standard input.
     pub code_file: &'a Path,
     /// The fingerprint of the centre's certificate; without one an authority of this machine issued it.
     pub certificate: Option<&'a str>,
@@ -40,7 +41,7 @@ pub fn join_centre(request: &JoinCentre<'_>, store: &mut impl CollectorState) ->
 }
 
 fn ask_to_join(request: &JoinCentre<'_>, address: &str) -> Result<String, CentreError> {
-    let text = CODE_FILE.secret(request.code_file)?;
+    let text = code_text(request.code_file)?;
     let no_code = || CentreError::NoCode { path: request.code_file.to_owned() };
     let code = FleetSecret::parse(&text).filter(FleetSecret::is_code).ok_or_else(no_code)?;
     let file = MembershipFile::beside(request.store);
@@ -60,6 +61,17 @@ fn ask_to_join(request: &JoinCentre<'_>, address: &str) -> Result<String, Centre
     membership.name = Some(name.clone());
     file.put(&membership)?;
     Ok(name)
+}
+
+/// A line of standard input for `-`, so that a code need not lie in a file at all.
+fn code_text(path: &Path) -> Result<String, CentreError> {
+    if path != Path::new("-") {
+        return Ok(CODE_FILE.secret(path)?);
+    }
+    let mut line = String::new();
+    let read = io::stdin().lock().take(CODE_FILE.limit.bytes()).read_line(&mut line);
+    read.map_err(|source| InputError::System { what: CODE_FILE.what, path: path.to_owned(), source })?;
+    Ok(line)
 }
 
 /// The membership with a key that nobody has used: that of an attempt whose answer was lost, or a new one before those that are there.

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::figure::Figure;
+
 #[derive(Debug)]
 pub(crate) struct PushCounts {
     receiver: String,
@@ -20,6 +22,22 @@ pub struct PushNow {
     pub too_old: u64,
     /// How long the oldest sample that it is still to get has waited, seconds.
     pub backlog_s: u64,
+}
+
+impl PushNow {
+    pub(crate) fn figures(&self) -> Vec<Figure> {
+        let figure = |name, help, is_counter, value| {
+            let label = Some(("receiver", self.receiver.clone()));
+            Figure { name, help, is_counter, label, value }
+        };
+        let dropped = self.refused + self.too_old;
+        let help = "Samples that were not sent, because the receiver refused them or they had waited too long, since the start.";
+        let waited = "How long the oldest sample that is still to be sent has waited.";
+        vec![
+            figure("iostall_push_dropped_total", help, true, dropped),
+            figure("iostall_push_backlog_seconds", waited, false, self.backlog_s),
+        ]
+    }
 }
 
 impl PushCounts {

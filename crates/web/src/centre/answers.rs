@@ -29,9 +29,13 @@ impl Shared {
         let after = after.ok_or_else(Refusal::not_understood)?;
         let _turn = Turn::take(&self.appending, member.store).ok_or_else(refusals::slow_down)?;
         let body = connection.whole_body(BODY_BYTES_MAX)?.ok_or_else(refusals::too_long)?;
+        self.check_bytes(member, &body)?;
         // Only so many batches are unpacked at a time as are written: they may be many times as long.
         let mut writer = self.writer(member)?;
-        let is_added = intake::append(&mut writer, member, after, &body)?;
+        let is_added = intake::append(&mut writer, member, (after, &body), &self.quotas)?;
+        if is_added {
+            self.counts.stored_batch();
+        }
         Ok(refusals::json(&AppendAnswer { is_added }))
     }
 
@@ -50,6 +54,7 @@ impl Shared {
     pub(super) fn run(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
         let _turn = Turn::take(&self.appending, member.store).ok_or_else(refusals::slow_down)?;
         let body = connection.whole_body(BODY_BYTES_MAX)?.ok_or_else(refusals::too_long)?;
+        self.check_bytes(member, &body)?;
         // As with batches, which may be many times as long when they are unpacked.
         let writer = self.writer(member)?;
         let is_added = intake::put_run(&writer, member, &body)?;
@@ -65,6 +70,7 @@ impl Shared {
     pub(super) fn sheet(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
         let _turn = Turn::take(&self.appending, member.store).ok_or_else(refusals::slow_down)?;
         let body = connection.whole_body(BODY_BYTES_MAX)?.ok_or_else(refusals::too_long)?;
+        self.check_bytes(member, &body)?;
         let is_added = intake::put_sheet(&*self.writer(member)?, member, &body)?;
         Ok(refusals::json(&AppendAnswer { is_added }))
     }

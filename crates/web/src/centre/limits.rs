@@ -39,7 +39,12 @@ impl<K: Eq + Hash + Clone, C: Clock> Limits<K, C> {
 
     /// Whether `who` may ask now; if so, that is one request.
     pub(super) fn take(&self, who: &K) -> bool {
-        let each_ns = NS_PER_S / self.limit.per_s;
+        self.take_some(who, 1)
+    }
+
+    /// Whether `who` may ask for so many now; if so, they are taken.
+    pub(super) fn take_some(&self, who: &K, count: u64) -> bool {
+        let each_ns = (NS_PER_S / self.limit.per_s).saturating_mul(count);
         let mut all = self.lock();
         let left = self.left(&all, who);
         if all.len() >= REMEMBERED_MAX && !all.contains_key(who) {

@@ -9,6 +9,8 @@
 
 mod answers;
 mod checks;
+mod counts;
+mod health;
 mod limits;
 mod refusals;
 mod requests;
@@ -23,6 +25,7 @@ use iostall_remote::Fingerprint;
 use iostall_store::{PostgresHistory, Retention};
 use jiff::SignedDuration;
 
+pub use health::CentreHealth;
 pub use requests::{CentreEvent, OnCentreEvent};
 
 use self::requests::Shared;
@@ -88,6 +91,11 @@ impl Centre {
 
     pub fn stopper(&self) -> Stopper {
         self.server.stopper()
+    }
+
+    pub fn health(&self) -> CentreHealth {
+        let connections_max = LIMITS.connections_max;
+        CentreHealth { shared: Arc::clone(&self.shared), crowd: self.server.crowd(), connections_max }
     }
 
     /// Serves until it is stopped, and writes the roll-ups of what came since they were written.

@@ -41,6 +41,12 @@ pub(super) fn slow_down() -> Refusal {
     Refusal::new(429, code::SLOW_DOWN, "the centre has too much to do")
 }
 
+/// Whether somebody at the centre should hear of it: the samples of a server are not taken, for a reason that lies in the server.
+pub(super) fn is_for_operators(refusal: &Refusal) -> bool {
+    let is_over = refusal.code == code::SLOW_DOWN && *refusal != slow_down();
+    is_over || [code::CLOCK, code::QUOTA].contains(&refusal.code)
+}
+
 pub(super) fn unavailable() -> Refusal {
     Refusal::new(503, code::UNAVAILABLE, "the repository does not answer now")
 }
@@ -60,7 +66,17 @@ pub(super) fn of_join(joined: Joined) -> Result<String, Refusal> {
         Joined::As { name } => Ok(name),
         Joined::NoSuchCode => Err(Refusal::new(403, code::NO_SUCH_CODE, "the centre has not made this code")),
         Joined::CodeExpired => Err(Refusal::new(403, code::CODE_EXPIRED, "this code is no longer valid")),
-        Joined::CodeUsed => Err(Refusal::new(403, code::CODE_USED, "another server has used this code")),
+        Joined::CodeUsed => {
+            Err(Refusal::new(403, code::CODE_USED, "this code has been used, and is good once"))
+        }
+        Joined::NameTaken { name } => {
+            let text = format!("another server is called {name}, and the code is for no name");
+            Err(Refusal::new(403, code::NAME_TAKEN, text))
+        }
+        Joined::KnownStore => {
+            let text = "the history of this store is there already, and the code is for no name";
+            Err(Refusal::new(403, code::NAME_TAKEN, text))
+        }
         Joined::KnownAs { name } => {
             let text = format!("this store has joined as {name}, and the code is not for that name");
             Err(Refusal::new(403, code::KNOWN_AS, text))
@@ -72,9 +88,10 @@ pub(super) fn of_join(joined: Joined) -> Result<String, Refusal> {
 pub(super) fn of_code(code: &'static str, reason: &str) -> Refusal {
     let status = match code {
         code::TOO_LONG => 413,
-        code::OTHER_SERVER | code::REVOKED | code::COPIED => 403,
+        code::OTHER_SERVER | code::REVOKED | code::COPIED | code::QUOTA => 403,
         code::NOT_NEXT => 409,
         code::UNAVAILABLE => return unavailable(),
+        code::SLOW_DOWN => 429,
         _ => 400,
     };
     Refusal::new(status, code, reason)

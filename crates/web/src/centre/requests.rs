@@ -1,6 +1,6 @@
 //! What a request asks for, and whether it may.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,17 +9,18 @@ use std::sync::{Mutex, MutexGuard};
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_store::{
-    BODY_BYTES_MAX, Contact, FleetSecret, History, Joining, Member, PostgresHistory, RepositoryError,
-    Retention, SecretHash, StoreError, StoreId,
+    BODY_BYTES_MAX, Contact, FleetSecret, History, Joining, KnownServer, Member, PostgresHistory,
+    RepositoryError, Retention, SecretHash, StoreError, StoreId,
 };
 use iostall_watch::centre_protocol::{
     HelloAnswer, HelloRequest, JoinAnswer, JoinRequest, PathError, RotateAnswer, RotateRequest, Verb, code,
 };
-use iostall_watch::intake::IntakeError;
+use iostall_watch::intake::{IntakeError, Quotas};
 use iostall_watch::rollout::RolloutError;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::checks::{REQUEST_BYTES_MAX, check_texts, json_of, lock};
+use super::counts::{Counts, add};
 use super::limits::{Limit, Limits, Seen};
 use super::refusals;
 use crate::server::{Answer, Connection, Head, Method, Refusal};
@@ -28,12 +29,19 @@ use crate::server::{Answer, Connection, Head, Method, Refusal};
 const OF_SERVER: Limit = Limit { per_s: 20, burst: 100 };
 /// Limit for one address whose key is unknown or missing.
 const OF_UNKNOWN: Limit = Limit { per_s: 2, burst: 20 };
+/// KiB of batches, runs and sheets of one server, as they are sent: a hundred times what a large server has, and a month of it at once.
+const KIB_OF_SERVER: Limit = Limit { per_s: 1 << 10, burst: 4 << 20 };
+/// Why the samples of a server are not taken is remembered so often at most, nanoseconds.
+const NOTE_NS: u64 = 60_000_000_000;
 /// With more, all are forgotten, and each is known again when it is shown.
 const KEYS_REMEMBERED_MAX: usize = 20_000;
 /// While the repository does not answer, it is not asked for so long, nanoseconds.
 const DOWN_NS: u64 = 1_000_000_000;
 /// One of many events in so long is said, nanoseconds.
 const EVENT_NS: u64 = 1_000_000_000;
+/// The whole of a request may take so long until a key was shown, nanoseconds.
+const WITHOUT_KEY_NS: u64 = 5_000_000_000;
+
 #[derive(Clone, Debug)]
 pub enum CentreEvent {
     Joined {
@@ -63,11 +71,16 @@ pub(super) struct Shared {
     /// A server always gets the same one.
     writers: Vec<Mutex<PostgresHistory>>,
     of_server: Limits<StoreId>,
+    kib_of_server: Limits<StoreId>,
+    pub(super) quotas: Quotas,
+    /// When it was remembered last why nothing is taken of a server.
+    noted_ns: Mutex<HashMap<StoreId, u64>>,
     of_unknown: Limits<IpAddr>,
     /// Keys that were good: whoever shows them is not unknown, whatever else comes from that address.
     known_keys: Mutex<HashSet<SecretHash>>,
     /// Servers of whom a batch is on its way.
     pub(super) appending: Mutex<HashSet<StoreId>>,
+    pub(super) counts: Counts,
     clock: MonotonicClock,
     down_until_ns: AtomicU64,
     event_due_ns: AtomicU64,
@@ -135,9 +148,13 @@ impl Shared {
             members: Mutex::new(members),
             writers: writers.into_iter().map(Mutex::new).collect(),
             of_server: Limits::new(OF_SERVER, clock.clone()),
+            kib_of_server: Limits::new(KIB_OF_SERVER, clock.clone()),
+            quotas: Quotas::default(),
+            noted_ns: Mutex::default(),
             of_unknown: Limits::new(OF_UNKNOWN, clock.clone()),
             known_keys: Mutex::default(),
             appending: Mutex::default(),
+            counts: Counts::default(),
             clock,
             down_until_ns: AtomicU64::new(0),
             event_due_ns: AtomicU64::new(0),
@@ -207,9 +224,17 @@ impl Shared {
         let done = self.carry_out(connection, head, peer, (&mut member, seen));
         let skipped = if member.is_some() { BODY_BYTES_MAX } else { REQUEST_BYTES_MAX };
         let answer = match done {
-            Ok(answer) => answer,
+            Ok(answer) => {
+                add(&self.counts.answered);
+                answer
+            }
             Err(Failed::Connection(error)) => return Err(error),
-            Err(Failed::Refused(refusal)) => self.refuse(peer, member.as_ref(), &refusal),
+            Err(Failed::Refused(refusal)) => {
+                if let Some(member) = member.as_ref().filter(|_| refusals::is_for_operators(&refusal)) {
+                    self.note(member, &refusal.message);
+                }
+                self.refuse(peer, member.as_ref(), &refusal)
+            }
             Err(Failed::Store(error)) => {
                 self.unavailable(&error);
                 refusals::refused(&refusals::unavailable())
@@ -225,6 +250,8 @@ impl Shared {
         peer: SocketAddr,
         (found, seen): (&mut Option<Member>, &mut Seen),
     ) -> Result<Answer, Failed> {
+        // When the client wrote its request, but for its way: what follows is the waiting of others.
+        let arrived = utc_now();
         let verb = match Verb::of_path(&head.path) {
             Ok(verb) if head.method == Method::Post => verb,
             Err(PathError::Version(theirs)) => return Err(refusals::other_version(theirs).into()),
@@ -232,6 +259,9 @@ impl Shared {
         };
         let hash = head.key.as_deref().and_then(FleetSecret::parse).map(|secret| secret.hash());
         let is_known = hash.is_some_and(|hash| lock(&self.known_keys).contains(&hash));
+        if !is_known {
+            connection.hurry(WITHOUT_KEY_NS);
+        }
         if !is_known && !self.of_unknown.has_some(&peer.ip()) {
             return Err(refusals::slow_down().into());
         }
@@ -248,7 +278,9 @@ impl Shared {
         let member = if let Some(member) = known {
             member
         } else {
+            connection.serve(true);
             let member = self.members()?.member(&hash)?.ok_or_else(unknown)?;
+            connection.is_known(head);
             self.remember(hash);
             seen.put(hash, &member, self.clock.now_ns());
             member
@@ -261,7 +293,7 @@ impl Shared {
             return Err(refusals::slow_down().into());
         }
         match verb {
-            Verb::Hello => self.hello(connection, member),
+            Verb::Hello => self.hello(connection, member, arrived),
             Verb::Known => self.known(connection, member),
             Verb::Append => self.append(connection, head, member),
             Verb::Place => self.place(connection, member),
@@ -284,6 +316,7 @@ impl Shared {
             return Err(Refusal::not_understood().into());
         };
         check_texts(&[&request.host, &request.version])?;
+        connection.serve(true);
         let joined = self.members()?.join(&Joining {
             code: &code.hash(),
             key: &key,
@@ -296,10 +329,15 @@ impl Shared {
         Ok(refusals::json(&JoinAnswer { name }))
     }
 
-    fn hello(&self, connection: &mut Connection, member: &Member) -> Result<Answer, Failed> {
+    fn hello(
+        &self,
+        connection: &mut Connection,
+        member: &Member,
+        arrived: Timestamp,
+    ) -> Result<Answer, Failed> {
         let request: HelloRequest = json_of(connection)??;
         check_texts(&[&request.host, &request.version, &request.instance])?;
-        let ahead = request.clock.duration_since(utc_now()).as_millis();
+        let ahead = request.clock.duration_since(arrived).as_millis();
         let clock_ahead_ms = i64::try_from(ahead).unwrap_or(i64::MAX);
         let contact = Contact {
             host: &request.host,
@@ -353,7 +391,38 @@ impl Shared {
         keys.insert(hash);
     }
 
+    /// Whether so much more may come of this server now.
+    pub(super) fn check_bytes(&self, member: &Member, body: &[u8]) -> Result<(), Refusal> {
+        if self.kib_of_server.take_some(&member.store, (body.len() as u64).div_ceil(1 << 10)) {
+            return Ok(());
+        }
+        let text = "this server sends more than 4 GiB at once and 1 MiB a second; the rest is taken later";
+        Err(Refusal::new(429, code::SLOW_DOWN, text))
+    }
+
+    /// Remembers why nothing is taken of a server. If that fails, the log says it all the same.
+    fn note(&self, member: &Member, reason: &str) {
+        let now_ns = self.clock.now_ns();
+        let mut noted = lock(&self.noted_ns);
+        if noted.len() >= KEYS_REMEMBERED_MAX {
+            noted.clear();
+        }
+        let is_due = noted.get(&member.store).is_none_or(|at_ns| now_ns - at_ns >= NOTE_NS);
+        if is_due {
+            noted.insert(member.store, now_ns);
+        }
+        drop(noted);
+        if is_due && let Ok(members) = self.members() {
+            let _ = members.put_refused(member, reason);
+        }
+    }
+
+    pub(super) fn servers(&self) -> Result<Vec<KnownServer>, Failed> {
+        Ok(self.members()?.servers()?)
+    }
+
     fn refuse(&self, peer: SocketAddr, member: Option<&Member>, refusal: &Refusal) -> Answer {
+        add(&self.counts.refused);
         let name = member.map(|member| member.name.clone());
         self.report(|unreported| CentreEvent::Refused {
             peer,
@@ -365,6 +434,7 @@ impl Shared {
     }
 
     fn unavailable(&self, error: &StoreError) {
+        add(&self.counts.unavailable);
         if error.may_pass() {
             self.down_until_ns.store(self.clock.now_ns() + DOWN_NS, Ordering::Relaxed);
         }

@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use percent_encoding::percent_decode_str;
 
 use super::answer::{Answer, Refusal, phrase};
-use super::lobby::Seat;
+use super::lobby::Presence;
 use super::socket::{Patience, Stream};
 
 /// A request without its body is longer only by mistake, or on purpose.
@@ -124,11 +124,16 @@ pub(crate) struct Connection {
     /// How long the client may be silent until the next request is there.
     patience: Patience,
     /// Until the client has shown who it is.
-    seat: Option<Seat>,
+    presence: Option<Presence>,
 }
 
 impl Connection {
-    pub(super) fn new(stream: Box<dyn Stream>, first_ns: u64, patience: Patience, seat: Seat) -> Self {
+    pub(super) fn new(
+        stream: Box<dyn Stream>,
+        first_ns: u64,
+        patience: Patience,
+        presence: Presence,
+    ) -> Self {
         let read = Vec::with_capacity(HEAD_BYTES_MAX);
         Self {
             stream,
@@ -139,13 +144,13 @@ impl Connection {
             is_last: false,
             wants_head: false,
             patience,
-            seat: Some(seat),
+            presence: Some(presence),
         }
     }
 
     /// Who asks with `head` has been shown: it is not cut for others, however many there are, and has the time that its body needs.
     pub(crate) fn is_known(&mut self, head: &Head) {
-        if self.seat.take().is_some() {
+        if self.presence.take().is_some() {
             self.stream.socket().allow(time_ns(head.body_bytes));
         }
     }
@@ -157,8 +162,8 @@ impl Connection {
 
     /// Whether it is this server that takes its time now.
     pub(crate) fn serve(&self, is_served: bool) {
-        if let Some(seat) = &self.seat {
-            seat.serve(is_served);
+        if let Some(presence) = &self.presence {
+            presence.serve(is_served);
         }
     }
 

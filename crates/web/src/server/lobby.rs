@@ -30,14 +30,14 @@ struct Guest {
 
 /// A connection in the lobby; it leaves when this is dropped.
 #[derive(Debug)]
-pub(super) struct Seat<C = MonotonicClock> {
+pub(super) struct Presence<C = MonotonicClock> {
     lobby: Arc<Lobby<C>>,
     address: IpAddr,
     guest: Arc<Guest>,
 }
 
 impl<C: Clock> Lobby<C> {
-    pub(super) fn enter(self: &Arc<Self>, peer: IpAddr, socket: &Arc<TcpStream>) -> Seat<C> {
+    pub(super) fn enter(self: &Arc<Self>, peer: IpAddr, socket: &Arc<TcpStream>) -> Presence<C> {
         let address = network(peer);
         let guest = Arc::new(Guest {
             socket: Arc::clone(socket),
@@ -51,7 +51,7 @@ impl<C: Clock> Lobby<C> {
         }
         of_address.push(Arc::clone(&guest));
         drop(guests);
-        Seat { lobby: Arc::clone(self), address, guest }
+        Presence { lobby: Arc::clone(self), address, guest }
     }
 
     /// Cuts the oldest connection of whoever has most of them.
@@ -62,9 +62,10 @@ impl<C: Clock> Lobby<C> {
     }
 
     fn cut_oldest(&self, guests: &mut Vec<Arc<Guest>>) {
-        let came_before_ns = self.clock.now_ns().saturating_sub(LEFT_ALONE_NS);
-        let is_to_go =
-            |guest: &Arc<Guest>| guest.since_ns <= came_before_ns && !guest.is_served.load(Ordering::Relaxed);
+        let now_ns = self.clock.now_ns();
+        let is_to_go = |guest: &Arc<Guest>| {
+            now_ns - guest.since_ns > LEFT_ALONE_NS && !guest.is_served.load(Ordering::Relaxed)
+        };
         if let Some(oldest) = guests.iter().position(is_to_go) {
             // It may be gone already.
             let _ = guests.remove(oldest).socket.shutdown(Shutdown::Both);
@@ -84,14 +85,14 @@ impl<C> Lobby<C> {
     }
 }
 
-impl<C> Seat<C> {
+impl<C> Presence<C> {
     /// Whether the guest waits for this server, which is no reason to cut it.
     pub(super) fn serve(&self, is_served: bool) {
         self.guest.is_served.store(is_served, Ordering::Relaxed);
     }
 }
 
-impl<C> Drop for Seat<C> {
+impl<C> Drop for Presence<C> {
     fn drop(&mut self) {
         let mut guests = self.lobby.lock();
         if let Some(of_address) = guests.get_mut(&self.address) {
@@ -134,20 +135,21 @@ mod tests {
         let [bad, other]: [IpAddr; 2] = ["192.0.2.7", "192.0.2.8"].map(|text| text.parse().unwrap());
         let (socket, _client) = pair();
         let _other = lobby.enter(other, &socket);
-        let mut seats: Vec<Seat<ManualClock>> =
+        let mut present: Vec<Presence<ManualClock>> =
             (0..OF_ADDRESS_MAX).map(|_| lobby.enter(bad, &socket)).collect();
-        seats[0].serve(true);
-        seats.push(lobby.enter(bad, &socket));
+        present[0].serve(true);
+        present.push(lobby.enter(bad, &socket));
         assert_eq!(lobby.cut(), 0, "all came just now");
         clock.advance_by(LEFT_ALONE_NS + 1);
-        seats.push(lobby.enter(bad, &socket));
+        present.push(lobby.enter(bad, &socket));
         assert_eq!(lobby.cut(), 1);
-        let is_there =
-            |seat: &Seat<ManualClock>| lobby.lock()[&bad].iter().any(|guest| Arc::ptr_eq(guest, &seat.guest));
-        assert!(is_there(&seats[0]) && !is_there(&seats[1]), "the first is being served");
+        let is_there = |presence: &Presence<ManualClock>| {
+            lobby.lock()[&bad].iter().any(|guest| Arc::ptr_eq(guest, &presence.guest))
+        };
+        assert!(is_there(&present[0]) && !is_there(&present[1]), "the first is being served");
         lobby.make_room();
         assert_eq!((lobby.cut(), lobby.lock()[&other].len()), (2, 1));
-        drop(seats);
+        drop(present);
         assert_eq!(lobby.lock().len(), 1);
     }
 

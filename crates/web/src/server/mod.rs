@@ -175,7 +175,7 @@ impl Server {
         // Small answers need not wait for others.
         let _ = socket.set_nodelay(true);
         let socket = Arc::new(socket);
-        let seat = self.crowd.lobby.enter(peer.ip(), &socket);
+        let presence = self.crowd.lobby.enter(peer.ip(), &socket);
         let socket = TimedSocket::new(socket);
         let stream: Box<dyn Stream> = match &self.tls {
             None => Box::new(socket),
@@ -193,7 +193,7 @@ impl Server {
         let _ = thread.spawn(move || {
             let _count = count;
             // A client that is gone or too slow has ended its connection and nothing else.
-            let _ = serve(&mut Connection::new(stream, first_ns, patience, seat), peer);
+            let _ = serve(&mut Connection::new(stream, first_ns, patience, presence), peer);
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::SOURCES_MAX;
+use super::{SERIES_MAX, SOURCES_MAX};
 use crate::error::StoreError;
 use crate::history::{Batch, Source, SourceId, from_utc_ns, utc_ns};
 use crate::member::{Member, MemberAppended, MemberState};
@@ -66,14 +66,36 @@ impl PostgresHistory {
         if locked.appended.cast_unsigned() != after {
             return Ok(MemberAppended::NotNext);
         }
-        let written = Self::completed(database, chains, transaction, Ok(locked), |database, _, chain| {
+        Self::completed(database, chains, transaction, Ok(locked), |database, _, chain| {
+            let new = batch.series.iter().filter(|subject| chain.series.number(subject).is_none()).count();
+            if new > 0 {
+                database.check_series(member, new)?;
+            }
             database.write(chain, batch, None)
-        });
-        written.map(|()| MemberAppended::Added)
+        })
+        .map(|()| MemberAppended::Added)
+        .or_else(|error| match error {
+            StoreError::Quota { reason } => Ok(MemberAppended::Quota { reason }),
+            error => Err(error),
+        })
     }
 }
 
 impl Database {
+    /// Whether `member` may have so many more series.
+    fn check_series(&self, member: &Member, more: usize) -> Result<(), StoreError> {
+        let row = self.session.row(statements::COUNT_SERIES_OF, &[&member.number])?;
+        let series = self.column::<i64>(&row, 0)?.saturating_add(i64::try_from(more).unwrap_or(i64::MAX));
+        if series <= SERIES_MAX {
+            return Ok(());
+        }
+        let reason = format!(
+            "with this batch the server would have {series} files and other things that are counted at the centre, and {SERIES_MAX} \
+             are the most"
+        );
+        Err(StoreError::Quota { reason })
+    }
+
     /// Locks a source of a member under its current name, which becomes its own if it is not there; or why not.
     fn lock_of_member(
         &self,
@@ -88,7 +110,10 @@ impl Database {
             self.session.execute(statements::CLAIM_SOURCE, values)?;
             rows = lock()?;
         }
-        let Some(row) = rows.first() else { return Ok(Err(MemberAppended::OtherServer)) };
+        let Some(row) = rows.first() else {
+            let reason = format!("this server has {SOURCES_MAX} sources at the centre, which is the most");
+            return Ok(Err(MemberAppended::Quota { reason }));
+        };
         let state = self.state_in(row, 7)?;
         if state != MemberState::Joined {
             return Ok(Err(MemberAppended::MayNot(state)));

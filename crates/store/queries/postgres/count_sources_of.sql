@@ -1,0 +1,2 @@
+/* iostall:count_sources_of */
+SELECT count(*) FROM iostall.source WHERE server = $1;
