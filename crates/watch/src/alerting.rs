@@ -110,13 +110,18 @@ impl Alerting {
         self.notify(notices, observer);
     }
 
-    /// What the next collector has to know, if that has changed since it was asked last.
-    pub(crate) fn memory(&mut self, now: Now) -> Option<String> {
-        if !std::mem::take(&mut self.is_changed) {
+    /// What the next collector has to know, if that has changed since it was kept last.
+    pub(crate) fn memory(&self, now: Now) -> Option<String> {
+        if !self.is_changed {
             return None;
         }
         let outbox = self.outbox.values().rev().take(OUTBOX_MAX).rev().cloned().collect();
         serde_json::to_string(&Memory { alerts: self.evaluator.saved(now), outbox }).ok()
+    }
+
+    /// The memory is stored, as it was asked for last.
+    pub(crate) fn memory_is_kept(&mut self) {
+        self.is_changed = false;
     }
 
     pub(crate) fn step(&mut self, source: usize, step: &Step, now: Now, observer: Observer<'_>) {
@@ -242,4 +247,23 @@ pub fn test_channels(
         observer(channel, &result);
     }
     Ok(all_arrived)
+}
+
+#[cfg(test)]
+mod tests {
+    use iostall_measure::clock::utc_now;
+
+    use super::*;
+
+    /// The flag was taken before the document was stored: where the store was full for a moment, a restart forgot the alerts.
+    #[test]
+    fn a_memory_that_was_not_kept_is_still_to_be_kept() {
+        let now = Now { utc: utc_now(), clock_ns: 0 };
+        let mut alerting = Alerting::start(AlertFile::default(), now);
+        assert!(alerting.memory(now).is_none());
+        alerting.replace(AlertFile::default(), now, &mut |_| {});
+        assert!(alerting.memory(now).is_some() && alerting.memory(now).is_some());
+        alerting.memory_is_kept();
+        assert!(alerting.memory(now).is_none());
+    }
 }

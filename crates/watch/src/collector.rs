@@ -231,12 +231,13 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         let (Some(name), Some(alerting)) = (&self.memory_name, &mut self.observers.alerting) else {
             return Ok(());
         };
-        match alerting.memory(now) {
-            None => Ok(()),
-            Some(document) => {
-                self.writer.put_state(name, &document, &mut |event| observer(CollectEvent::Writer(event)))
+        if let Some(document) = alerting.memory(now) {
+            let mut said = |event: WriterEvent<'_>| observer(CollectEvent::Writer(event));
+            if self.writer.put_state(name, &document, &mut said)? {
+                alerting.memory_is_kept();
             }
         }
+        Ok(())
     }
 
     pub(crate) fn put_settings(

@@ -113,18 +113,20 @@ impl<H: History + CollectorState> SampleWriter<H> {
         Ok(())
     }
 
-    /// Keeps a document of the collector's. Where that cannot be done now, the next one is kept.
+    /// Keeps a document of the collector's. `false` if that cannot be done now.
     pub(crate) fn put_state(
         &mut self,
         name: &str,
         document: &str,
         observer: Observer<'_>,
-    ) -> Result<(), WatchError> {
+    ) -> Result<bool, WatchError> {
         match self.store.put_state(name, document) {
-            Err(error) if error.may_pass() => self.say(error, observer),
-            done => done?,
+            Err(error) if error.may_pass() => {
+                self.say(error, observer);
+                Ok(false)
+            }
+            done => Ok(done.map(|()| true)?),
         }
-        Ok(())
     }
 
     /// Keeps what the volumes of the source `name` are. Where that cannot be done now, it is kept when the source says it again.

@@ -28,6 +28,8 @@ struct State {
     is_dirty: bool,
     /// Whether half a line is at its end, and cannot be removed.
     is_cut_off: bool,
+    /// Why a sync failed. The kernel says so once, and then takes what it could not write for written.
+    unsynced: Option<(io::ErrorKind, String)>,
 }
 
 impl Log {
@@ -68,7 +70,14 @@ impl Log {
             }
         }
         let bytes = file.metadata().map_err(failed)?.len();
-        let state = State { file, bytes, bytes_max: bytes_max.bytes(), is_dirty: false, is_cut_off: false };
+        let state = State {
+            file,
+            bytes,
+            bytes_max: bytes_max.bytes(),
+            is_dirty: false,
+            is_cut_off: false,
+            unsynced: None,
+        };
         Ok(Self { path: path.to_owned(), state: Mutex::new(state) })
     }
 
@@ -96,16 +105,28 @@ impl Log {
         Ok(())
     }
 
+    /// Makes what was appended durable. Once this has failed, in whatever thread, it fails in all: an acknowledgement that is lost
+    /// here would be taken for one that the drive never gave.
     pub(super) fn sync(&self) -> Result<(), PowerfailError> {
+        self.sync_with(File::sync_data)
+    }
+
+    fn sync_with(&self, sync: impl FnOnce(&File) -> io::Result<()>) -> Result<(), PowerfailError> {
+        let failed = |source| PowerfailError::Log { path: self.path.clone(), source };
         let file = {
             let mut state = self.state();
+            if let Some((kind, text)) = &state.unsynced {
+                return Err(failed(io::Error::new(*kind, text.clone())));
+            }
             if !std::mem::take(&mut state.is_dirty) {
                 return Ok(());
             }
             state.file.try_clone()
         };
-        file.and_then(|file| file.sync_data())
-            .map_err(|source| PowerfailError::Log { path: self.path.clone(), source })
+        file.and_then(|file| sync(&file)).map_err(|source| {
+            self.state().unsynced = Some((source.kind(), source.to_string()));
+            failed(source)
+        })
     }
 }
 
@@ -160,4 +181,22 @@ pub(super) fn read_log(path: &Path, wanted: Option<&str>) -> Result<Logged, Powe
     newest
         .map(|(logged, _)| logged)
         .ok_or_else(|| PowerfailError::NoRun { path: path.to_owned(), run: wanted.map(str::to_owned) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sync of a thread of one writer failed and was dropped; the next one found nothing to do, and the witness ended well.
+    #[test]
+    fn a_sync_that_failed_fails_again_for_whoever_asks_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = Log::open(&dir.path().join("ack.log"), ByteCount(1 << 20)).unwrap();
+        log.append("run", "flush 1").unwrap();
+        log.sync_with(|_| Err(io::Error::from_raw_os_error(5))).unwrap_err();
+        for _ in 0..2 {
+            assert!(log.sync().unwrap_err().to_string().contains("(os error 5)"));
+            log.append("run", "flush 2").unwrap();
+        }
+    }
 }

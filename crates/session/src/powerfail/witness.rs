@@ -160,7 +160,7 @@ fn serve(stream: TcpStream, log: &Log, is_over: &dyn Fn() -> bool) {
             break;
         }
     }
-    // What a writer said before it was cut off matters most. If this fails, so does the one of the listener, which reports it.
+    // What a writer said before it was cut off matters most. If this fails, the log keeps why, and the listener reports it.
     let _ = log.sync();
 }
 
