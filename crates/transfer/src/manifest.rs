@@ -176,7 +176,7 @@ pub fn read(mut text: impl BufRead, path: &Path, kind: Option<HashKind>) -> Resu
     let manifest = if begin == Some(b'{') {
         parse_json(text)?
     } else {
-        parse_lines(text, kind.or_else(|| named_hash(path).ok().flatten()))?
+        parse_lines(text, kind.map_or_else(|| named_hash(path), |kind| Ok(Some(kind)))?)?
     };
     if manifest.files.is_empty() && !manifest.is_partial { Err(ManifestError::Empty) } else { Ok(manifest) }
 }
@@ -245,8 +245,9 @@ fn parse_line(
     }
     let space = rest.iter().position(|byte| *byte == b' ').ok_or_else(refuse)?;
     let (hex, name) = rest.split_at(space);
-    // Two spaces for text, or a space and an asterisk for binary; treated alike.
-    let name = name.strip_prefix(b"  ").or_else(|| name.strip_prefix(b" *")).ok_or_else(refuse)?;
+    // Two spaces for text, or a space and an asterisk for binary, treated alike; one space is of `md5 -r`.
+    let gaps = [b"  ".as_slice(), b" *", b" "];
+    let name = gaps.iter().find_map(|gap| name.strip_prefix(*gap)).ok_or_else(refuse)?;
     let hex = std::str::from_utf8(hex).map_err(|_| refuse())?;
     let kind = match kind {
         Some(kind) => kind,
@@ -257,14 +258,17 @@ fn parse_line(
     Ok(ManifestFile { path: path_from_bytes(name), bytes: None, digest, blocks: Vec::new(), block_bytes: 0 })
 }
 
-/// `NAME (file) = digest`, as in the BSD tools and with `--tag`.
+/// `NAME (file) = digest`, as in the BSD tools and with `--tag`, or `NAME(file)= digest`, as openssl writes it.
 fn parse_tagged(text: &[u8], escaped: bool) -> Option<ManifestFile> {
-    let open = text.windows(2).position(|pair| pair == b" (")?;
-    let close = text.windows(4).rposition(|four| four == b") = ")?;
+    let position = |of: &[u8]| text.windows(of.len()).position(|found| found == of);
+    let last = |of: &[u8]| text.windows(of.len()).rposition(|found| found == of);
+    let of_openssl = || Some((position(b"(")?, 1, last(b")= ")?, 3));
+    let of_bsd = || Some((position(b" (")?, 2, last(b") = ")?, 4));
+    let (open, open_bytes, close, close_bytes) = of_bsd().or_else(of_openssl)?;
     let kind = std::str::from_utf8(&text[..open]).ok()?.parse().ok()?;
-    let name = text.get(open + 2..close)?;
+    let name = text.get(open + open_bytes..close)?;
     let name = if escaped { unescape(name)? } else { name.to_vec() };
-    let digest = Digest::from_hex(kind, std::str::from_utf8(&text[close + 4..]).ok()?)?;
+    let digest = Digest::from_hex(kind, std::str::from_utf8(&text[close + close_bytes..]).ok()?)?;
     Some(ManifestFile {
         path: path_from_bytes(name),
         bytes: None,
@@ -279,6 +283,11 @@ fn kind_of_length(line: usize, digits: usize) -> Option<Result<HashKind, Manifes
     let kinds: Vec<_> = HashKind::ALL.into_iter().filter(|kind| kind.digest_bytes() * 2 == digits).collect();
     match kinds.as_slice() {
         [] => None,
+        // Far more programs write CRC-32 than CRC-32C.
+        [HashKind::Crc32c] => {
+            let could_be = "crc32c, or crc32, xxh32 or adler32, which are not supported".to_owned();
+            Some(Err(ManifestError::Ambiguous { line, digits, could_be }))
+        }
         [kind] => Some(Ok(*kind)),
         several => {
             let could_be = several.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" or ");

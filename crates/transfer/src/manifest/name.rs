@@ -9,9 +9,9 @@ use super::error::ManifestError;
 /// Suffix for the list of a copy that did not complete.
 const PARTIAL: &str = "partial";
 /// Algorithms that often appear in names of lists and are not supported.
-const OTHER_HASHES: [&str; 13] = [
-    "sha1", "sha224", "sha384", "sha512", "sha3", "b2", "blake2", "xxh32", "xxh64", "crc32", "crc", "sfv",
-    "md4",
+const OTHER_HASHES: [&str; 16] = [
+    "sha1", "sha224", "sha384", "sha512", "sha3", "b2", "blake2", "xxh32", "xxh64", "crc32", "crc32b", "crc",
+    "crc64", "adler32", "sfv", "md4",
 ];
 
 /// The algorithm for a list at `path`: the requested one, or the one in its name. They must not contradict

@@ -66,6 +66,25 @@ fn what_a_digest_could_be_is_asked_and_not_guessed() {
     assert_eq!(asked.files[0].digest.kind(), HashKind::Xxh3);
 }
 
+/// XXH32 and CRC-32 sums of good files were compared as CRC-32C: every one was reported as damaged.
+#[test]
+fn eight_digits_are_what_a_name_or_an_option_says_and_nothing_else() {
+    let text = b"9cec73c4  f\n";
+    let error = parse(text, Path::new("list.txt"), None).unwrap_err();
+    assert!(matches!(error, ManifestError::Ambiguous { digits: 8, .. }), "{error}");
+    for name in ["p18.xxh32", "x.crc32", "SUMS.xxh64", "x.adler32", "x.sfv", "x.sha1"] {
+        let error = parse(text, Path::new(name), None).unwrap_err();
+        assert!(matches!(error, ManifestError::OtherHash(_)), "{name}: {error}");
+    }
+    for (name, asked) in [("x.crc32c", None), ("list.txt", Some(HashKind::Crc32c))] {
+        assert_eq!(parse(text, Path::new(name), asked).unwrap().files.len(), 1, "{name}");
+    }
+    let others = format!("MD5(a (1))= {MD5}\n{MD5} b\n");
+    let files = parse(others.as_bytes(), Path::new("x.md5"), None).unwrap().files;
+    let names: Vec<_> = files.iter().map(|file| file.path.as_path()).collect();
+    assert_eq!(names, [Path::new("a (1)"), Path::new("b")], "as md5sum reads them");
+}
+
 #[test]
 fn a_damaged_list_is_refused_with_its_line() {
     let error = parse(b"d41d8cd9 nonsense\n", Path::new("x.md5"), None).unwrap_err();
