@@ -76,6 +76,23 @@ fn a_second_method_that_fails_leaves_the_first_in_every_form() {
     assert!(kept.contains("direct FAILED"), "{kept}");
 }
 
+/// A file of 1 GB on a file system of 64 MB filled it to the last block, without a word at the start.
+#[test]
+fn a_size_that_does_not_fit_is_refused_before_anything_is_written() {
+    let here = Workspace::new();
+    let Some(small) = Small::new(&here.path("small")) else {
+        return skip("a size that does not fit", "no tmpfs can be mounted here");
+    };
+    let file = small.0.join("t.dat");
+    let file = file.to_str().unwrap();
+    let ran = here.run(&["write", "--size", "64M", "--methods", "direct", file]).expect_status(2);
+    assert!(ran.stderr.contains("free"), "{}", ran.stderr);
+    assert!(fs::read_dir(&small.0).unwrap().next().is_none());
+    for nothing in [["--size", "0"], ["--duration", "0s"]] {
+        here.run(&[&["write"], &nothing[..], &[file]].concat()).expect_status(2);
+    }
+}
+
 /// When the disk was full after 20 hours, everything measured until then was lost.
 #[test]
 fn a_full_disk_leaves_what_was_written_until_then_and_the_other_methods_are_tried() {
@@ -87,7 +104,7 @@ fn a_full_disk_leaves_what_was_written_until_then_and_the_other_methods_are_trie
     let file = file.to_str().unwrap();
     let words =
         ["write", "--packet", "512K", "--interval", "1M", "--methods", "buffered,direct", "--json", "o.json"];
-    let ran = here.run(&[&words[..], &["--size", "64M", file]].concat()).expect_status(1);
+    let ran = here.run(&[&words[..], &["--duration", "1h", file]].concat()).expect_status(1);
     assert!(ran.stdout.contains("buffered FAILED") && ran.stdout.contains("direct FAILED"), "{}", ran.stdout);
     for method in methods(&here) {
         assert!(method["bytes"].as_u64().unwrap() >= 8 << 20, "{method}");
@@ -96,7 +113,7 @@ fn a_full_disk_leaves_what_was_written_until_then_and_the_other_methods_are_trie
     assert!(fs::read_dir(&small.0).unwrap().next().is_none(), "the file stayed");
     // If not even the first packet fits, nothing was measured.
     fs::write(small.0.join("filler"), vec![0; (16 << 20) - (256 << 10)]).unwrap();
-    let ran = here.run(&[&words[..], &["--size", "64M", file]].concat()).expect_status(2);
+    let ran = here.run(&[&words[..], &["--duration", "1h", file]].concat()).expect_status(2);
     assert!(
         ran.stderr.contains("nothing could be written") && ran.stderr.contains("hint: free space"),
         "{}",

@@ -37,6 +37,15 @@ pub enum FreeSpaceError {
 /// Whether `wanted_bytes` may be taken on the file system of `directory`: 5 % of the file system must stay free, at least 1 GiB and at
 /// most 8 GiB.
 pub fn check_free_space(directory: &Path, wanted_bytes: u64) -> Result<(), FreeSpaceError> {
+    check(directory, wanted_bytes, floor)
+}
+
+/// The same for a file whose size the user has named, on however small a file system: a twentieth must stay free, at most 8 GiB.
+pub fn check_named_size(directory: &Path, wanted_bytes: u64) -> Result<(), FreeSpaceError> {
+    check(directory, wanted_bytes, |total_bytes| (total_bytes / FLOOR_DIVISOR).min(FLOOR_MAX_BYTES))
+}
+
+fn check(directory: &Path, wanted_bytes: u64, floor: fn(u64) -> u64) -> Result<(), FreeSpaceError> {
     let space = statvfs(directory).map_err(|source| FreeSpaceError::System {
         directory: directory.to_owned(),
         source: source.into(),

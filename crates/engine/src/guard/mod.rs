@@ -31,7 +31,7 @@ mod signature;
 pub use consent::WriteConsent;
 pub use database::{DatabaseFile, database_at};
 pub use destination::{Destinations, Removes};
-pub use free_space::{FreeSpaceError, check_free_space};
+pub use free_space::{FreeSpaceError, check_free_space, check_named_size};
 pub use grant::{WriteGrant, check_write};
 pub use header::{HEADER_BYTES, HeaderKind, write_header};
 pub use lock::{FileLock, hold_for_reading};

@@ -1,10 +1,10 @@
 //! The file of a paced write: created or overwritten with consent, and removed or kept afterwards.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use iostall_engine::files::{PathNow, UnfinishedFile};
+use iostall_engine::files::{self, FileKind, PathNow, UnfinishedFile};
 use iostall_engine::guard::{
-    GrantReason, HeaderKind, WriteConsent, WriteGrant, check_write, mark_made_by_iostall,
+    GrantReason, HeaderKind, WriteConsent, WriteGrant, check_named_size, check_write, mark_made_by_iostall,
 };
 use iostall_engine::{Access, OpenOptions, OpenTarget, open_target};
 use iostall_measure::{Caching, Durability};
@@ -23,10 +23,26 @@ pub(crate) struct PacedFile {
     _listed: Option<UnfinishedFile>,
 }
 
+/// A full file system stops whatever else writes to it. What the file has now is free once it is emptied.
+fn check_room(path: &Path, wanted_bytes: u64) -> Result<(), SessionError> {
+    let there = files::stamp_of_path(path).ok();
+    if there.is_some_and(|there| there.kind != FileKind::Regular) {
+        return Ok(());
+    }
+    let there_bytes = there.map_or(0, |there| there.allocated_bytes);
+    let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+    if !parent.is_dir() {
+        // Making the file says so.
+        return Ok(());
+    }
+    Ok(check_named_size(parent, wanted_bytes.saturating_sub(there_bytes))?)
+}
+
 impl PacedFile {
     pub(crate) fn prepare(request: &PacedRequest) -> Result<Self, SessionError> {
         let consent = WriteConsent { overwrite: request.overwrite.clone(), ..WriteConsent::none() };
         let path = request.file.clone();
+        check_room(&path, request.total_bytes.unwrap_or(0))?;
         let grant = check_write(&path, &consent)?;
         if !grant.file().metadata().is_ok_and(|metadata| metadata.is_file()) {
             return Err(SessionError::PacedDevice { path });

@@ -175,9 +175,12 @@ fn notes(paced: &PacedOutcome) -> Vec<Note> {
             let (before, after) = (change.before_bytes_per_second, change.after_bytes_per_second);
             let (word, severity) =
                 if after < before { ("fell", Severity::Bad) } else { ("rose", Severity::Plain) };
+            // The chart is of the throughput, pauses included.
+            let has_pauses = method.pace.period_ns > 0 || method.pace.delay_ns > 0;
+            let pauses = if has_pauses { " Pauses are not in this, and are in the chart." } else { "" };
             let text = format!(
                 "{name}: after {} had been written, the speed of writing {word} from {} to {} and stayed there \
-                     (by chance in fewer than {} of 1000 cases).",
+                     (by chance in fewer than {} of 1000 cases).{pauses}",
                 bytes(change.at_bytes),
                 throughput(before),
                 throughput(after),
@@ -288,4 +291,38 @@ fn table(paced: &PacedOutcome) -> Table {
     table.note("with sync: the same with the sync at the end, which buffered writing owes.");
     table.note("late: a burst that began more than half a period after it was due. buffer needed: what a source that cannot wait must hold.");
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use iostall_model::paced::{ChangePoint, Pace, WriteMethod};
+
+    use super::*;
+
+    /// "the speed of writing fell from 3,579 MiB/s to 304 MiB/s" stood above a chart that was flat at 95.
+    #[test]
+    fn a_change_within_the_writes_of_a_paced_source_is_not_that_of_the_chart() {
+        let change = ChangePoint {
+            at_bytes: 1 << 30,
+            before_bytes_per_second: 3e9,
+            after_bytes_per_second: 3e8,
+            p_value: 0.001,
+        };
+        let note = |period_ns| {
+            let pace = Pace { packet_bytes: 819_200, packets_per_burst: 6, period_ns, delay_ns: 0 };
+            let method =
+                MethodOutcome { change: Some(change), ..MethodOutcome::new(WriteMethod::Buffered, pace) };
+            let outcome = PacedOutcome {
+                interval_bytes: 1 << 20,
+                total_bytes: None,
+                memory_limit_bytes: None,
+                methods: vec![method],
+                sweet_spots: Vec::new(),
+                gave_way: None,
+            };
+            notes(&outcome)[0].text.clone()
+        };
+        assert!(note(50_000_000).contains("Pauses"), "{}", note(50_000_000));
+        assert!(!note(0).contains("Pauses"), "{}", note(0));
+    }
 }
