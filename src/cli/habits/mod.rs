@@ -65,7 +65,16 @@ pub(crate) fn is_foreign(words: &[OsString], exists: &dyn Fn(&str) -> bool) -> b
     let rest = rest.iter().filter_map(|word| word.to_str()).filter(|word| !exists(word));
     match first.to_str() {
         Some("diskspd") => false,
-        Some("copy") => rest.into_iter().any(|word| plain(word) != word || is_switch(word)),
+        Some("copy") => {
+            let words: Vec<&str> = rest.collect();
+            // Of two names the second is where the copy goes: `copy data /b`.
+            let names = words.iter().filter(|word| !word.starts_with('-'));
+            let place = if names.clone().count() == 2 { names.last() } else { None };
+            words.iter().any(|word| {
+                let is_place = place.is_some_and(|place| std::ptr::eq(*place, *word));
+                plain(word) != **word || (is_switch(word) && !is_place)
+            })
+        }
         _ => rest.into_iter().any(|word| plain(word) != word),
     }
 }
@@ -94,12 +103,44 @@ fn of_copy(words: &[String], has_dash: bool) -> Option<Answer> {
         word.strip_prefix('-')
             .is_some_and(|letters| !letters.is_empty() && letters.chars().all(|c| c.is_ascii_alphabetic()))
     };
-    let is_theirs = |word: &String| word != "-q" && is_letters(word) || is_switch(word);
+    let is_long = |word: &str| {
+        word.strip_prefix("--")
+            .is_some_and(|name| LONG_OF_OTHERS.contains(&name.split('=').next().unwrap_or(name)))
+    };
+    let is_theirs = |word: &String| word != "-q" && is_letters(word) || is_long(word) || is_switch(word);
     (has_dash || words.iter().any(is_theirs)).then(|| {
         let text = "docs/copying.md has a table of the options of cp, rsync, rclone and robocopy, and ours";
         Answer::No(text.to_owned())
     })
 }
+
+/// Options of cp, rsync and rclone that no option here is spelled like.
+const LONG_OF_OTHERS: [&str; 24] = [
+    "append",
+    "append-verify",
+    "archive",
+    "backup",
+    "backup-dir",
+    "bwlimit",
+    "delete-after",
+    "delete-before",
+    "delete-during",
+    "delete-excluded",
+    "force",
+    "ignore-existing",
+    "inplace",
+    "max-age",
+    "max-delete",
+    "no-clobber",
+    "partial",
+    "preserve",
+    "progress",
+    "recursive",
+    "remove-source-files",
+    "stats",
+    "transfers",
+    "verbose",
+];
 
 /// Whether `word` is a switch of robocopy's, which would be read as a path here: its files would go into a directory `/MT:8`.
 fn is_switch(word: &str) -> bool {

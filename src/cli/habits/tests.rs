@@ -145,4 +145,5 @@ fn words_that_are_nobodys_are_left_to_the_usual_message() {
         assert_eq!(answer(&os(&split(line))), None, "{line}");
     }
     assert!(!is_foreign(&os(&split("copy /data /E")), &|path| path == "/E"), "there is such a directory");
+    assert!(!is_foreign(&os(&split("copy data /b")), &|_| false), "a destination in the root directory");
 }
