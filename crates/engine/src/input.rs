@@ -13,8 +13,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 use thiserror::Error;
 
+use crate::files;
+
 /// How long a pipe may stay silent: the program that writes to it may be waiting for a person.
 const SILENT_S: i64 = 60;
+
+/// The name of standard input, which is read by its descriptor.
+pub const STANDARD_INPUT: &str = "/dev/stdin";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
@@ -72,13 +77,17 @@ impl Input {
             _ => true,
         };
         let device = || InputError::Device { what: self.what, path: path.to_owned() };
-        if !admitted(&rustix::fs::stat(path).map_err(|error| refused(error.into()))?) {
-            return Err(device());
-        }
-        // Non-blocking, because opening a pipe would otherwise wait for its writer.
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file =
-            File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(|error| refused(error.into()))?);
+        let file = if path == Path::new(STANDARD_INPUT) {
+            files::standard_input().map_err(refused)?
+        } else {
+            if !admitted(&rustix::fs::stat(path).map_err(|error| refused(error.into()))?) {
+                return Err(device());
+            }
+            // Non-blocking, because opening a pipe would otherwise wait for its writer.
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+            let opened = rustix::fs::open(path, flags, Mode::empty());
+            File::from(opened.map_err(|error| refused(error.into()))?)
+        };
         let stat = rustix::fs::fstat(&file).map_err(|error| refused(error.into()))?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         if !admitted(&stat) || (kind == FileType::CharacterDevice && !file.is_terminal()) {

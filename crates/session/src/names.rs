@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::Input;
 use iostall_engine::guard::is_same_place;
+use iostall_engine::input::STANDARD_INPUT;
 use iostall_measure::ByteCount;
 
 use crate::error::SessionError;
@@ -33,7 +34,7 @@ pub fn read_whole(what: &'static str, bytes_max: u64, path: &Path) -> Result<Vec
 
 /// The path of an input that a user named: `-` is standard input.
 pub fn input_path(named: &Path) -> &Path {
-    if named == Path::new("-") { Path::new("/dev/stdin") } else { named }
+    if named == Path::new("-") { Path::new(STANDARD_INPUT) } else { named }
 }
 
 #[cfg(test)]

@@ -8,11 +8,11 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid, chownat};
 
-use super::attributes::{Attribute, Loss, attributes, loss, set_attributes};
+use super::attributes::{Attribute, Bearer, Loss, attributes, loss, not_kept, not_there, set_attributes};
 use super::stamp::{FileKind, FileStamp};
 
 /// Copies owner, extended attributes (including ACLs), mode and times of `source`, whose stamp is `stamp`, to
-/// `target`. Returns what could not be copied.
+/// `target`. Returns what could not be copied, or cannot be read back.
 ///
 /// Owner first, because changing it clears set-id bits; times last, because every other change updates them.
 /// Times come from the stamp, because reading the source since then has changed its access time.
@@ -23,13 +23,7 @@ pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Los
         set_owner(target, stamp.uid, stamp.gid, &mut losses);
     }
     let owner_is_lost = !losses.is_empty();
-    match attributes(source) {
-        Ok((all, unread)) => {
-            losses.extend(unread);
-            set_attributes(target, &all, &mut losses);
-        }
-        Err(cause) => losses.push(Loss { what: "extended attributes".to_owned(), cause: cause.to_string() }),
-    }
+    let all = copy_attributes(Bearer::Open(source.as_fd()), Bearer::Open(target.as_fd()), &mut losses);
     // Set-id bits under a different owner would give that owner's rights to anyone who runs the file.
     let mode = if owner_is_lost { stamp.mode & 0o1777 } else { stamp.mode };
     // Skipping a mode that is already right saves an inode update, a large part of the cost of a small file.
@@ -41,7 +35,57 @@ pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Los
     if let Err(errno) = rustix::fs::futimens(target, &times(stamp)) {
         losses.push(loss("times", errno));
     }
+    read_back(Bearer::Open(target.as_fd()), &FileStamp { mode, ..*stamp }, &all, losses)
+}
+
+/// What was read of the source.
+fn copy_attributes(source: Bearer<'_>, target: Bearer<'_>, losses: &mut Vec<Loss>) -> Vec<Attribute> {
+    match attributes(source) {
+        Ok((all, unread)) => {
+            losses.extend(unread);
+            set_attributes(target, &all, losses);
+            all
+        }
+        Err(cause) => {
+            losses.push(Loss { what: "extended attributes".to_owned(), cause: cause.to_string() });
+            Vec::new()
+        }
+    }
+}
+
+/// `losses`, and what is not there although every call succeeded: ntfs-3g takes a mode and a list, and keeps neither; an NFS
+/// server may give a file to another account.
+fn read_back(
+    target: Bearer<'_>,
+    wanted: &FileStamp,
+    attributes: &[Attribute],
+    mut losses: Vec<Loss>,
+) -> Vec<Loss> {
+    for found in differences(target, wanted, attributes) {
+        let is_known = |known: &Loss| known.what.starts_with(&found.what);
+        if !losses.iter().any(is_known) {
+            losses.push(found);
+        }
+    }
     losses
+}
+
+fn differences(target: Bearer<'_>, wanted: &FileStamp, attributes: &[Attribute]) -> Vec<Loss> {
+    // What cannot be looked at is not known to be lost.
+    let Ok(there) = target.stat() else { return Vec::new() };
+    let is_other_owner = (there.st_uid, there.st_gid) != (wanted.uid, wanted.gid);
+    // A link has no mode of its own.
+    let is_other_mode = wanted.kind != FileKind::Symlink && there.st_mode & 0o7777 != wanted.mode & 0o7777;
+    let found = [(is_other_owner, "owner"), (is_other_mode, "mode")];
+    let of_inode = found.into_iter().filter(|(is_other, _)| *is_other).map(|(_, what)| not_there(what));
+    of_inode.chain(not_kept(target, attributes)).collect()
+}
+
+/// Whether `target` has the owner, the mode and the attributes of `source`, whose stamp is `stamp`. Neither is followed if it
+/// is a link.
+pub fn has_metadata_of(source: &Path, stamp: &FileStamp, target: &Path) -> io::Result<bool> {
+    let (all, unread) = attributes(Bearer::Named(source))?;
+    Ok(unread.is_empty() && differences(Bearer::Named(target), stamp, &all).is_empty())
 }
 
 /// Only root can change a file's owner, but any user can set a group that they belong to, and the group
@@ -83,7 +127,7 @@ pub fn set_metadata(target: impl AsFd, metadata: &NewMetadata, attributes: &[Att
         set_owner(&target, metadata.uid, metadata.gid, &mut losses);
     }
     let mode = if losses.is_empty() { metadata.mode & 0o7777 } else { metadata.mode & 0o1777 };
-    set_attributes(&target, attributes, &mut losses);
+    set_attributes(Bearer::Open(target.as_fd()), attributes, &mut losses);
     if let Err(errno) = rustix::fs::fchmod(&target, Mode::from_raw_mode(mode)) {
         losses.push(loss("mode", errno));
     }
@@ -125,13 +169,15 @@ fn time(ns: i128) -> Timespec {
     }
 }
 
-/// Copies owner and times from a stamp to the symbolic link `target` (or device node, pipe or socket).
-pub fn copy_symlink_metadata(stamp: &FileStamp, target: &Path) -> Vec<Loss> {
+/// Copies owner, extended attributes, mode and times of `source`, whose stamp is `stamp`, to the symbolic link `target` (or
+/// device node, pipe or socket). Neither is followed.
+pub fn copy_symlink_metadata(source: &Path, stamp: &FileStamp, target: &Path) -> Vec<Loss> {
     let mut losses = Vec::new();
     let owner = (Some(Uid::from_raw(stamp.uid)), Some(Gid::from_raw(stamp.gid)));
     if let Err(errno) = rustix::fs::chownat(CWD, target, owner.0, owner.1, AtFlags::SYMLINK_NOFOLLOW) {
         losses.push(loss("owner", errno));
     }
+    let all = copy_attributes(Bearer::Named(source), Bearer::Named(target), &mut losses);
     if stamp.kind == FileKind::Special
         && let Err(errno) =
             rustix::fs::chmodat(CWD, target, Mode::from_raw_mode(stamp.mode), AtFlags::empty())
@@ -141,7 +187,7 @@ pub fn copy_symlink_metadata(stamp: &FileStamp, target: &Path) -> Vec<Loss> {
     if let Err(errno) = rustix::fs::utimensat(CWD, target, &times(stamp), AtFlags::SYMLINK_NOFOLLOW) {
         losses.push(loss("times", errno));
     }
-    losses
+    read_back(Bearer::Named(target), stamp, &all, losses)
 }
 
 /// Gives `path`, and everything below it, to the account `user` and the group `group`. Links themselves are given away, never
@@ -257,6 +303,50 @@ mod tests {
         let length = rustix::fs::fgetxattr(&target, own, &mut value[..]).unwrap();
         assert_eq!(&value[..length], list_with_a_guest());
         assert_eq!(stamp(&target).unwrap().mode, stamp(&source).unwrap().mode);
+    }
+
+    /// Labels of links, devices and pipes were lost without a word: security.selinux is on every one of some distributions.
+    #[test]
+    fn a_link_keeps_its_own_attributes_and_one_that_is_lost_is_seen() {
+        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        for path in [&from, &to] {
+            symlink("nowhere", path).unwrap();
+        }
+        let name = c"trusted.note";
+        if rustix::fs::lsetxattr(&from, name, b"kept", XattrFlags::empty()).is_err() {
+            // Only root has attributes of links.
+            return;
+        }
+        let stat = super::super::stamp::stamp_of_link(&from).unwrap();
+        assert!(!has_metadata_of(&from, &stat, &to).unwrap());
+        assert_eq!(copy_symlink_metadata(&from, &stat, &to), []);
+        assert!(has_metadata_of(&from, &stat, &to).unwrap());
+        let mut value = [0u8; 16];
+        let length = rustix::fs::lgetxattr(&to, name, &mut value[..]).unwrap();
+        assert_eq!(&value[..length], b"kept");
+    }
+
+    /// ntfs-3g takes a mode and a list and keeps neither: a move removed the source, and a secret was everybody's.
+    #[test]
+    fn what_no_call_reported_is_found_by_reading_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, b"x").unwrap();
+        let stat = super::super::stamp::stamp_of_path(&path).unwrap();
+        assert!(has_metadata_of(&path, &stat, &path).unwrap());
+        let others = [
+            ("mode", FileStamp { mode: stat.mode ^ 0o111, ..stat }, vec![]),
+            ("owner", FileStamp { uid: stat.uid + 1, ..stat }, vec![]),
+            ("user.note", stat, vec![Attribute { name: b"user.note".to_vec(), value: b"kept".to_vec() }]),
+        ];
+        for (what, wanted, attributes) in others {
+            let file = Bearer::Named(&path);
+            let losses = read_back(file, &wanted, &attributes, Vec::new());
+            assert_eq!(losses.iter().map(|loss| loss.what.as_str()).collect::<Vec<_>>(), [what]);
+            let known = losses.clone();
+            assert_eq!(read_back(file, &wanted, &attributes, known), losses, "and is told once");
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod positioned;
 mod removal;
 mod stamp;
 mod standard_input;
+mod standard_streams;
 mod unfinished;
 mod unnamed;
 mod writers;
@@ -30,7 +31,9 @@ pub use creation::{
 };
 pub use extents::{clone_blocks, data_ranges, discard, preallocate, punch_hole};
 pub use file_system::file_system_uuid;
-pub use metadata::{NewMetadata, copy_metadata, copy_symlink_metadata, give_tree, set_metadata, set_times};
+pub use metadata::{
+    NewMetadata, copy_metadata, copy_symlink_metadata, give_tree, has_metadata_of, set_metadata, set_times,
+};
 pub use names::{
     effective_group, effective_user, exchange, free_bytes, has_no_links, has_no_locks, is_direct,
     largest_file_bytes, make_special, path_bytes, path_from_bytes, raise_open_file_limit, rename_new,
@@ -43,6 +46,8 @@ pub use stamp::{
     FileKind, FileNow, FileStamp, PathNow, is_block_device, stamp, stamp_of_link, stamp_of_path,
 };
 pub use standard_input::StandardInput;
+pub(crate) use standard_streams::was_closed;
+pub use standard_streams::{is_given_pipe, is_standard_output, standard_input, standard_output};
 pub use unfinished::{UnfinishedFile, remove_unfinished};
 pub use unnamed::{INPUT_NAME, in_memory, unnamed};
 pub use writers::{Writers, writers};

@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, PipeReader, Read};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+
+use super::standard_streams::standard_input;
 
 /// How long to wait before asking again whether to stop, nanoseconds.
 const LOOK_EVERY_NS: i64 = 100_000_000;
@@ -19,7 +21,7 @@ pub struct StandardInput<F> {
 
 impl<F: Fn() -> bool> StandardInput<F> {
     pub fn open(is_over: F) -> io::Result<Self> {
-        Ok(Self::of(File::from(io::stdin().as_fd().try_clone_to_owned()?), is_over))
+        Ok(Self::of(standard_input()?, is_over))
     }
 
     pub fn of_pipe(pipe: PipeReader, is_over: F) -> Self {

@@ -11,6 +11,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
 use super::refusal::OutputRefusal;
+use crate::files;
 
 /// How long to wait for a pipe's reader at the end of a run, nanoseconds. Enough for a script to start one,
 /// but limited because other outputs wait meanwhile.
@@ -73,6 +74,9 @@ pub(super) fn duplicate(number: i32) -> Result<File, OutputRefusal> {
     let refused = |what| OutputRefusal::Descriptor { number, what };
     if number < 0 {
         return Err(refused("is none"));
+    }
+    if files::was_closed(number) {
+        return Err(refused("is not open"));
     }
     let file = File::from(duplicate_raw(number).ok_or_else(|| refused("is not open"))?);
     let flags = fcntl_getfl(&file).map_err(std::io::Error::from)?;

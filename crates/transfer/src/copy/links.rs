@@ -90,7 +90,7 @@ impl<'l, 'c, 'a> LinkMaker<'l, 'c, 'a> {
                 // The file system has no hard links.
                 Err(CopyError::System { source: error, .. }) if files::has_no_links(&error) => {
                     let cause = "the file system has no hard links: copied once more".to_owned();
-                    log.losses.push((target.clone(), Loss { what: "the hard link".into(), cause }));
+                    log.losses.push((target.clone(), Loss { what: "hard link".into(), cause }));
                     return self.copier.copy(&source, &target);
                 }
                 other => other?,
@@ -108,7 +108,7 @@ impl<'l, 'c, 'a> LinkMaker<'l, 'c, 'a> {
         let mut losses = Vec::new();
         put(self.copier.context, entry, |path| {
             make(path)?;
-            losses = files::copy_symlink_metadata(&entry.stat(), path);
+            losses = files::copy_symlink_metadata(&entry.source(), &entry.stat(), path);
             Ok(())
         })?;
         self.copier.log.losses.extend(losses.into_iter().map(|loss| (entry.target(), loss)));
