@@ -62,7 +62,10 @@ impl Observer for Printer {
             }
             Event::GaveWay(decision) => self.note(&live::gave_way(decision)),
             Event::NotCopied(failures) => failures::show(failures, self),
-            Event::MayNotFit { message } => self.warning(&anyhow::anyhow!("{message}")),
+            Event::MustBeSaid { is_caution: true, .. } if self.quiet() => {}
+            Event::MayNotFit { message } | Event::MustBeSaid { message, .. } => {
+                self.warning(&anyhow::anyhow!("{message}"))
+            }
             Event::FileStays { path } => {
                 let path = path.display();
                 self.note(&format!("{path} existed before and is kept, but now contains test data"));

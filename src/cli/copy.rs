@@ -69,7 +69,7 @@ pub(crate) struct CopyArgs {
     #[arg(long, conflicts_with = "update", help_heading = "What")]
     pub(crate) mirror: bool,
     /// With --mirror: when everything was copied without an error, delete what DST has and the source has not,
-    /// except what the filters leave out. Names DST once more
+    /// except what the filters leave out, and replace what is of another kind there. Names DST once more
     #[arg(
         long,
         value_name = "DST",

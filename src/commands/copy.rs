@@ -40,6 +40,9 @@ pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> an
     let partial = place.as_ref().and_then(|place| place.choose(&mut outputs, is_whole, has_nothing));
     copied.warnings.extend(partial);
     let mut status = failures::status(&copied.outcome, copied.ended.as_ref());
+    if copied.outcome.is_refusal() {
+        writer = run_writer(global, true, printer)?;
+    }
     if let Some(error) = copied.ended.take() {
         printer.error(&SessionError::from(error).into());
     }

@@ -194,6 +194,9 @@ pub struct CopyCounts {
     pub skipped_specials: u64,
     /// Equal at the destination, from an earlier attempt or copy.
     pub already_there: u64,
+    /// Of these, files that got a new mode, owner or attributes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub metadata_renewed: u64,
     /// Left as they are, because the destination has newer ones.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub newer_there: u64,
@@ -263,8 +266,31 @@ impl DryRun {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+named! {
+    /// What was to be done with a name, and was not.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Undone {
+        #[default]
+        Copied = "copied",
+        /// Deleted at the destination, which has more than the source.
+        Deleted = "deleted",
+        /// Removed at the source, of which the destination has all.
+        Removed = "removed",
+    }
+}
+
+impl Undone {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+    fn is_copied(&self) -> bool {
+        *self == Self::Copied
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotCopied {
+    #[serde(default, skip_serializing_if = "Undone::is_copied")]
+    pub what: Undone,
     pub path: String,
     pub message: String,
 }

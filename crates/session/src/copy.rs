@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use iostall_engine::{Input, files};
 use iostall_measure::ByteCount;
 use iostall_measure::platform::Target;
-use iostall_model::transfer::{HashKind, NotCopied};
+use iostall_model::transfer::{HashKind, NotCopied, Undone};
 use iostall_model::{CopyOutcome, Run, RunBody, TransferUse, Warning, WarningCode};
 use iostall_transfer::copy::FileList;
 use iostall_transfer::manifest::{
@@ -63,6 +63,20 @@ impl Copied {
         !self.list.is_partial
     }
 
+    /// What must be said also where nobody sees the report, and whether it is a caution of the run as well: lost metadata may be
+    /// the only trace of who may read a file now.
+    fn remarks(&self, options: &CopyOptions) -> Vec<(String, bool)> {
+        let mut lost = self.warnings.iter().filter(|warning| warning.code == WarningCode::MetadataLost);
+        let first = lost.next().map(|first| first.message.clone());
+        let more = if lost.next().is_some() { ", and more, which `--json FILE` lists" } else { "" };
+        let mut remarks: Vec<_> = first.map(|first| (format!("{first}{more}"), true)).into_iter().collect();
+        // That nothing is newer than yesterday is usual.
+        if !options.selection.rules.is_empty() && self.outcome.has_selected_nothing() {
+            remarks.push(("nothing was selected: the patterns leave everything out".to_owned(), false));
+        }
+        remarks
+    }
+
     pub fn into_run(self) -> (Manifest, Run) {
         let body = RunBody::Copy(Box::new(self.outcome));
         (self.list, self.transfer.finish(self.name, self.targets, self.warnings, body))
@@ -100,7 +114,7 @@ pub fn copy(
     let files = mem::take(&mut log.files).into_iter().map(ManifestFile::from).collect();
     let name = destination.file_name().unwrap_or(destination.as_os_str()).to_string_lossy().into_owned();
     let (gave_way, of_giving_way) = transfer.gave_way();
-    Ok(Copied {
+    let copied = Copied {
         log_lost,
         warnings: warnings(&log).into_iter().chain(of_giving_way).collect(),
         list: Manifest { files, is_partial: !is_whole },
@@ -114,7 +128,11 @@ pub fn copy(
         ended,
         name,
         transfer,
-    })
+    };
+    for (message, is_caution) in copied.remarks(&options) {
+        observer.on(&Event::MustBeSaid { message: &message, is_caution });
+    }
+    Ok(copied)
 }
 
 /// Facts about the first file. Finding out means reading it, so its times are restored.
@@ -144,6 +162,7 @@ fn outcome(
         bytes: log.bytes,
         hole_bytes: log.hole_bytes,
         kept_bytes: log.kept_bytes,
+        unfinished_bytes: log.unfinished_bytes,
         elapsed_ns: transfer.elapsed_ns(),
         prepare_ns: log.prepare_ns,
         sync_ns: log.sync_ns,
@@ -167,10 +186,16 @@ fn outcome(
 /// In the form stored with the run. The error that ended the copy comes last.
 fn not_copied(log: &CopyLog, ended: Option<&CopyError>) -> Vec<NotCopied> {
     let failed = log.failures.iter().map(|failure| NotCopied {
-        path: failure.source.display().to_string(),
+        what: failure.error.undone(),
+        // What is to be deleted is not in the source.
+        path: match failure.error.undone() {
+            Undone::Deleted => failure.target.display().to_string(),
+            Undone::Copied | Undone::Removed => failure.source.display().to_string(),
+        },
         message: failure.error.to_string(),
     });
     let ended = ended.filter(|error| !error.is_cancelled()).map(|error| NotCopied {
+        what: error.undone(),
         path: error.path().map(|path| path.display().to_string()).unwrap_or_default(),
         message: error.to_string(),
     });

@@ -102,6 +102,12 @@ pub enum Event<'a> {
         done: f64,
         whole: RunProgress,
     },
+    /// Something to say also where nobody sees the report.
+    MustBeSaid {
+        message: &'a str,
+        /// Whether it is among the cautions, which are said when quiet.
+        is_caution: bool,
+    },
     MayNotFit {
         message: &'a str,
     },

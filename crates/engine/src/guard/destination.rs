@@ -98,15 +98,16 @@ impl Destinations {
         self.check_lost(path, &there, Removes::Content)
     }
 
-    /// Whether the name `path` may be removed, with its content if `removes` says so. Only regular files, links
-    /// and directories are ever removed.
+    /// Whether the name `path` may be removed, with its content if `removes` says so. Devices and sockets are
+    /// never removed.
     pub fn check_removal(&self, path: &Path, removes: Removes) -> Result<(), Refusal> {
         let there = std::fs::symlink_metadata(path).map_err(|source| Refusal::System {
             path: path.to_owned(),
             action: "look at it",
             source,
         })?;
-        if let Some(kind) = special_kind(&there) {
+        // A pipe has no content, and a mirror that keeps pipes makes them.
+        if let Some(kind) = special_kind(&there).filter(|kind| *kind != "FIFO") {
             return Err(Refusal::NotRemoved { path: path.to_owned(), kind });
         }
         self.check_lost(path, &there, removes)

@@ -203,7 +203,7 @@ impl Refusal {
             }
             Self::NotRemoved { path, .. } => format!("`rm {}` removes it", shell_path(path)),
             Self::NotReplaced { .. } | Self::MountPoint { .. } | Self::Sticky { .. } => {
-                "name a new file, or a directory to copy into".into()
+                "name a new file, or a directory to copy into; `-` is standard output".into()
             }
             Self::Protected { path, flag, .. } => {
                 format!(

@@ -27,6 +27,9 @@ pub struct CopyOutcome {
     pub hole_bytes: u64,
     /// Bytes kept from an earlier attempt after checking them at the destination.
     pub kept_bytes: u64,
+    /// Durable in unfinished files that were kept, so that the same command goes on from there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unfinished_bytes: u64,
     /// From the first byte until the last directory was durable, including verification, nanoseconds.
     pub elapsed_ns: u64,
     /// Of this, preparing destinations (preallocation), nanoseconds.
@@ -62,6 +65,17 @@ impl CopyOutcome {
         let made = counts.files + counts.symlinks + counts.hard_links + counts.specials;
         let would_do = self.dry_run.as_ref().is_some_and(|dry_run| !dry_run.entries.is_empty());
         would_do || made + counts.already_there + counts.newer_there > 0
+    }
+
+    /// Whether all that there is was left out by what the user selects.
+    pub fn has_selected_nothing(&self) -> bool {
+        self.counts.excluded > 0 && !self.has_copied_something() && self.not_copied.is_empty()
+    }
+
+    /// Whether it was refused, or failed before a byte was moved: nothing has happened that a run could say.
+    pub fn is_refusal(&self) -> bool {
+        let is_moved = self.used.series.iter().any(|point| point.read_bytes + point.written_bytes > 0);
+        !self.not_copied.is_empty() && !self.has_copied_something() && self.mismatches.is_empty() && !is_moved
     }
 
     /// Decimal megabytes per second overall; `None` if the time is zero.

@@ -66,7 +66,7 @@ fn series(copy: &CopyOutcome) -> Series<'_> {
             Field::Empty,
         ]
     };
-    let failed = copy.not_copied.iter().map(|NotCopied { path, message }| {
+    let failed = copy.not_copied.iter().map(|NotCopied { path, message, .. }| {
         let mut row = vec![Field::Empty; 4];
         row.extend([path.as_str().into(), message.as_str().into()]);
         row
@@ -98,6 +98,8 @@ fn answer(copy: &CopyOutcome) -> String {
         Some(side) => Some(format!("the {} set the pace", side.name())),
     };
     let kept = (copy.kept_bytes > 0).then(|| format!("{} kept from an earlier try", bytes(copy.kept_bytes)));
+    let unfinished = (copy.unfinished_bytes > 0)
+        .then(|| format!("{} more are kept in unfinished files", bytes(copy.unfinished_bytes)));
     let there = copy.counts.already_there;
     let there = (there > 0).then(|| format!("{} already there", count(there)));
     let failed = copy.not_copied.len() + copy.mismatches.len();
@@ -105,7 +107,11 @@ fn answer(copy: &CopyOutcome) -> String {
         0 => is_read_back(copy).then(|| format!("{} read back and equal", count(copy.verified_files))),
         _ => Some(format!("{} failed", count(failed as u64))),
     };
-    [Some(headline(copy)), kept, there, whole, limit].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    [Some(headline(copy)), unfinished, kept, there, whole, limit]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// Whether what was copied has been compared with its source on the medium. An unfinished copy has not.
@@ -219,6 +225,7 @@ fn made(copy: &CopyOutcome) -> String {
         (counts.specials, "special files"),
         (counts.skipped_specials, "special files left out"),
         (counts.already_there, "already there"),
+        (counts.metadata_renewed, "of them with new metadata"),
         (counts.newer_there, "newer there and kept"),
         (counts.excluded, "left out"),
         (counts.deleted, "deleted at the destination"),
@@ -243,6 +250,10 @@ fn notes(copy: &CopyOutcome) -> Vec<Note> {
         notes.extend(dry_run::notes(run));
         return notes;
     }
+    if copy.has_selected_nothing() {
+        let text = "Nothing was selected: the patterns, sizes, times or the list leave everything out.";
+        notes.push(Note::caution(text.to_owned()));
+    }
     let counts = &copy.counts;
     let was_begun = counts.resumed_files > 0 || (counts.already_there > 0 && !copy.settings.skips_equal);
     if !copy.settings.resume && was_begun {
@@ -265,11 +276,21 @@ fn notes(copy: &CopyOutcome) -> Vec<Note> {
 fn not_copied(copy: &CopyOutcome) -> Vec<Note> {
     let failed = copy.not_copied.iter().take(NOT_COPIED_LISTED);
     let mut notes: Vec<Note> = failed
-        .map(|failed| Note::bad(format!("NOT COPIED {}: {}", shown(&failed.path), shown(&failed.message))))
+        .map(|NotCopied { what, path, message }| {
+            let what = what.name().to_uppercase();
+            Note::bad(format!("NOT {what} {}: {}", shown(path), shown(message)))
+        })
         .collect();
     let more = copy.not_copied.len().saturating_sub(NOT_COPIED_LISTED) as u64;
     if more > 0 {
-        notes.push(Note::bad(format!("NOT COPIED: {} more, which JSON and CSV list.", count(more))));
+        notes.push(Note::bad(format!("NOT DONE: {} more, which JSON and CSV list.", count(more))));
+    }
+    if copy.unfinished_bytes > 0 {
+        let text = format!(
+            "{} of unfinished files are durable and kept: the same command goes on from there.",
+            bytes(copy.unfinished_bytes)
+        );
+        notes.push(Note::strong(text));
     }
     if copy.remaining > 0 {
         let text = format!("The copy ended early: {} more were still to be copied.", count(copy.remaining));
@@ -335,6 +356,9 @@ mod tests {
         );
         copy.remaining = 1;
         assert!(!answer(&copy).contains("read back"), "{}", answer(&copy));
+        // Interrupted after a gibibyte of its one file: not "nothing done".
+        let unfinished = CopyOutcome { unfinished_bytes: 1 << 30, remaining: 1, ..CopyOutcome::default() };
+        assert!(answer(&unfinished).contains("1 GiB more are kept"), "{}", answer(&unfinished));
     }
 
     /// Scaling up a copy of two bytes, whose time is mostly program start, reported a week per GiB.

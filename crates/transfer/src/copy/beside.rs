@@ -60,6 +60,15 @@ pub(crate) fn replaced_path(target: &Path) -> PathBuf {
     beside(target, "before")
 }
 
+/// Name of what a mirror makes in place of something of another kind, until all of it is there.
+pub(super) fn changed_path(target: &Path) -> PathBuf {
+    beside(target, "changed")
+}
+
+pub(super) fn is_changed_name(name: &OsStr) -> bool {
+    is_part_name(name) && path_bytes(Path::new(name)).ends_with(b".changed")
+}
+
 pub(super) fn unmarked_path(tree: &Path) -> PathBuf {
     beside(tree, "root")
 }
@@ -71,8 +80,17 @@ pub(super) fn mark_path(tree: &Path) -> PathBuf {
 /// Whether a name belongs to an unfinished copy. Such files are skipped when a tree is copied.
 pub fn is_part_name(name: &OsStr) -> bool {
     let name = path_bytes(Path::new(name));
-    let suffixes: [&[u8]; 8] =
-        [b".part", b".journal", b".fresh", b".trial", b".root", b".tree", b".restore", b".before"];
+    let suffixes: [&[u8]; 9] = [
+        b".part",
+        b".journal",
+        b".fresh",
+        b".trial",
+        b".root",
+        b".tree",
+        b".restore",
+        b".before",
+        b".changed",
+    ];
     let Some(stem) = suffixes.iter().find_map(|suffix| name.strip_suffix(*suffix)) else { return false };
     let Some(at) = stem.len().checked_sub(8 + b".iostall-".len()) else { return false };
     stem.first() == Some(&b'.')
@@ -97,6 +115,7 @@ mod tests {
                 unmarked_path,
                 restore_path,
                 replaced_path,
+                changed_path,
             ]
             .map(|of| of(Path::new(name)))
             {

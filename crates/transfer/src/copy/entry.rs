@@ -177,6 +177,11 @@ impl Entry {
         (self.source(), self.target())
     }
 
+    /// Gives it another destination.
+    pub(super) fn place_at(&mut self, target: &Path) {
+        self.at = Location::of_root(&self.source(), target);
+    }
+
     pub(super) fn target_directory(&self) -> &Path {
         let Location { folder, length, .. } = &self.at;
         if *length == 0 { directory_of(&folder.target) } else { &folder.target }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use iostall_engine::guard::Refusal;
 use iostall_engine::{EngineError, OpenError};
 use iostall_measure::ByteCount;
+use iostall_model::transfer::Undone;
 use thiserror::Error;
 
 use crate::pipeline::PipelineError;
@@ -77,6 +78,14 @@ pub enum CopyError {
     /// A file that a mirror or a move would remove stays.
     #[error("{} was not removed: {how}", path.display())]
     NotRemoved { path: PathBuf, how: &'static str },
+    #[error("{} is in the list, and the copy does not come to it", path.display())]
+    NotReached { path: PathBuf },
+    /// What a mirror or a move would have removed; everything was copied.
+    #[error("{cause}")]
+    Stays { path: PathBuf, what: Undone, cause: Box<CopyError> },
+    /// Everything has arrived but for this: the sources have the only copy of it.
+    #[error("the sources stay: {} does not have the {what} of its source", path.display())]
+    MetadataLost { path: PathBuf, what: String },
     /// The consent to delete must name the destination.
     #[error("--delete {} is not the destination {}", named.display(), destination.display())]
     DeletesElsewhere { named: PathBuf, destination: PathBuf },
@@ -109,6 +118,9 @@ impl CopyError {
             | Self::Special { path }
             | Self::TooLarge { path, .. }
             | Self::NotRemoved { path, .. }
+            | Self::MetadataLost { path, .. }
+            | Self::NotReached { path }
+            | Self::Stays { path, .. }
             | Self::Open(OpenError::Refused { path, .. } | OpenError::Kind { path, .. }) => Some(path),
             Self::Moving { from, .. }
             | Self::SameFile { from, .. }
@@ -124,6 +136,22 @@ impl CopyError {
                 Some(source_file)
             }
             Self::Refused(_) | Self::Engine(_) | Self::Names { .. } => None,
+        }
+    }
+
+    /// The same about something that would have been removed.
+    pub(super) fn stays(self, what: Undone, path: &Path) -> Self {
+        if self.is_cancelled() {
+            return self;
+        }
+        Self::Stays { path: path.to_owned(), what, cause: Box::new(self) }
+    }
+
+    pub fn undone(&self) -> Undone {
+        match self {
+            Self::Stays { what, .. } => *what,
+            Self::MetadataLost { .. } => Undone::Removed,
+            _ => Undone::Copied,
         }
     }
 
@@ -211,11 +239,21 @@ impl CopyError {
             Self::Moving { kept: true, .. } => {
                 "what was written is kept: the same command resumes from there, or with --no-resume starts over"
             }
+            Self::Moving { cause: PipelineError::Cancelled, .. } => {
+                "of an unfinished file below twice --checkpoint nothing is kept: the same command copies it anew, and leaves the finished ones"
+            }
             Self::SourceChanged { kept: true, .. } => {
                 "stop what writes to it, or copy a snapshot; what was written is kept, and --resume reuses the parts that are still the same"
             }
             Self::SourceChanged { .. } => {
                 "stop what writes to it, or copy a snapshot; a database has its own backup command"
+            }
+            Self::Stays { cause, .. } => return cause.hint(),
+            Self::NotReached { .. } => {
+                "it lies behind a link (--symlinks follow goes there), in a directory that is left out, or on another file system"
+            }
+            Self::MetadataLost { .. } => {
+                "the copy is complete but for that: if it does not matter, remove the sources yourself"
             }
             Self::NotRemoved { .. } => "the copy itself is complete; the same command finishes the rest",
             Self::DeletesElsewhere { .. } => {
@@ -232,6 +270,11 @@ impl CopyError {
             }
             _ if self.write_failed() == Some(io::ErrorKind::FileTooLarge) => {
                 "`ulimit -f` shows whether the shell limits the size of files, and `ulimit -f unlimited` lifts that"
+            }
+            Self::System { source, path, .. }
+                if source.kind() == io::ErrorKind::NotFound && is_remote(path) =>
+            {
+                REMOTE
             }
             Self::System { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "check the name: a relative one starts at the current directory, and the destination directory must exist"
@@ -260,8 +303,17 @@ fn refused_hint(refusal: &Refusal) -> String {
             "`--to-device {}` writes the source onto it as an image; what is on it is then lost",
             quoted(path)
         ),
+        Refusal::NoDirectory { path } if is_remote(path) => REMOTE.to_owned(),
         other => other.hint(),
     }
+}
+
+const REMOTE: &str = "a copy takes files of this machine: `iostall copy FILE - | ssh HOST 'cat > FILE'`, and the other way round with `-` as the source";
+
+/// Whether a name is written as one of another machine's: `host:`, `user@host:/file`, `https://…`.
+fn is_remote(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    name.split('/').next().is_some_and(|first| first.len() > 1 && first.contains(':'))
 }
 
 #[cfg(test)]

@@ -13,12 +13,12 @@ use super::context::CopyContext;
 use super::endpoint::Endpoint;
 use super::entry::Entry;
 use super::error::CopyError;
-use super::journal::{DurableRange, FileJournal, remove_journal};
+use super::journal::{DurableRange, FileJournal, durable_bytes, remove_journal};
 use super::log::{CopyLog, Filled};
 use super::mover::{Mover, Transfer};
 use super::part::{Part, directory_of};
 use super::read_back::{BLOCK_BYTES, compare};
-use super::recheck::{Copied, Recheck, expect_no_writers};
+use super::recheck::{Copied, Recheck, data_of, expect_no_writers};
 use super::resume::{clear_holes, joined, kept_where_cancelled, resumed_ranges};
 use super::target::check_target;
 use crate::pipeline::FileHashes;
@@ -64,6 +64,7 @@ impl FileCopier<'_, '_> {
             }
             Err(error) => {
                 if error.keeps_the_part() {
+                    self.log.unfinished_bytes += durable_bytes(target, &from.stat);
                     part.keep();
                 } else {
                     let _ = remove_journal(target);
@@ -150,8 +151,7 @@ impl FileCopier<'_, '_> {
         if resumed.is_empty() {
             part.file().set_len(0).map_err(CopyError::system("empty", part.path()))?;
         }
-        let data = files::data_ranges(from.file(), size_bytes)
-            .map_err(CopyError::system("look for holes in", from.path()))?;
+        let data = data_of(self.context, from)?;
         if resumed.is_empty() && data.first() == Some(&(0..size_bytes)) {
             self.mover.tune(from, &to)?;
         }

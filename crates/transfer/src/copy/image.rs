@@ -19,6 +19,7 @@ use super::log::Filled;
 use super::mover::Transfer;
 use super::read_back::{BLOCK_BYTES, compare};
 use super::recheck::{expect_no_writers, source_is_unmodified};
+use super::unread::{Alone, refuse_unread};
 use crate::pipeline::FileHashes;
 use crate::plan::Plan;
 
@@ -62,6 +63,12 @@ impl ImagePlan {
                 "{shown} is a block device, which accepts a single file, but there are several"
             )));
         };
+        refuse_unread(context.options, Alone::Device)?;
+        if context.options.mirror || context.options.remove_sources {
+            return Err(refused(format!(
+                "{shown} is a block device, onto which nothing is mirrored or moved"
+            )));
+        }
         let stat = files::stamp_of_path(source).map_err(CopyError::system("find", source))?;
         if stat.kind != FileKind::Regular {
             return Err(refused(format!(

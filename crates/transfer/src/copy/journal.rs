@@ -162,6 +162,12 @@ pub(super) fn remove_journal(target: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Bytes that are durable of an unfinished copy of `source` to `target`.
+pub(super) fn durable_bytes(target: &Path, source: &FileStamp) -> u64 {
+    let claims = read_journal(target, source).ok().flatten();
+    claims.map_or(0, |claims| claims.ranges.iter().map(|range| u64::from(range.length)).sum())
+}
+
 pub(super) struct Claims {
     /// What has happened to the source since.
     pub(super) source: Source,

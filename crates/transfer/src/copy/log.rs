@@ -59,6 +59,8 @@ pub struct CopyLog {
     /// Of these, bytes in holes.
     pub hole_bytes: u64,
     pub kept_bytes: u64,
+    /// Durable in unfinished files that were kept.
+    pub unfinished_bytes: u64,
     pub prepare_ns: u64,
     pub sync_ns: u64,
     pub verify_ns: u64,
@@ -161,6 +163,7 @@ impl CopyLog {
         self.bytes += other.bytes;
         self.hole_bytes += other.hole_bytes;
         self.kept_bytes += other.kept_bytes;
+        self.unfinished_bytes += other.unfinished_bytes;
         self.prepare_ns += other.prepare_ns;
         self.sync_ns += other.sync_ns;
         self.verify_ns += other.verify_ns;

@@ -1,12 +1,14 @@
 //! Copies files and trees.
 
 pub(crate) mod beside;
+mod changed_kind;
 mod context;
 mod endpoint;
 mod entry;
 mod error;
 mod extra;
 mod file;
+mod found;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod image;
@@ -19,6 +21,7 @@ mod log;
 mod moved_source;
 mod mover;
 mod names;
+mod opened;
 mod options;
 mod part;
 mod places;
@@ -27,6 +30,7 @@ mod plan;
 mod plan_tests;
 pub(crate) mod read_back;
 mod recheck;
+mod replacing;
 mod resume;
 mod same_content;
 mod selection;
@@ -42,6 +46,8 @@ mod tests;
 mod traps;
 mod tree;
 mod tree_mark;
+mod unread;
+mod up_to_date;
 mod walk;
 
 use std::path::{Path, PathBuf};

@@ -6,6 +6,7 @@ use std::io;
 
 use iostall_engine::files::{self, FileKind, OpenDirectory, Writers};
 use iostall_engine::guard::Removes;
+use iostall_model::transfer::Undone;
 
 use super::context::CopyContext;
 use super::entry::{Action, Entry};
@@ -30,7 +31,8 @@ pub(super) fn remove_sources(
         if context.progress.is_cancelled() {
             return Err(CopyError::cancelled(&entry.source(), &entry.target(), false));
         }
-        let removed = remove_one(context, entry);
+        let removed =
+            remove_one(context, entry).map_err(|error| error.stays(Undone::Removed, &entry.source()));
         if removed.is_ok() {
             log.counts.removed_sources += 1;
             log.record(Recorded::SourceRemoved, &entry.source(), entry.size_bytes());
@@ -42,7 +44,8 @@ pub(super) fn remove_sources(
         let removed = match fs::remove_dir(&source) {
             // What was left out, or came meanwhile, stays with its directory.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
-            removed => removed.map_err(CopyError::system("remove", &source)),
+            removed => removed
+                .map_err(|error| CopyError::system("remove", &source)(error).stays(Undone::Removed, &source)),
         };
         log.note(context.options, || entry.paths(), removed)?;
     }

@@ -9,6 +9,7 @@ use iostall_host as host;
 use iostall_model::transfer::Reflink;
 
 use super::beside::part_path;
+use super::entry::is_small;
 use super::error::CopyError;
 use super::options::CopyOptions;
 use super::part::directory_of;
@@ -16,14 +17,24 @@ use super::part::directory_of;
 /// File systems on which a byte of data takes a byte of space: no compression, no remote storage.
 const PLAIN: [&str; 8] = ["ext2", "ext3", "ext4", "xfs", "tmpfs", "vfat", "exfat", "fuseblk"];
 
+/// Two batches of small files are on their way at once.
+const BATCHES_BYTES: i128 = 2 << 30;
+
 #[derive(Debug)]
 struct Place {
     directory: PathBuf,
     device: u64,
     largest_bytes: Option<u64>,
     shares: bool,
-    /// Beyond what is there; negative if more is replaced than added.
-    needed_bytes: i128,
+    /// Of small files, and of the others so far, beyond what is there; negative if more is replaced than added.
+    small_bytes: i128,
+    large_bytes: i128,
+    /// What small files replace. It is there until their batch is named.
+    replaced_bytes: i128,
+    /// The most that the others take while they are copied, one after the other.
+    large_bytes_max: i128,
+    /// The most that one of them replaces: it is there until the new one is whole.
+    replaced_bytes_max: i128,
 }
 
 #[derive(Debug, Default)]
@@ -50,12 +61,12 @@ impl Places {
         if let Some(largest_bytes) = place.largest_bytes.filter(|largest| stat.size_bytes > *largest) {
             return Err(TooLarge { directory: place.directory.clone(), largest_bytes });
         }
-        place.needed_bytes += more_bytes(options, stat, target, place);
+        place.count(options, stat, target);
         Ok(())
     }
 
-    pub(super) fn check(&self) -> Result<(), CopyError> {
-        self.all.iter().try_for_each(check_fits)
+    pub(super) fn check(&self, options: &CopyOptions) -> Result<(), CopyError> {
+        self.all.iter().try_for_each(|place| check_fits(place, options))
     }
 
     fn of(&mut self, directory: &Path) -> Option<usize> {
@@ -77,24 +88,56 @@ impl Places {
         let largest_bytes = files::largest_file_bytes(directory).ok()?;
         let kind = host::file_system_of(directory).map(|found| found.kind);
         let shares = kind.is_none_or(|kind| kind == "xfs" || !PLAIN.contains(&&*kind));
-        let directory = directory.to_owned();
-        self.all.push(Place { directory, device, largest_bytes, shares, needed_bytes: 0 });
+        self.all.push(Place::of(directory, device, largest_bytes, shares));
         Some(self.all.len() - 1)
     }
 }
 
-/// Space that a file needs beyond what it replaces and what an earlier attempt left of it.
-fn more_bytes(options: &CopyOptions, stat: &FileStamp, target: &Path, place: &Place) -> i128 {
-    if place.shares && options.reflink != Reflink::Never && stat.device == place.device {
-        return 0;
+impl Place {
+    fn of(directory: &Path, device: u64, largest_bytes: Option<u64>, shares: bool) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            device,
+            largest_bytes,
+            shares,
+            small_bytes: 0,
+            large_bytes: 0,
+            replaced_bytes: 0,
+            large_bytes_max: 0,
+            replaced_bytes_max: 0,
+        }
     }
-    let there = |path: &Path| files::stamp_of_link(path).map_or(0, |stat| i128::from(stat.allocated_bytes));
-    let data_bytes = stat.size_bytes.min(stat.allocated_bytes);
-    i128::from(data_bytes) - there(target) - there(&part_path(target))
+
+    /// Adds the space that a file takes, beyond what an earlier attempt left of it, and that of the one that it replaces.
+    fn count(&mut self, options: &CopyOptions, stat: &FileStamp, target: &Path) {
+        if self.shares && options.reflink != Reflink::Never && stat.device == self.device {
+            return;
+        }
+        let there =
+            |path: &Path| files::stamp_of_link(path).map_or(0, |stat| i128::from(stat.allocated_bytes));
+        let data_bytes = i128::from(stat.size_bytes.min(stat.allocated_bytes));
+        let (new_bytes, replaced_bytes) = (data_bytes - there(&part_path(target)), there(target));
+        if is_small((stat.size_bytes, stat.allocated_bytes), options) {
+            self.small_bytes += new_bytes - replaced_bytes;
+            self.replaced_bytes += replaced_bytes;
+            return;
+        }
+        self.large_bytes_max = self.large_bytes_max.max(self.large_bytes + new_bytes);
+        self.large_bytes += new_bytes - replaced_bytes;
+        self.replaced_bytes_max = self.replaced_bytes_max.max(replaced_bytes);
+    }
+
+    /// The most that the copy takes at any time. Small files come first; what they and large ones replace is there until the new
+    /// ones have their names.
+    fn needed_bytes(&self, options: &CopyOptions) -> i128 {
+        let beside = i128::from(options.large_files_at_once.max(1) - 1) * self.replaced_bytes_max;
+        let small = self.small_bytes + self.replaced_bytes.min(BATCHES_BYTES);
+        small.max(self.small_bytes + self.large_bytes_max + beside)
+    }
 }
 
-fn check_fits(place: &Place) -> Result<(), CopyError> {
-    let Ok(needed_bytes) = u64::try_from(place.needed_bytes) else { return Ok(()) };
+fn check_fits(place: &Place, options: &CopyOptions) -> Result<(), CopyError> {
+    let Ok(needed_bytes) = u64::try_from(place.needed_bytes(options)) else { return Ok(()) };
     let Some(found) = host::file_system_of(&place.directory) else { return Ok(()) };
     // A file system without a size (a tmpfs without a limit) does not report free space.
     if !PLAIN.contains(&&*found.kind) || found.total_bytes == 0 {
@@ -132,5 +175,40 @@ impl FileSystems {
             files::sync_file_system(directory).map_err(CopyError::system("make durable", path))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Room of a file that is replaced was counted as if it were free already: the copy began, and ended in the midst of it.
+    #[test]
+    fn what_is_replaced_takes_its_room_until_the_new_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let device = files::stamp_of_path(dir.path()).unwrap().device;
+        let options = |small_file_bytes| CopyOptions { small_file_bytes, ..CopyOptions::default() };
+        let needed = |options: &CopyOptions, sizes: &[(u64, u64)]| {
+            let mut place = Place::of(dir.path(), device, None, false);
+            for (at, (new_kib, old_kib)) in sizes.iter().enumerate() {
+                let (source, target) = (dir.path().join("new"), dir.path().join(at.to_string()));
+                std::fs::write(&source, vec![1; usize::try_from(new_kib << 10).unwrap()]).unwrap();
+                let _ = std::fs::remove_file(&target);
+                if *old_kib > 0 {
+                    std::fs::write(&target, vec![1; usize::try_from(old_kib << 10).unwrap()]).unwrap();
+                }
+                place.count(options, &files::stamp_of_path(&source).unwrap(), &target);
+            }
+            place.needed_bytes(options) >> 10
+        };
+        for small_file_bytes in [0, 1 << 30] {
+            let options = options(small_file_bytes);
+            assert_eq!(needed(&options, &[(40, 0), (8, 0)]), 48, "new ones take what they have");
+            assert_eq!(needed(&options, &[(40, 40)]), 40, "both are there for a while");
+        }
+        assert_eq!(needed(&options(0), &[(12, 0), (40, 0), (4, 40)]), 56);
+        assert_eq!(needed(&options(0), &[(4, 40), (12, 0), (40, 0)]), 16, "room that is free by then counts");
+        let two = CopyOptions { large_files_at_once: 2, ..options(0) };
+        assert_eq!(needed(&two, &[(40, 40), (40, 40)]), 80);
     }
 }

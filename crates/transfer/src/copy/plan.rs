@@ -56,8 +56,12 @@ impl CopyPlan {
         for (_, target) in pairs.iter().filter(|(_, target)| files::stamp_of_link(target).is_err()) {
             check_new_file(target)?;
         }
-        for directory in &into {
-            context.destinations.check_directory(directory)?;
+        for (_, target) in &pairs {
+            // No name is made for a directory that is there: whose it is in does not matter.
+            if files::stamp_of_link(target).is_ok_and(|there| there.kind == FileKind::Directory) {
+                continue;
+            }
+            context.destinations.check_directory(directory_of(target))?;
         }
         let mut inventory = Inventory::take(&pairs, options, &context.destinations)?;
         resolve_compared(context, &mut inventory)?;
@@ -145,11 +149,12 @@ fn find_extras(
     let ([(source, target)], Some(_)) = (pairs, &context.options.delete) else {
         return Ok(Extras::default());
     };
-    let extras = Extras::find(context, (source, target), &mut inventory.failures)?;
+    let extras = Extras::find(context, (source, target), inventory)?;
     let is_file = |entry: &Entry| entry.action != Action::Directory;
     let has_files =
         inventory.excluded > 0 || !inventory.small.is_empty() || inventory.entries.iter().any(is_file);
-    if !extras.all.is_empty() && !has_files {
+    // With a failure nothing is deleted, and it says more.
+    if !extras.all.is_empty() && !has_files && inventory.failures.is_empty() {
         return Err(CopyError::EmptySource { from: source.clone(), to: target.clone() });
     }
     Ok(extras)
@@ -178,12 +183,13 @@ pub(super) fn check_room(options: &CopyOptions, inventory: &mut Inventory) -> Re
         }
         inventory.failures.push(CopyFailure::of(&entry, error));
     }
-    places.check()
+    places.check(options)
 }
 
 impl CopyPlan {
     /// What carrying it out would do. If some files cannot be copied, nothing would be deleted or removed.
     pub fn preview(&self, options: &CopyOptions, has_failures: bool) -> DryRun {
+        let planned = |entry| planned(entry, &self.inventory);
         let mut entries: Vec<PlannedEntry> = self.inventory.entries.iter().filter_map(planned).collect();
         if let Some(image) = &self.image {
             entries.push(planned_entry(PlannedAction::Replace, image.device(), image.image_bytes()));
@@ -212,12 +218,15 @@ impl CopyPlan {
     }
 }
 
-fn planned(entry: &Entry) -> Option<PlannedEntry> {
-    let target = entry.target();
+fn planned(entry: &Entry, inventory: &Inventory) -> Option<PlannedEntry> {
+    let made = entry.target();
+    let replaced = inventory.changed_kinds.final_place(&made);
+    let is_replaced = replaced.is_some();
+    let target = replaced.unwrap_or(made);
     let exists = || files::stamp_of_link(&target).is_ok();
     let made = |action| if exists() { PlannedAction::Replace } else { action };
     let (action, bytes) = match entry.action {
-        Action::Directory if exists() => return None,
+        Action::Directory if exists() && !is_replaced => return None,
         Action::Directory => (PlannedAction::Create, 0),
         Action::File | Action::Compare => (made(PlannedAction::Copy), entry.size_bytes()),
         Action::HardLink(_) | Action::Symlink | Action::Special => (made(PlannedAction::Create), 0),

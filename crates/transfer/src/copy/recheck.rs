@@ -1,11 +1,13 @@
 //! Checks that the source is unchanged after it was last read.
 
+use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 
 use iostall_engine::files::{self, FileStamp, Loss, Writers};
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock as _, MonotonicClock};
-use iostall_model::transfer::HashKind;
+use iostall_model::transfer::{HashKind, VerifyMode};
 
 use super::context::CopyContext;
 use super::endpoint::Endpoint;
@@ -18,10 +20,13 @@ use super::resume::kept_where_cancelled;
 use super::steady::unproven_ns;
 use crate::hash::Digest;
 use crate::pipeline::HashWanted;
+use crate::plan::Plan;
 
 /// How often the content is compared again because other attributes of the source changed. If they changed
 /// every minute, a large file would be compared forever.
 const COMPARISONS: u32 = 3;
+/// Bytes of a hole that are read at a time.
+const HOLE_BYTES: usize = 1 << 20;
 
 /// Ensures that every further write changes the modification time of the source; records whether others could
 /// write to it.
@@ -106,6 +111,35 @@ impl Recheck<'_, '_> {
             None => Ok(now == digest_of(part.path())?),
         }
     }
+}
+
+/// The ranges of a source that hold data. With `--verify` its holes are read as well: that they are zeros is then seen, and not
+/// what the file system says.
+pub(super) fn data_of(context: &CopyContext<'_>, from: &Endpoint) -> Result<Vec<Range<u64>>, CopyError> {
+    let (path, size_bytes) = (from.path(), from.stat.size_bytes);
+    let data =
+        files::data_ranges(from.file(), size_bytes).map_err(CopyError::system("look for holes in", path))?;
+    if context.options.verify != VerifyMode::ReadBack {
+        return Ok(data);
+    }
+    let file = File::open(path).map_err(CopyError::system("open", path))?;
+    let mut buffer = vec![0; HOLE_BYTES];
+    for hole in Plan::new(size_bytes, &data, &[], 1).holes() {
+        for at in hole.clone().step_by(HOLE_BYTES) {
+            if context.progress.is_cancelled() {
+                return Err(CopyError::cancelled(path, path, false));
+            }
+            let length = usize::try_from(hole.end - at).unwrap_or(HOLE_BYTES).min(HOLE_BYTES);
+            let read =
+                files::read_at(&file, &mut buffer[..length], at).map_err(CopyError::system("read", path))?;
+            let is_zero = |piece: &[u8]| piece.iter().fold(0, |all, byte| all | byte) == 0;
+            if !buffer[..read].chunks(4096).all(is_zero) {
+                return Ok(std::iter::once(0..size_bytes).collect());
+            }
+        }
+        files::drop_read(&file, &hole);
+    }
+    Ok(data)
 }
 
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
 //! Decides by content whether a file at the destination is equal.
 
 use std::fs::File;
+use std::path::PathBuf;
 
 use iostall_engine::files;
 
@@ -8,7 +9,8 @@ use super::context::CopyContext;
 use super::entry::{Action, Entry};
 use super::error::CopyError;
 use super::log::CopyFailure;
-use super::target::check_target;
+use super::part::directory_of;
+use super::target::{check_target, is_to_be_opened};
 use super::walk::Inventory;
 
 const COMPARED_BYTES: usize = 1 << 20;
@@ -20,7 +22,10 @@ pub(super) fn resolve_compared(
 ) -> Result<(), CopyError> {
     for entry in inventory.entries.iter_mut().filter(|entry| entry.action == Action::Compare) {
         match decide(context, entry) {
-            Ok(action) => entry.action = action,
+            Ok((action, read_only)) => {
+                entry.action = action;
+                inventory.read_only.extend(read_only);
+            }
             Err(error) if context.options.continues_after(&error) => {
                 inventory.failures.push(CopyFailure::of(entry, error));
             }
@@ -32,17 +37,20 @@ pub(super) fn resolve_compared(
     Ok(())
 }
 
-fn decide(context: &CopyContext<'_>, entry: &Entry) -> Result<Action, CopyError> {
+/// What is to be done, and the directory that must be opened for it.
+fn decide(context: &CopyContext<'_>, entry: &Entry) -> Result<(Action, Option<PathBuf>), CopyError> {
     let (source, target, stat) = (&entry.source(), &entry.target(), &entry.stat());
     if is_same_content(context, entry)? {
-        return Ok(Action::UpToDate);
+        return Ok((Action::UpToDate, None));
     }
     let is_newer = |there: files::FileStamp| there.modified_ns > stat.modified_ns;
     if context.options.update && files::stamp_of_link(target).is_ok_and(is_newer) {
-        return Ok(Action::NewerThere);
+        return Ok((Action::NewerThere, None));
     }
     check_target(source, stat, target, context.options.overwrite, &context.destinations)?;
-    Ok(Action::File)
+    let directory = directory_of(target);
+    let is_read_only = is_to_be_opened(&context.destinations, directory)?;
+    Ok((Action::File, is_read_only.then(|| directory.to_owned())))
 }
 
 fn is_same_content(context: &CopyContext<'_>, entry: &Entry) -> Result<bool, CopyError> {

@@ -25,6 +25,7 @@ use super::part::{Part, directory_of};
 use super::read_back::{BLOCK_BYTES, compare};
 use super::recheck::{expect_no_writers, source_is_unmodified};
 use super::target::check_target;
+use super::unread::{Alone, refuse_unread};
 use crate::hash::{BlockHashes, Digest, Hasher};
 use crate::pipeline::FileHashes;
 use crate::plan::Plan;
@@ -51,6 +52,15 @@ impl StreamPlan {
         let is_stream = |path: &Path| path == Path::new(STREAM);
         let is_device = |path: &Path| files::is_block_device(path);
         let is_special = |path: &PathBuf| is_stream(path) || is_device(path);
+        if files::is_standard_output(destination) {
+            return names(format!("{} is standard output, which a copy takes as `-`", destination.display()));
+        }
+        if let Some(pipe) = sources.iter().find(|source| files::is_given_pipe(source)) {
+            let pipe = pipe.display();
+            return names(format!(
+                "{pipe} is a pipe: a copy reads one as standard input, `iostall copy - FILE`"
+            ));
+        }
         if is_device(destination) || !(is_stream(destination) || sources.iter().any(is_special)) {
             return Ok(None);
         }
@@ -65,6 +75,12 @@ impl StreamPlan {
         if options.mirror || options.remove_sources {
             return names("a stream or the image of a device is neither mirrored nor moved".to_owned());
         }
+        let alone = match () {
+            () if is_stream(destination) => Alone::StandardOutput,
+            () if is_stream(source) => Alone::StandardInput,
+            () => Alone::Device,
+        };
+        refuse_unread(options, alone)?;
         if is_stream(destination) {
             if options.verify == VerifyMode::ReadBack {
                 return names("what went to standard output cannot be read back".to_owned());
@@ -125,7 +141,7 @@ impl StreamPlan {
 /// The stamp of a source, for checks of the destination: what arrives there is a regular file.
 fn as_regular(source: &Path) -> Result<FileStamp, CopyError> {
     let stat =
-        if source == Path::new(STREAM) { files::stamp(io::stdin()) } else { files::stamp_of_path(source) };
+        if source == Path::new(STREAM) { files::stamp(input()?) } else { files::stamp_of_path(source) };
     let stat = stat.map_err(CopyError::system("look at", source))?;
     Ok(FileStamp { kind: FileKind::Regular, ..stat })
 }
@@ -157,6 +173,10 @@ impl Passing {
     }
 }
 
+fn input() -> Result<File, CopyError> {
+    files::standard_input().map_err(CopyError::system("read", Path::new("standard input")))
+}
+
 fn from_stdin(copier: &mut FileCopier<'_, '_>, target: &Path) -> Result<(), CopyError> {
     let context = copier.context;
     let part = Part::acquire(target, files::effective_user())?;
@@ -165,7 +185,7 @@ fn from_stdin(copier: &mut FileCopier<'_, '_>, target: &Path) -> Result<(), Copy
     let reads_back = context.options.verify == VerifyMode::ReadBack;
     let mut passing = Passing::new(context);
     let cancelled = || CopyError::cancelled(Path::new(STREAM), target, false);
-    let (mut input, mut file) = (io::stdin().lock(), part.file());
+    let (mut input, mut file) = (input()?, part.file());
     let mut buffer = vec![0; STREAM_BYTES];
     let mut bytes = 0;
     loop {
@@ -223,9 +243,7 @@ fn to_stdout(copier: &mut FileCopier<'_, '_>, source: &Path) -> Result<(), CopyE
     let FileCopier { context, log, .. } = copier;
     let from = Endpoint::open(source, Access::Read, iostall_measure::Caching::Buffered)?;
     let stdout = Path::new("standard output");
-    // Appending fits a pipe and a file that the shell has opened, whether it was emptied or not.
-    let mut output =
-        File::options().append(true).open("/dev/stdout").map_err(CopyError::system("open", stdout))?;
+    let mut output = files::standard_output().map_err(CopyError::system("write to", stdout))?;
     context.progress.begin_file(source, from.stat.size_bytes, "copying to standard output");
     expect_no_writers(&from, &context.clock, log);
     let mut passing = Passing::new(context);

@@ -1,10 +1,11 @@
 //! Destinations that a copy must not replace, whatever the options.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use iostall_engine::files::{self, FileKind, FileStamp};
-use iostall_engine::guard::Destinations;
+use iostall_engine::guard::{Destinations, Refusal};
 
 use super::error::CopyError;
 use super::part::directory_of;
@@ -20,7 +21,7 @@ pub(super) fn check_target(
 ) -> Result<(), CopyError> {
     let there = match files::stamp_of_link(target) {
         Ok(there) => there,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         // Such as a name that is too long, or a file where a directory should be: it would fail at the end
         // anyway.
         Err(error) => return Err(CopyError::system("name", target)(error)),
@@ -57,6 +58,22 @@ pub(super) fn refuse_into_itself(source: &Path, stat: &FileStamp, target: &Path)
             Some(parent) => at = parent.to_owned(),
             None => return Ok(()),
         }
+    }
+}
+
+/// Checks that names can be made in an existing directory. `true` for one of ours that forbids it, which is opened for us while
+/// the copy lasts.
+pub(super) fn is_to_be_opened(destinations: &Destinations, directory: &Path) -> Result<bool, CopyError> {
+    let us = files::effective_user();
+    match destinations.check_directory(directory) {
+        Err(Refusal::System { source, .. })
+            if source.kind() == ErrorKind::PermissionDenied
+                && us != 0
+                && files::stamp_of_link(directory).is_ok_and(|there| there.uid == us) =>
+        {
+            Ok(true)
+        }
+        checked => Ok(checked.map(|()| false)?),
     }
 }
 

@@ -4,13 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::{fs, io};
 
-use iostall_engine::Access;
 use iostall_engine::files::{self, FileKind};
-use iostall_model::transfer::{TransferShape, VerifyMode};
+use iostall_model::transfer::TransferShape;
 
 use super::beside::part_path;
 use super::context::CopyContext;
-use super::endpoint::Endpoint;
 use super::entry::{Action, Entry, Location};
 use super::error::CopyError;
 use super::file::FileCopier;
@@ -19,15 +17,16 @@ use super::links::LinkMaker;
 use super::log::{CopyFailure, CopyLog, Recorded};
 use super::moved_source::remove_sources;
 use super::mover::Mover;
+use super::opened::Opened;
 use super::part::Part;
 use super::places::FileSystems;
 use super::plan::CopyPlan;
-use super::read_back::{BLOCK_BYTES, compare};
-use super::recheck::source_is_unmodified;
+use super::replacing::replace_all;
 use super::small::{SmallFiles, batches};
 use super::small_plan::SmallPlan;
 use super::target::refuse_other_kind;
 use super::tree_mark;
+use super::up_to_date::confirm_up_to_date;
 use super::walk::Inventory;
 
 /// Copies files and trees. Small files first, in parallel; then large ones, usually one after another at full
@@ -45,9 +44,11 @@ impl TreeCopier<'_, '_> {
             return stream.write(&mut self.files);
         }
         let before = self.files.log.completed();
+        let opened = Opened::open(&plan);
         let entries = plan.inventory.entries.len() - plan.inventory.directories().count();
         let expected = entries as u64 + plan.inventory.small.files;
         let result = self.in_order(plan);
+        opened.close(result.is_ok());
         let failed = result.as_ref().is_err_and(|error| !error.is_cancelled());
         let completed = self.files.log.completed() - before + u64::from(failed);
         self.files.log.remaining = expected.saturating_sub(completed);
@@ -67,12 +68,22 @@ impl TreeCopier<'_, '_> {
         for entry in &inventory.entries {
             links.make_or_note(entry)?;
         }
-        if !extras.all.is_empty() && self.files.log.is_whole() {
+        let has_more = !extras.all.is_empty() || !inventory.changed_kinds.is_empty();
+        if has_more && self.files.log.is_whole() {
             file_systems.sync()?;
             extras.remove(self.files.context, self.files.log)?;
         }
+        if has_more && self.files.log.is_whole() {
+            replace_all(self.files.context, self.files.log, &mut inventory)?;
+        }
         self.finish_directories(&inventory, &file_systems)?;
         if self.files.context.options.remove_sources && self.files.log.is_whole() {
+            if let Some((target, loss)) = self.files.log.losses.first() {
+                let (path, what) = (target.clone(), loss.what.clone());
+                let error = CopyError::MetadataLost { path, what };
+                let paths = || (inventory.entries[0].source(), inventory.entries[0].target());
+                return self.files.log.note(self.files.context.options, paths, Err(error));
+            }
             self.finish_move(&inventory)?;
         }
         Ok(())
@@ -321,41 +332,4 @@ pub(super) fn copy_large(
         }
     });
     result
-}
-
-/// Counts up-to-date files. Name, size and time prove that a copy finished them. If checksums were requested,
-/// they are computed from the source, and with `read-back` the destination is compared.
-pub(super) fn confirm_up_to_date(
-    copier: &mut FileCopier<'_, '_>,
-    inventory: &Inventory,
-) -> Result<(), CopyError> {
-    let options = copier.context.options;
-    for entry in inventory.up_to_date() {
-        copier.log.counts.already_there += 1;
-        copier.log.record(Recorded::UpToDate, &entry.target(), entry.size_bytes());
-        if entry.kind() == FileKind::Regular && options.verify != VerifyMode::None {
-            let confirmed = confirm(copier, entry);
-            copier.log.note(options, || entry.paths(), confirmed)?;
-            copier.context.progress.end_file();
-        }
-    }
-    Ok(())
-}
-
-fn confirm(copier: &mut FileCopier<'_, '_>, entry: &Entry) -> Result<(), CopyError> {
-    let (context, mover) = (copier.context, &mut *copier.mover);
-    let (source, target) = (&entry.source(), &entry.target());
-    let from = Endpoint::open(source, Access::Read, context.options.source_caching)?;
-    let size_bytes = from.stat.size_bytes;
-    context.progress.begin_file(target, size_bytes, "reading again for");
-    let hashes = mover.read_back(source, size_bytes)?;
-    source_is_unmodified(&from)?;
-    if context.options.verify == VerifyMode::ReadBack {
-        let found = copier.read_again(target, target, size_bytes)?;
-        if !copier.log.note_compared(compare(target, source, target, &hashes, &found, BLOCK_BYTES)) {
-            return Ok(());
-        }
-    }
-    copier.log.add_checked(target, size_bytes, hashes);
-    Ok(())
 }

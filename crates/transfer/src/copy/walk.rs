@@ -1,18 +1,16 @@
 //! Takes inventory of the sources before anything is written.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use iostall_engine::files::{self, FileKind, FileStamp};
 use iostall_engine::guard::Destinations;
 
-use super::beside::is_part_name;
+use super::changed_kind::{ChangedKind, ChangedKinds};
 use super::entry::{Action, Entry, Location, is_small, locate};
 use super::error::CopyError;
+use super::found::{Found, New, makes_a_name, names_in};
 use super::journal::is_unfinished;
 use super::kept_time::TimeSteps;
 use super::log::CopyFailure;
@@ -20,7 +18,7 @@ use super::options::{CopyOptions, Equality, Resume, Specials, Symlinks};
 use super::places::Places;
 use super::selection::FileList;
 use super::small_plan::{SmallNames, SmallPlan};
-use super::target::{check_target, refuse_into_itself, refuse_other_kind};
+use super::target::{check_target, is_to_be_opened, refuse_into_itself, refuse_other_kind};
 use super::tree_mark;
 
 impl CopyFailure {
@@ -44,6 +42,11 @@ pub(super) struct Inventory {
     pub(super) excluded: u64,
     pub(super) failures: Vec<CopyFailure>,
     pub(super) roots: HashSet<PathBuf>,
+    /// Directories of the destination that are ours, in which names are to be made, and whose modes forbid it.
+    pub(super) read_only: HashSet<PathBuf>,
+    pub(super) changed_kinds: ChangedKinds,
+    /// Of the names in the list, those that the walk came to.
+    reached: HashSet<PathBuf>,
     leaves_finished: bool,
     time_steps: TimeSteps,
     /// First names of files with several hard links, by device and inode.
@@ -108,8 +111,15 @@ impl Inventory {
     ) -> Result<(), CopyError> {
         for name in options.selection.list.iter().flat_map(FileList::names) {
             let path = source.join(name);
-            let found = files::stamp_of_link(&path).map(drop).map_err(CopyError::system("find", &path));
-            self.noted(&path, &target.join(name), options, found)?;
+            let is_known = |failure: &CopyFailure| path.starts_with(&failure.source);
+            if name == Path::new("") || self.reached.contains(name) || self.failures.iter().any(is_known) {
+                continue;
+            }
+            let error = match files::stamp_of_link(&path) {
+                Ok(_) => CopyError::NotReached { path: path.clone() },
+                Err(error) => CopyError::system("find", &path)(error),
+            };
+            self.noted(&path, &target.join(name), options, Err(error))?;
         }
         Ok(())
     }
@@ -182,6 +192,28 @@ impl Inventory {
             check_target(source, stat, target, options.overwrite, walk.destinations)?;
         }
         Ok(Some(action))
+    }
+
+    /// Adds one name to what was found in its directory, or to the whole.
+    fn add(
+        &mut self,
+        found: &mut Found,
+        options: &CopyOptions,
+        (name, copy): (&Path, &Path),
+        New { stat, action, changed }: New,
+    ) {
+        if let Some(changed) = changed {
+            let at = Location::of_root(&changed.source, &changed.made);
+            match action {
+                Action::Directory => found.changed_directories.push((at, stat)),
+                action => self.entries.push(Entry::new(at, &stat, action)),
+            }
+            self.changed_kinds.add(changed);
+        } else if action == Action::Directory {
+            found.directories.push((name.to_owned(), stat));
+        } else if !self.is_held_by_name(&mut found.small, (name, copy), &stat, &action, options) {
+            found.others.push((name.to_owned(), stat, action));
+        }
     }
 
     /// Adds a file to `small` if its name is all that the plan must hold of it: whoever previews or moves
@@ -277,37 +309,45 @@ impl Walk<'_> {
             return Err(CopyError::Loop { path: source.to_owned(), ancestor: ancestor.clone() });
         }
         refuse_other_kind(source, target)?;
-        if files::stamp_of_link(target).is_ok() {
-            self.destinations.check_directory(target)?;
-        }
         // Before the directory is created at the destination: an unreadable one must not become an empty one.
         let names = names_in(source).map_err(CopyError::system("read the directory", source))?;
         inventory.entries.push(Entry::new(at, &stat, Action::Directory));
         above.push((stat, source.to_owned()));
         let mut found = Found::default();
+        let mut names_can_be_made = files::stamp_of_link(target).is_err().then_some(true);
         for name in names {
             let name = Path::new(&name);
             let (path, copy) = (source.join(name), target.join(name));
             match self.entry(inventory, &path, &copy) {
-                Ok(Some((stat, Action::Directory))) => found.directories.push((name.to_owned(), stat)),
-                Ok(Some((stat, action))) => {
-                    let small = &mut found.small;
-                    if !inventory.is_held_by_name(small, (name, &copy), &stat, &action, self.options) {
-                        found.others.push((name.to_owned(), stat, action));
+                Ok(Some(new)) if makes_a_name(&new, &copy) => {
+                    let can_be_made = match names_can_be_made {
+                        Some(known) => known,
+                        None => self.open_for_names(inventory, (source, target))?,
+                    };
+                    names_can_be_made = Some(can_be_made);
+                    if can_be_made {
+                        inventory.add(&mut found, self.options, (name, &copy), new);
                     }
                 }
+                Ok(Some(there)) => inventory.add(&mut found, self.options, (name, &copy), there),
                 Ok(None) => {}
                 Err(error) => inventory.noted(&path, &copy, self.options, Err(error))?,
             }
             if found.others.len() >= TOGETHER {
-                found.move_others(inventory, source, target);
+                found.move_others(&mut inventory.entries, source, target);
             }
         }
-        found.move_others(inventory, source, target);
+        found.move_others(&mut inventory.entries, source, target);
         inventory.small.add(source, target, found.small);
         let (names, stats): (Vec<PathBuf>, Vec<FileStamp>) = found.directories.into_iter().unzip();
-        for (at, stat) in locate(source, target, names).into_iter().zip(stats) {
+        let directories = locate(source, target, names).into_iter().zip(stats);
+        for (at, stat) in directories.chain(found.changed_directories) {
             let (path, copy) = (at.source(), at.target());
+            if self.is_elsewhere(&stat) {
+                // The mount point is there, and nothing of what is mounted on it.
+                inventory.entries.push(Entry::new(at, &stat, Action::Directory));
+                continue;
+            }
             let taken = self.directory(inventory, at, (&path, &copy), stat, above);
             inventory.noted(&path, &copy, self.options, taken)?;
         }
@@ -315,58 +355,45 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn entry(
+    /// Whether names can be made in the existing directory `target`, perhaps once it is opened for us. If not, that is one
+    /// failure, whatever would have been made.
+    fn open_for_names(
         &self,
         inventory: &mut Inventory,
-        path: &Path,
-        copy: &Path,
-    ) -> Result<Option<(FileStamp, Action)>, CopyError> {
+        (source, target): (&Path, &Path),
+    ) -> Result<bool, CopyError> {
+        match is_to_be_opened(self.destinations, target) {
+            Ok(is_read_only) => {
+                inventory.read_only.extend(is_read_only.then(|| target.to_owned()));
+                Ok(true)
+            }
+            Err(error) => inventory.noted(source, target, self.options, Err(error)).map(|()| false),
+        }
+    }
+
+    fn is_elsewhere(&self, stat: &FileStamp) -> bool {
+        self.options.one_file_system
+            && stat.kind == FileKind::Directory
+            && self.device.is_some_and(|device| device != stat.device)
+    }
+
+    fn entry(&self, inventory: &mut Inventory, path: &Path, copy: &Path) -> Result<Option<New>, CopyError> {
         let stat = match self.options.symlinks {
             Symlinks::Follow => files::stamp_of_path(path),
             Symlinks::Keep | Symlinks::Skip => files::stamp_of_link(path),
         };
         let stat = stat.map_err(CopyError::system("look at", path))?;
-        if !self.options.selection.admits(path.strip_prefix(self.root).unwrap_or(path), &stat) {
+        let relative = path.strip_prefix(self.root).unwrap_or(path);
+        if self.options.selection.list.as_ref().is_some_and(|list| list.is_named(relative)) {
+            inventory.reached.insert(relative.to_owned());
+        }
+        if !self.options.selection.admits(relative, &stat) {
             inventory.excluded += 1;
             return Ok(None);
         }
-        let is_elsewhere = self.options.one_file_system
-            && stat.kind == FileKind::Directory
-            && self.device.is_some_and(|device| device != stat.device);
-        if is_elsewhere {
-            return Ok(None);
-        }
-        Ok(inventory.action_of((path, copy), &stat, self)?.map(|action| (stat, action)))
+        let changed = ChangedKind::find(self.options, path, &stat, copy);
+        let made = changed.as_ref().map_or(copy, |changed| &changed.made);
+        let action = inventory.action_of((path, made), &stat, self)?;
+        Ok(action.map(|action| New { stat, action, changed }))
     }
-}
-
-#[derive(Default)]
-struct Found {
-    small: SmallNames,
-    directories: Vec<(PathBuf, FileStamp)>,
-    others: Vec<(PathBuf, FileStamp, Action)>,
-}
-
-impl Found {
-    /// Moves all but small files and directories to the entries of the plan.
-    fn move_others(&mut self, inventory: &mut Inventory, source: &Path, target: &Path) {
-        let mut names = Vec::with_capacity(self.others.len());
-        let mut rest = Vec::with_capacity(self.others.len());
-        for (name, stat, action) in self.others.drain(..) {
-            names.push(name);
-            rest.push((stat, action));
-        }
-        let located = locate(source, target, names).into_iter().zip(rest);
-        inventory.entries.extend(located.map(|(at, (stat, action))| Entry::new(at, &stat, action)));
-    }
-}
-
-/// The names in a directory that are not of an unfinished copy, sorted, so that the order of a copy does not
-/// depend on the file system.
-fn names_in(directory: &Path) -> io::Result<Vec<OsString>> {
-    let names = fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name()));
-    let is_wanted = |name: &io::Result<OsString>| name.as_ref().map_or(true, |name| !is_part_name(name));
-    let mut names = names.filter(is_wanted).collect::<io::Result<Vec<OsString>>>()?;
-    names.sort_unstable();
-    Ok(names)
 }

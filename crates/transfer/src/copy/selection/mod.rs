@@ -125,6 +125,10 @@ impl FileList {
         self.names.iter().map(PathBuf::as_path)
     }
 
+    pub fn is_named(&self, relative: &Path) -> bool {
+        self.named.contains(relative)
+    }
+
     pub fn listed(&self, relative: &Path) -> Listed {
         if relative.ancestors().any(|path| self.named.contains(path)) {
             Listed::Yes
@@ -140,11 +144,13 @@ impl FileList {
 ///
 /// Without a slash it matches a name in any directory. With one at the beginning it starts at the source
 /// directory; with one in the middle it matches the end of a path. With one at the end it matches directories
-/// only.
+/// only, and with `/***` at the end such directories and everything in them.
 #[derive(Clone, Debug)]
 pub struct NamePattern {
     matcher: GlobMatcher,
     directories_only: bool,
+    /// Of `dir/***`: what is in such a directory.
+    inside: Option<GlobMatcher>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -157,7 +163,11 @@ pub enum NamePatternError {
 
 impl NamePattern {
     pub fn new(text: &str) -> Result<Self, NamePatternError> {
-        let directories_only = text.ends_with('/');
+        let (text, has_inside) = match text.strip_suffix("/***") {
+            Some(directory) if !directory.is_empty() => (directory, true),
+            _ => (text, false),
+        };
+        let directories_only = has_inside || text.ends_with('/');
         let path = text.trim_end_matches('/');
         let (is_anchored, path) = match path.strip_prefix('/') {
             Some(path) => (true, path.trim_start_matches('/')),
@@ -167,13 +177,17 @@ impl NamePattern {
             return Err(NamePatternError::Empty);
         }
         let glob = if is_anchored { path.to_owned() } else { format!("**/{path}") };
-        let built = GlobBuilder::new(&glob).literal_separator(true).build();
-        let glob = built.map_err(|error| NamePatternError::Syntax(error.kind().to_string()))?;
-        Ok(Self { matcher: glob.compile_matcher(), directories_only })
+        let matcher = |glob: &str| match GlobBuilder::new(glob).literal_separator(true).build() {
+            Ok(glob) => Ok(glob.compile_matcher()),
+            Err(error) => Err(NamePatternError::Syntax(error.kind().to_string())),
+        };
+        let inside = has_inside.then(|| matcher(&format!("{glob}/**"))).transpose()?;
+        Ok(Self { matcher: matcher(&glob)?, directories_only, inside })
     }
 
     pub fn matches(&self, relative: &Path, is_directory: bool) -> bool {
         (is_directory || !self.directories_only) && self.matcher.is_match(relative)
+            || self.inside.as_ref().is_some_and(|inside| inside.is_match(relative))
     }
 }
 
@@ -222,6 +236,9 @@ mod tests {
             ["a.mdf", "deep/", "temp/", "deep/temp/"]
         );
         assert_eq!(copied(&selection(&["-deep/*"]), &["deep/b", "x/deep/b", "deep/x/b"]), ["deep/x/b"]);
+        let in_cache = ["cache/", "cache/a", "cache/b/c", "x/cache/", "x/cache/d", "cache", "other"];
+        assert_eq!(copied(&selection(&["-cache/***"]), &in_cache), ["cache", "other"]);
+        assert_eq!(copied(&selection(&["+/cache/***", "-*"]), &in_cache), ["cache/", "cache/a", "cache/b/c"]);
         assert_eq!(copied(&selection(&["-deep/**"]), &["deep/b", "deep/x/b", "deeper/b"]), ["deeper/b"]);
     }
 
