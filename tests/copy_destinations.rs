@@ -273,3 +273,23 @@ fn a_device_with_a_file_system_needs_the_stronger_word_and_a_mounted_one_has_non
     let replaced = &here.json("o.json")["copy"]["image"]["replaced"];
     assert!(replaced.to_string().contains("ext2, ext3 or ext4"), "{replaced}");
 }
+
+/// A copy that was refused was stored as a run of 0 MiB/s, and came back in reports.
+#[test]
+fn a_copy_that_was_refused_is_no_run() {
+    let here = Workspace::new();
+    fs::write(here.path("from"), content(5_000)).unwrap();
+    fs::write(here.path("there"), "mine").unwrap();
+    for (words, hint) in [
+        (["from", "/dev/null"], "`-`"),
+        (["from", "there"], "--overwrite"),
+        (["user@host:/x", "y"], "ssh"),
+        (["from", "host:/y"], "ssh"),
+    ] {
+        let ran = here.run(&[&["copy"], &words[..]].concat()).expect_status(2);
+        assert!(ran.stderr.contains(hint), "{words:?}: {}", ran.stderr);
+    }
+    here.run(&["copy", "from", "to"]).expect_status(0);
+    let listed = here.run(&["runs"]).expect_status(0).stdout;
+    assert_eq!(listed.lines().filter(|line| line.contains("copy")).count(), 1, "{listed}");
+}

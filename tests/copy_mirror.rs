@@ -70,12 +70,14 @@ fn a_dry_run_of_a_mirror_lists_what_would_be_deleted() {
 #[test]
 fn nothing_is_deleted_unless_everything_was_copied() {
     let here = prepared();
-    // A directory where the source has a file cannot be replaced.
+    // A directory where the source has a file is not replaced if something in it is left out.
     fs::remove_file(here.path("to/same")).unwrap();
     fs::create_dir(here.path("to/same")).unwrap();
-    here.run(&[&MIRROR[..], &["data", "to"]].concat()).expect_status(1);
+    fs::write(here.path("to/same/x.tmp"), "mine").unwrap();
+    here.run(&[&MIRROR[..], &["--exclude", "*.tmp", "data", "to"]].concat()).expect_status(1);
     assert!(here.path("to/gone/deep/x").exists() && here.path("to/sub/extra").exists());
-    fs::remove_dir(here.path("to/same")).unwrap();
+    assert_eq!(fs::read(here.path("to/same/x.tmp")).unwrap(), b"mine");
+    fs::remove_dir_all(here.path("to/same")).unwrap();
 
     // A source that is empty is more likely one that is not mounted.
     fs::create_dir(here.path("empty")).unwrap();

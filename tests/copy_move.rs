@@ -1,12 +1,14 @@
 //! Moves: sources are removed when the copy was verified, and never before.
 
 use std::fs::{self, File};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::process::Command;
 
 use iostall_measure::{Clock, MonotonicClock};
 
 use crate::copy::{content, names};
-use crate::support::Workspace;
+use crate::support::{Ran, Workspace, binary, skip};
+use crate::unprivileged::{is_root, unprivileged};
 
 /// `cp` and `rm` in one line removed what the copy had not taken along.
 #[test]
@@ -80,6 +82,30 @@ fn the_destination_itself_a_link_and_a_file_in_use_are_not_removed() {
     drop(writer);
     here.run(&["copy", "--move", "--resume", "file", "to"]).expect_status(0);
     assert!(!here.path("file").exists());
+}
+
+/// The owner was lost, the source removed, and with `-q` nothing said.
+#[test]
+fn the_sources_stay_where_the_copies_have_lost_their_owner() {
+    let here = Workspace::new();
+    if !is_root() {
+        return skip("a move by another account", "this is not root");
+    }
+    fs::create_dir_all(here.path("in/data")).unwrap();
+    fs::write(here.path("in/data/of-root"), content(5_000)).unwrap();
+    let given =
+        Command::new("chown").arg("65534:65534").args([here.path("in"), here.path("in/data")]).status();
+    assert!(given.unwrap().success());
+    fs::set_permissions(here.path("."), fs::Permissions::from_mode(0o755)).unwrap();
+    // The second time everything is equal by size and time, and what is lost is found by looking.
+    for _ in 0..2 {
+        let mut command = unprivileged(&binary());
+        command.args(["copy", "-q", "--no-store", "--move", "data", "to"]).current_dir(here.path("in"));
+        let ran = Ran::from(command.output().unwrap()).expect_status(1);
+        assert!(ran.stderr.contains("owner"), "{}", ran.stderr);
+        assert!(here.path("in/data/of-root").exists());
+        assert_eq!(fs::read(here.path("in/to/of-root")).unwrap(), content(5_000));
+    }
 }
 
 /// A pseudorandom number below `bound`.

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
@@ -220,4 +221,40 @@ fn with_checksum_the_content_decides_and_times_do_not() {
     let counts = here.json("o.json")["copy"]["counts"].clone();
     assert_eq!((counts["files"].as_u64(), counts["already_there"].as_u64()), (Some(1), Some(1)));
     assert_eq!(fs::read(here.path("to/a.bin")).unwrap(), content(3_000_000));
+}
+
+/// A listed name below a link to a directory was not copied, and the exit status was 0.
+#[test]
+fn a_listed_name_that_the_copy_does_not_come_to_is_a_failure() {
+    let here = Workspace::new();
+    fs::create_dir_all(here.path("t/real")).unwrap();
+    fs::create_dir_all(here.path("t/left-out")).unwrap();
+    for name in ["t/real/f", "t/left-out/g"] {
+        fs::write(here.path(name), "1").unwrap();
+    }
+    symlink("real", here.path("t/lnk")).unwrap();
+    let list = |names: &str| fs::write(here.path("list"), names).unwrap();
+    list("lnk/f\n");
+    let words = ["copy", "--files-from", "list", "t", "o"];
+    let ran = here.run(&words).expect_status(2);
+    assert!(ran.stderr.contains("t/lnk/f") && ran.stderr.contains("--symlinks follow"), "{}", ran.stderr);
+    list("lnk/f\nreal\nreal/f\nleft-out/g\n");
+    let words = ["copy", "--files-from", "list", "--exclude", "left-out", "--json", "o.json", "t", "p"];
+    here.run(&words).expect_status(1);
+    assert_eq!(here.json("o.json")["copy"]["not_copied"].as_array().unwrap().len(), 2);
+    assert!(here.path("p/real/f").exists());
+    here.run(&["copy", "--files-from", "list", "--symlinks", "follow", "t", "q"]).expect_status(0);
+    assert!(here.path("q/lnk/f").exists() && here.path("q/left-out/g").exists());
+}
+
+/// "0 B in 0 files copied", exit status 0, did not say that nothing had been selected.
+#[test]
+fn a_selection_of_nothing_is_said() {
+    let here = Workspace::new();
+    fs::create_dir_all(here.path("t/a")).unwrap();
+    fs::write(here.path("t/a/f"), "1").unwrap();
+    let ran = here.run(&["copy", "-q", "--exclude", "*", "t", "o"]).expect_status(0);
+    assert!(ran.stderr.contains("nothing was selected"), "{}", ran.stderr);
+    let ran = here.run(&["copy", "-q", "--include", "a/***", "--exclude", "*", "t", "p"]).expect_status(0);
+    assert!(ran.stderr.is_empty() && here.path("p/a/f").exists(), "{}", ran.stderr);
 }

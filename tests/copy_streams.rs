@@ -1,7 +1,10 @@
 //! Standard input, standard output and devices as source or destination of a copy.
 
 use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
 
 use crate::copy::{content, names};
 use crate::devices::LoopDevice;
@@ -70,4 +73,54 @@ fn an_image_of_a_device_is_a_file_with_everything_on_it() {
     assert!(ran.stderr.contains("exists"), "{}", ran.stderr);
     here.run(&["copy", "--move", device.name(), "new"]).expect_status(2);
     assert!(!here.path("new").exists());
+}
+
+/// `/dev/stdout` was opened anew: a second position in the shell's file, so what the shell wrote next landed on it. On a socket,
+/// and on a file that only whoever started us may open, it failed.
+#[test]
+fn standard_output_is_the_one_that_the_shell_and_others_write_to() {
+    let here = Workspace::new();
+    fs::write(here.path("h"), "hello\n").unwrap();
+    fs::write(here.path("large"), content(3 << 20)).unwrap();
+    let run = |script: &str| Ran::from(here.shell(script).arg(binary()).output().unwrap()).expect_status(0);
+    run("(echo header; \"$0\" copy h -; echo trailer) > x");
+    assert_eq!(fs::read(here.path("x")).unwrap(), b"header\nhello\ntrailer\n");
+    run("exec 8>y; echo start >&8; \"$0\" copy large - >&8; echo end >&8");
+    assert_eq!(fs::read(here.path("y")).unwrap(), [b"start\n", &content(3 << 20)[..], b"end\n"].concat());
+    run("(read line; \"$0\" copy - rest) < x");
+    assert!(fs::read(here.path("rest")).unwrap().ends_with(b"trailer\n"));
+
+    for (script, made) in [("\"$0\" copy h - >&-", None), ("\"$0\" copy - new <&-", Some("new"))] {
+        let ran = Ran::from(here.shell(script).arg(binary()).output().unwrap()).expect_status(2);
+        assert!(ran.stderr.contains("Bad file descriptor"), "{}", ran.stderr);
+        assert!(made.is_none_or(|name| !here.path(name).exists()));
+    }
+    let ran = here.run(&["copy", "h", "/dev/stdout"]).expect_status(2);
+    assert!(ran.stderr.contains("`-`") && !ran.stderr.contains("remove"), "{}", ran.stderr);
+
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let copied = here.command(&["copy", "h", "-"]).stdout(OwnedFd::from(theirs)).status().unwrap();
+    assert!(copied.success());
+    let mut text = String::new();
+    (&ours).read_to_string(&mut text).unwrap();
+    assert_eq!(text, "hello\n");
+}
+
+/// `copy --update - f` overwrote a newer file: nobody looked at the option.
+#[test]
+fn an_option_that_a_stream_does_not_read_is_refused_by_name() {
+    let here = Workspace::new();
+    fs::write(here.path("f"), "newer").unwrap();
+    for words in [
+        &["--update"][..],
+        &["--overwrite", "--exclude", "*"],
+        &["--overwrite", "--max-size", "1"],
+        &["--overwrite", "--resume"],
+        &["--overwrite", "--checksum"],
+        &["--overwrite", "--retries", "2"],
+    ] {
+        let ran = here.run(&[&["copy"], words, &["-", "f"]].concat()).expect_status(2);
+        assert!(ran.stderr.contains(words[words.len().min(2) - 1]), "{words:?}: {}", ran.stderr);
+        assert_eq!(fs::read(here.path("f")).unwrap(), b"newer", "{words:?}");
+    }
 }

@@ -239,7 +239,8 @@ fn what_is_mounted_in_a_tree_is_left_out_when_asked() {
     for ran in ended {
         ran.expect_status(0);
     }
-    assert_eq!(names(&here.path("one")), ["a"]);
+    assert_eq!(names(&here.path("one")), ["a", "mount"], "the mount point, as with rsync and cp");
+    assert!(names(&here.path("one/mount")).is_empty());
     assert_eq!(names(&here.path("both/mount")), ["b"]);
 }
 

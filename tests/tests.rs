@@ -9,6 +9,7 @@ mod collect;
 mod compare;
 mod copy;
 mod copy_again;
+mod copy_converges;
 mod copy_crash;
 mod copy_destinations;
 mod copy_goes_on;
