@@ -126,7 +126,7 @@ pub(crate) struct CapacityArgs {
     /// A device (/dev/nvme0n1), or the persistent name shown by --json [default: all]
     #[arg(value_name = "DEVICE")]
     pub(crate) device: Option<String>,
-    /// At most this many, newest first
+    /// At most this many: of each device and shape first what is not in doubt, the highest rate first
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: u32,
     /// As JSON, with the whole curve

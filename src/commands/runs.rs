@@ -81,11 +81,13 @@ fn list(args: &RunsArgs, store: &SqliteStore, printer: &Printer) -> anyhow::Resu
     Ok(())
 }
 
-/// Lists the records, newest first.
+/// Lists the records: of each device and shape the best that is not in doubt first.
 fn show_capacities(args: &CapacityArgs, store: &SqliteStore, printer: &Printer) -> anyhow::Result<()> {
     let device = args.device.as_deref().map(lasting_name);
-    let found = store.capacities(device.as_deref(), Some(args.limit))?;
-    let records = found.iter().map(|one| (one.number, &one.record));
+    let all = store.capacities(device.as_deref(), None)?.into_iter().map(|one| (one.number, one.record));
+    let mut found = capacity::best_first(all.collect());
+    found.truncate(args.limit as usize);
+    let records = found.iter().map(|(number, record)| (*number, record));
     if args.json {
         to_stdout(printer, &|out| write_figures(&capacity::to_json(records.clone()), out))?;
     } else if found.is_empty() {

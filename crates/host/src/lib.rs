@@ -26,6 +26,7 @@ mod processors;
 mod program;
 mod settings;
 mod system;
+mod target_identity;
 mod topology;
 mod volumes;
 

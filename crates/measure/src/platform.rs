@@ -27,6 +27,12 @@ pub mod lossy_path {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     pub hostname: String,
+    /// A digest of the machine's id, which lasts over boots and changes of its name. Absent if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// The id of its boot, which all its containers share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
     /// Kernel name, release and version, as in `uname`.
     pub kernel: String,
     pub cpu_model: Option<String>,
@@ -59,6 +65,18 @@ pub struct Processor {
     pub core: u32,
     /// 0 for the slowest kind of core, higher for faster ones.
     pub class: u32,
+}
+
+impl Host {
+    /// Whether both are one machine. A name counts only where an id is missing.
+    pub fn is_same_machine(&self, other: &Self) -> bool {
+        let is_same_boot = self.boot.is_some() && self.boot == other.boot;
+        is_same_boot
+            || match (&self.machine, &other.machine) {
+                (Some(ours), Some(theirs)) => ours == theirs,
+                _ => self.hostname == other.hostname,
+            }
+    }
 }
 
 /// Limits set by control groups (v1 or v2). `None` means no limit.
@@ -316,6 +334,24 @@ mod tests {
         // The value read back is text already, so it no longer changes.
         assert_eq!(serde_json::to_string(&back).unwrap(), text);
     }
+
+    /// The story: a container with a new name could not go on with its own run, and a clone with the same name could.
+    #[test]
+    fn a_machine_is_known_by_its_ids_and_by_its_name_only_without_them() {
+        let host = |name: &str, machine: Option<&str>, boot: Option<&str>| Host {
+            hostname: name.into(),
+            machine: machine.map(str::to_owned),
+            boot: boot.map(str::to_owned),
+            ..Host::default()
+        };
+        let ours = host("db1", Some("m"), Some("b"));
+        assert!(ours.is_same_machine(&host("renamed", Some("m"), Some("later"))));
+        assert!(ours.is_same_machine(&host("container", None, Some("b"))));
+        assert!(!ours.is_same_machine(&host("db1", Some("clone"), Some("other"))));
+        assert!(ours.is_same_machine(&host("db1", None, Some("later"))), "an older run");
+        assert!(!ours.is_same_machine(&host("db2", None, None)));
+    }
+
     fn counters(scale: u64) -> DeviceCounters {
         DeviceCounters {
             name: "sda".into(),

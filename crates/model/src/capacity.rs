@@ -4,7 +4,7 @@ use iostall_measure::{Caching, Durability, Percent, Percentile};
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::{OpOutcome, SpanOutcome};
-use crate::point::Point;
+use crate::point::{Point, falls_behind};
 use crate::profile::{Access, BlockMix, Profile, RoleProfile};
 
 /// A kind of I/O, without its depth or rate.
@@ -39,11 +39,14 @@ impl IoShape {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CapacityPoint {
-    /// Requests in flight; in an open loop the maximum.
+    /// Requests in flight: in a closed loop as many as were asked for, in an open one as many as there were.
     pub in_flight: u64,
     /// Open loop: requested arrivals per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_iops: Option<f64>,
+    /// Open loop: more was asked for than could be done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fell_behind: bool,
     pub iops: f64,
     pub mib_per_s: f64,
     /// Median latency, nanoseconds: response in an open loop, otherwise service.
@@ -52,11 +55,17 @@ pub struct CapacityPoint {
 }
 
 impl CapacityPoint {
+    /// Whether it did what was asked for and might have done more.
+    pub fn is_paced(&self) -> bool {
+        self.rate_iops.is_some() && !self.fell_behind
+    }
+
     /// The result of a point; `None` if nothing completed.
     pub fn of_point(point: &Point) -> Option<Self> {
         Some(Self {
             in_flight: point.in_flight(),
             rate_iops: point.rate_iops,
+            fell_behind: point.rate_iops.is_some() && !point.keeps_its_rate(),
             iops: point.iops()?,
             mib_per_s: point.mib_per_s()?,
             latency_ns_p50: point.latency_ns.value_at(Percentile::P50)?,
@@ -68,15 +77,22 @@ impl CapacityPoint {
     pub fn of_span(span: &SpanOutcome) -> Option<Self> {
         let [role] = span.roles.as_slice() else { return None };
         let moved: OpOutcome = role.reads_and_writes()?;
+        let open = role.open_loop.as_ref();
         Some(Self {
-            in_flight: role.depth_asked,
-            rate_iops: role.open_loop.as_ref().map(|open| open.rate_asked_iops),
+            in_flight: open.map_or(role.depth_asked, |_| whole_requests(role.depth_mean)),
+            rate_iops: open.map(|open| open.rate_asked_iops),
+            fell_behind: open.is_some_and(|open| falls_behind(open.backlog_at_end, open.arrivals as f64)),
             iops: moved.iops(span.measured_ns)?,
             mib_per_s: moved.mebibytes_per_second(span.measured_ns)?,
             latency_ns_p50: moved.latency_ns().value_at(Percentile::P50)?,
             latency_ns_p99: moved.latency_ns().value_at(Percentile::P99)?,
         })
     }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count, rounded and positive")]
+fn whole_requests(mean: f64) -> u64 {
+    mean.round().max(1.0) as u64
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! Capacity records answer later questions about a device: how much headroom is left, is it slower than last
 //! year.
 
+use iostall_measure::Caching;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use crate::capacity::{Capacity, CapacityPoint, IoShape};
 use crate::device::DeviceIdentity;
 use crate::entry::RunId;
 use crate::run::Run;
-use crate::warning::WarningCode;
+use crate::warning::{Rank, WarningCode, names};
 
 /// What a device achieved with one shape of I/O. This is a lower bound: more requests in flight might have
 /// achieved more.
@@ -40,7 +41,7 @@ impl CapacityRecord {
                 let rate = |point: &CapacityPoint| point.rate_iops.unwrap_or(0.0);
                 one.in_flight.cmp(&other.in_flight).then(rate(one).total_cmp(&rate(other)))
             });
-            (!curve.is_empty()).then(|| Self {
+            Some(Self {
                 device_key: run.devices.get(index).and_then(Option::as_ref).and_then(DeviceIdentity::key),
                 device: device.name.clone(),
                 model: device.model.clone(),
@@ -52,7 +53,22 @@ impl CapacityRecord {
                 warnings: warnings.clone(),
             })
         };
-        run.body.outcome().capacities(run.targets.len()).into_iter().filter_map(record).collect()
+        let all = run.body.outcome().capacities(run.targets.len()).into_iter().filter_map(record);
+        all.filter_map(Self::of_device).collect()
+    }
+
+    /// The one gate to all that is made of a record: `None` if it does not say what the device can do. The numbers may be those of
+    /// something else, the page cache may have given them, or no more was asked for. What is stored may be older than this rule.
+    pub fn of_device(mut self) -> Option<Self> {
+        let is_valid = self.warnings.iter().all(|code| code.rank() != Rank::Invalidates);
+        self.curve.retain(|point| !point.is_paced());
+        let is_direct = self.shape.caching == Caching::Direct;
+        (is_valid && is_direct && !self.curve.is_empty()).then_some(self)
+    }
+
+    /// What it is doubted for, in words; empty if it is not.
+    pub fn doubts(&self) -> String {
+        names(self.warnings.iter().copied(), WarningCode::is_doubt)
     }
 
     pub fn best(&self) -> Option<&CapacityPoint> {

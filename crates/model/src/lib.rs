@@ -52,6 +52,7 @@ pub mod sqlserver_backup;
 pub mod stack_check;
 pub mod stripe;
 pub mod sync;
+mod target_identity;
 pub mod totals;
 pub mod transfer;
 mod transfer_use;
@@ -91,6 +92,7 @@ pub use scope::{DeviceRole, Scope};
 pub use setting::{
     Setting, SettingChange, SettingClass, SettingVersion, changes_in, difference, notes_of_changes,
 };
+pub use target_identity::{FileIdentity, TargetIdentity};
 pub use totals::Totals;
 pub use transfer_use::TransferUse;
 pub use unread::with_unread_of;

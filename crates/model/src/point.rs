@@ -96,21 +96,31 @@ pub fn setting(queue_depth: u32, workers: u32) -> String {
 /// An interval did not keep its rate if more than this share of its arrivals had not started at its end.
 const BACKLOG_SHARE: f64 = 0.02;
 
+/// Whether more arrives than is done, by what waits at the end.
+pub(crate) fn falls_behind(backlog_at_end: u64, arrivals: f64) -> bool {
+    backlog_at_end as f64 > arrivals * BACKLOG_SHARE
+}
+
 impl Point {
+    /// Whether an open-loop point did in each interval what was asked for.
+    pub fn keeps_its_rate(&self) -> bool {
+        let falls = |repeat: &Repeat| {
+            let arrivals = self.rate_iops.unwrap_or(0.0) * repeat.measured_ns as f64 / 1e9;
+            falls_behind(repeat.backlog_at_end.unwrap_or(0), arrivals)
+        };
+        !self.repeats.iter().any(falls)
+    }
+
     /// Whether an open-loop point meets the target: nothing failed, no interval fell behind its rate, and the
     /// 99th percentile of the response time is at most `p99_ns_target`. Arrivals still waiting at the end of
     /// an interval count as too late: they are the slowest, and no histogram includes them.
     pub fn answers_in_time(&self, p99_ns_target: u64) -> bool {
-        let kept = |repeat: &Repeat| {
-            let arrivals = self.rate_iops.unwrap_or(0.0) * repeat.measured_ns as f64 / 1e9;
-            repeat.backlog_at_end.unwrap_or(0) as f64 <= arrivals * BACKLOG_SHARE
-        };
         let waiting: u64 = self.repeats.iter().filter_map(|repeat| repeat.backlog_at_end).sum();
         let answered = self.latency_ns.count() as f64;
         // The same rank among the answered requests only.
         let percent = Percentile::P99.percent() * (answered + waiting as f64) / answered;
         let p99_ns = Percentile::new(percent).and_then(|percentile| self.latency_ns.value_at(percentile));
-        self.failed() == 0 && self.repeats.iter().all(kept) && p99_ns.is_some_and(|ns| ns <= p99_ns_target)
+        self.failed() == 0 && self.keeps_its_rate() && p99_ns.is_some_and(|ns| ns <= p99_ns_target)
     }
 }
 

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::device::DeviceIdentity;
 use crate::entry::RunId;
 use crate::kinds::RunBody;
+use crate::target_identity::TargetIdentity;
 use crate::verdict::Verdict;
-use crate::warning::Warning;
+use crate::warning::{Rank, Warning, WarningCode, names};
 
 pub const SCHEMA: &str = "iostall-run";
 /// Version of the stored form; incremented when an old reader would misread the new form.
@@ -36,6 +37,9 @@ pub struct Run {
     /// runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Option<DeviceIdentity>>,
+    /// What the targets are, in the same order; `None` for one that nothing identifies. Empty in older runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identities: Vec<Option<TargetIdentity>>,
     pub warnings: Vec<Warning>,
     /// What was required of it, in the order in which it was required.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -45,6 +49,26 @@ pub struct Run {
 }
 
 impl Run {
+    pub fn codes(&self) -> impl Iterator<Item = WarningCode> {
+        self.warnings.iter().map(|warning| warning.code)
+    }
+
+    /// Whether its numbers are those of the storage, and of what was asked for.
+    pub fn is_valid(&self) -> bool {
+        self.codes().all(|code| code.rank() != Rank::Invalidates)
+    }
+
+    /// What had the machine beside it, in words: `device-busy`; empty if nothing did. Then nothing can be judged.
+    pub fn disturbed_by(&self) -> String {
+        names(self.codes(), WarningCode::is_disturbance)
+    }
+
+    /// Whether it was a run on this machine, of these targets and no others. What cannot be told is no.
+    pub fn is_of(&self, host: &Host, identities: &[Option<TargetIdentity>]) -> bool {
+        let is_known = !identities.is_empty() && identities.iter().all(Option::is_some);
+        is_known && self.identities == identities && self.host.is_same_machine(host)
+    }
+
     /// How much of target `index` the run used, from its start, bytes: all of it if unknown.
     pub fn used_bytes(&self, index: usize) -> u64 {
         let whole = self.targets.get(index).map_or(0, |target| target.size_bytes);

@@ -133,6 +133,7 @@ fn run(body: RunBody) -> Run {
         host: Host { hostname: "db1".into(), ..Host::default() },
         targets: vec![Target::new("/data/t", TargetKind::File, 1024 * MIB)],
         devices: Vec::new(),
+        identities: Vec::new(),
         warnings: Vec::new(),
         verdicts: Vec::new(),
         body,

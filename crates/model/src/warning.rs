@@ -15,6 +15,13 @@ pub struct Warning {
     pub hint: Option<String>,
 }
 
+/// The codes of a rank, each once, as they are written: `device-busy, target-small`.
+pub fn names(codes: impl IntoIterator<Item = WarningCode>, is_meant: impl Fn(WarningCode) -> bool) -> String {
+    let codes: std::collections::BTreeSet<WarningCode> =
+        codes.into_iter().filter(|code| is_meant(*code)).collect();
+    codes.into_iter().map(WarningCode::name).collect::<Vec<_>>().join(", ")
+}
+
 impl Warning {
     pub fn new(code: WarningCode, message: impl Into<String>) -> Self {
         Self { code, subject: None, message: message.into(), hint: None }
@@ -113,6 +120,23 @@ pub enum Rank {
 }
 
 impl WarningCode {
+    /// As it is stored and shown.
+    pub fn name(self) -> String {
+        // The stored spelling is stable; a unit variant always serialises to a string.
+        let code = serde_json::to_value(self).ok();
+        code.and_then(|code| code.as_str().map(str::to_owned)).unwrap_or_default()
+    }
+
+    /// Whether it changes how far the numbers can be relied on.
+    pub fn is_doubt(self) -> bool {
+        self.rank() != Rank::Note
+    }
+
+    /// Whether something else had the machine: then neither good nor bad can be said of the storage.
+    pub fn is_disturbance(self) -> bool {
+        matches!(self, Self::DeviceBusy | Self::GeneratorBound)
+    }
+
     pub fn rank(self) -> Rank {
         match self {
             Self::PageCache

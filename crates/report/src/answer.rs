@@ -1,6 +1,5 @@
 //! The sentence that a report begins and ends with: what the result means, what was missed, and how far the numbers hold.
 
-use iostall_model::warning::Rank;
 use iostall_model::{RunNumber, Verdict};
 use iostall_session::requirements::failures;
 
@@ -32,9 +31,7 @@ pub(crate) fn conclusion(report: &Report<'_>) -> (&'static str, Severity) {
     match () {
         () if !failures(run).is_empty() => ("failed", Severity::Bad),
         () if run.verdicts.iter().any(|verdict| !verdict.met) => ("requirement missed", Severity::Bad),
-        () if run.warnings.iter().any(|warning| warning.code.rank() == Rank::Invalidates) => {
-            ("not valid", Severity::Bad)
-        }
+        () if !run.is_valid() => ("not valid", Severity::Bad),
         () if run.interrupted => ("interrupted", Severity::Caution),
         () if !run.verdicts.is_empty() => ("as required", Severity::Good),
         () => judged.map_or(("measured", Severity::Strong), |judged| (judged.word(), judged.severity())),

@@ -3,7 +3,6 @@
 use iostall_measure::platform::TargetKind;
 use iostall_measure::{Histogram, Nanos, Percentile};
 use iostall_model::profile::Thresholds;
-use iostall_model::warning::Rank;
 use iostall_model::{Kind, Run};
 
 use crate::format::{duration, shown};
@@ -176,8 +175,7 @@ fn is_log(kind: Kind, name: &str) -> bool {
 /// Whether the numbers of `run` are those of its storage; otherwise they say nothing about its class.
 pub(crate) fn is_of_storage(run: &Run) -> bool {
     let is_synthetic = run.targets.iter().any(|target| target.kind == TargetKind::Synthetic);
-    let is_invalid = run.warnings.iter().any(|warning| warning.code.rank() == Rank::Invalidates);
-    !is_synthetic && !is_invalid
+    !is_synthetic && run.is_valid()
 }
 
 #[cfg(test)]

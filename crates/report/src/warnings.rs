@@ -12,9 +12,7 @@ pub fn in_a_line(warning: &Warning) -> String {
 
 /// Its code, and what it is about: `target-small (data)`.
 pub fn title(warning: &Warning) -> String {
-    // The stored spelling is stable; a unit variant always serialises to a string.
-    let code = serde_json::to_value(warning.code);
-    let code = code.ok().and_then(|code| code.as_str().map(str::to_owned)).unwrap_or_default();
+    let code = warning.code.name();
     match &warning.subject {
         Some(subject) => format!("{code} ({})", shown(subject)),
         None => code,

@@ -201,24 +201,6 @@ hinted! {
         Override(#[from] cause: OverrideError),
         #[error("{paths} files and {profiles} profiles cannot be paired")]
         NoPairs { paths: usize, profiles: usize } => "name one file, or as many as there are profiles",
-        #[error("there is no interrupted matrix with these settings and targets to resume")]
-        NothingToResume => "`iostall runs` lists the stored runs; leave out --resume to start a new one",
-        #[error(
-            "the newest matrix with these settings and targets, run {number}, is complete: nothing is left to measure"
-        )]
-        ResumeComplete {
-            number: u32,
-        } => "`iostall runs` lists the stored runs; leave out --resume to start a new one",
-        /// A stopped matrix was measured on something else.
-        #[error(
-            "run {number} cannot be resumed: the {what} was {then} and is {now}, and one table must not mix the two"
-        )]
-        ResumeDiffers {
-            number: u32,
-            what: String,
-            then: String,
-            now: String,
-        } => "leave --resume out to measure all cells alike",
         #[error(transparent)]
         Store(#[from] error: StoreError) => error.hint(),
         #[error(transparent)]

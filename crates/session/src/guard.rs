@@ -1,7 +1,7 @@
 //! Guards a volume: short probes of small and large requests in turn, compared with an earlier run or with what was paid for, until the
 //! answer is clear or the budget is used up.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use iostall_engine::guard::WriteConsent;
 use iostall_load::preset::preset;
@@ -12,20 +12,20 @@ use iostall_model::guard::{
 };
 use iostall_model::outcome::EngineUse;
 use iostall_model::profile::{Access, Arrivals, BlockMix};
+use iostall_model::warning::{Rank, names};
 use iostall_model::{GuardOutcome, Point, Profile, RoleProfile, Run, RunBody};
-use iostall_store::{Filter, Selector, Store};
+use iostall_store::{Selector, Store};
 use thiserror::Error;
 
 use crate::analysis::guard::{LOOKS, PROBES_MIN, is_decided};
 use crate::analysis::limits::{LARGE, PAGE, SMALL};
 use crate::error::{SessionError, UseCaseError};
 use crate::event::{Event, LimitsCost};
+use crate::past::{Earlier, Subject};
 use crate::point_runner::{PointJob, PointRunner, Precision};
 use crate::session::Session;
 use crate::targets::{TargetRequest, Targets};
 
-/// As many of the newest guards are searched for the target's past.
-const LOOK_BACK: u32 = 200;
 /// A canary leaves a device alone that does more than this by itself: share of the time, and requests a second.
 const BUSY_SHARE: f64 = 0.1;
 const BUSY_IOPS: f64 = 100.0;
@@ -101,12 +101,13 @@ pub fn guard(
 ) -> Result<Run, SessionError> {
     let GuardRequest { target, plan, baseline, paid_for, databases, name } = request;
     let profile = guard_profile(&plan)?;
-    let baseline = match (&baseline, earlier) {
-        (Some(selector), Some(store)) => Some(baseline_of(store, selector, &plan)?),
-        _ => None,
-    };
     let asked = TargetRequest::of_paths(vec![target.clone()], plan.size, WriteConsent::none());
     let targets = session.prepare(&asked, &profile)?;
+    let subject = Subject::new(session, std::slice::from_ref(&target));
+    let baseline = match (&baseline, earlier) {
+        (Some(selector), Some(store)) => Some(baseline_of(store, selector, &plan, &subject)?),
+        _ => None,
+    };
     let roles = profile.spans.first().map(|span| span.roles.clone()).unwrap_or_default();
     let runner = PointRunner::begin(session, &[&targets]);
     runner.emit(&Event::LimitsBegins(&LimitsCost {
@@ -115,7 +116,7 @@ pub fn guard(
         writes: false,
         targets: 1,
     }));
-    let history = earlier.map(|store| past(store, &target, &plan)).transpose()?.unwrap_or_default();
+    let history = earlier.map(|store| past(store, &subject, &plan)).transpose()?.unwrap_or_default();
     let outcome = GuardOutcome {
         engine: EngineUse::default(),
         used_bytes: targets.used_bytes().first().copied().unwrap_or(0),
@@ -141,13 +142,22 @@ fn baseline_of(
     store: &dyn Store,
     selector: &Selector,
     plan: &GuardPlan,
+    subject: &Subject<'_>,
 ) -> Result<GuardBaseline, SessionError> {
     let stored = store.get(selector)?;
     let number = stored.number.0;
     let refused = |why: &str| GuardError::NoBaseline { number, why: why.to_owned() };
+    if !stored.run.is_valid() {
+        let codes = names(stored.run.codes(), |code| code.rank() == Rank::Invalidates);
+        return Err(refused(&format!("its numbers are not those of the storage: {codes}")).into());
+    }
     let Some(outcome) = stored.run.body.as_kind::<GuardOutcome>() else {
         return Err(refused("it is no run of `drive guard`").into());
     };
+    if !subject.is_of(&stored.run) {
+        let why = "it was of another file, device or machine, or of an older iostall that did not keep of which";
+        return Err(refused(why).into());
+    }
     if !outcome.plan.is_like(plan) {
         return Err(refused("its probes were of another size, length, rate or depth").into());
     }
@@ -167,23 +177,23 @@ fn firmware(run: &Run) -> Option<String> {
     run.devices.first().and_then(Option::as_ref).and_then(|device| device.firmware.clone())
 }
 
-/// Earlier guards of `target` whose probes are alike, oldest first.
-fn past(store: &dyn Store, target: &Path, plan: &GuardPlan) -> Result<Vec<GuardPast>, SessionError> {
-    let filter = Filter { kind: Some("guard".to_owned()), limit: Some(LOOK_BACK), ..Filter::default() };
-    let mut found = Vec::new();
-    for entry in store.list(&filter)? {
-        let run = store.get(&Selector::Number(entry.number.0))?.run;
-        let is_same = run.targets.iter().map(|target| target.path.as_path()).eq([target]);
-        let outcome = run.body.as_kind::<GuardOutcome>();
-        let Some(outcome) = outcome.filter(|outcome| is_same && outcome.plan.is_like(plan)) else { continue };
-        let figures: Vec<GuardFigure> = outcome.points.iter().filter_map(GuardFigure::of).collect();
-        if !figures.is_empty() {
-            let firmware = firmware(&run);
-            found.push(GuardPast { run: run.id, started_utc: run.started_utc, firmware, figures });
-        }
-    }
-    found.reverse();
-    Ok(found)
+/// Earlier guards of the target whose probes are alike, oldest first. What is not of the storage is no part of its past.
+fn past(
+    store: &dyn Store,
+    subject: &Subject<'_>,
+    plan: &GuardPlan,
+) -> Result<Vec<GuardPast>, SessionError> {
+    let figures = |outcome: &GuardOutcome| -> Option<Vec<GuardFigure>> {
+        let figures = outcome.points.iter().filter_map(GuardFigure::of).collect();
+        Some(figures).filter(|figures: &Vec<_>| outcome.plan.is_like(plan) && !figures.is_empty())
+    };
+    let found = subject.earlier(store, "guard", usize::MAX, figures)?;
+    let valid = found.into_iter().rev().filter(|earlier| earlier.run.is_valid());
+    let one = |Earlier { run, outcome: figures, .. }| {
+        let firmware = firmware(&run);
+        GuardPast { run: run.id, started_utc: run.started_utc, firmware, figures }
+    };
+    Ok(valid.map(one).collect())
 }
 
 struct Guard<'s> {

@@ -112,10 +112,6 @@ impl<'s> PointRunner<'s> {
         self.recorder.elapsed_ns()
     }
 
-    pub fn hostname(&self) -> &str {
-        &self.recorder.host().hostname
-    }
-
     pub fn hypervisor(&self) -> Option<&str> {
         self.recorder.host().hypervisor.as_deref()
     }
@@ -123,6 +119,16 @@ impl<'s> PointRunner<'s> {
     /// Whether a device did more than this by itself before the run: a share of its time, or requests a second.
     pub(crate) fn is_busy(&self, share: f64, iops: f64) -> bool {
         self.busy_before.iter().any(|device| device.busy_share > share || device.iops > iops)
+    }
+
+    /// What an earlier run measured, which this one goes on from, is as doubtful as it was.
+    pub(crate) fn take_over_doubts(&mut self, number: u32, warnings: &[Warning]) {
+        let doubts = warnings.iter().filter(|warning| warning.code.is_doubt() && !IGNORED.contains(&warning.code));
+        let label = format!("run {number}");
+        self.warnings.extend(doubts.map(|warning| {
+            let message = format!("in {label}, which this one continues: {}", warning.message);
+            (Warning { message, ..warning.clone() }, label.clone(), 0)
+        }));
     }
 
     pub fn engine(&self) -> EngineUse {

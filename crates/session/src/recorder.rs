@@ -4,12 +4,14 @@
 use iostall_engine::cpu::{CpuTime, process_cpu};
 use iostall_host as host;
 use iostall_measure::clock::utc_now;
-use iostall_measure::platform::{Host, Target};
+use iostall_measure::platform::{Host, Target, TargetKind};
 use iostall_measure::{Clock, RunClock};
 use iostall_model::device::DeviceIdentity;
 use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
-use iostall_model::{Run, RunBody, RunId, Warning};
+use iostall_model::{Run, RunBody, RunId, TargetIdentity, Warning};
 use jiff::Timestamp;
+
+use crate::target_identity::target_identity_of;
 
 #[derive(Clone, Debug, Default)]
 pub struct Program {
@@ -85,12 +87,18 @@ impl RunRecorder {
             interrupted: ended.interrupted,
             host: self.host,
             devices: devices_of(&ended.targets),
+            identities: identities_of(&ended.targets),
             targets: ended.targets,
             warnings: ended.warnings,
             verdicts: Vec::new(),
             body: ended.body,
         }
     }
+}
+
+fn identities_of(targets: &[Target]) -> Vec<Option<TargetIdentity>> {
+    let all = targets.iter().map(|target| target_identity_of(&target.path, target.kind != TargetKind::Synthetic));
+    all.collect()
 }
 
 /// The devices under the targets; empty if there are none, as for targets in memory.

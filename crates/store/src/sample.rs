@@ -90,6 +90,7 @@ fn run_of(number: u64, workers: u32, seconds: u64, requests: u64) -> Run {
         host: host(),
         targets: vec![target(number)],
         devices: Vec::new(),
+        identities: Vec::new(),
         verdicts: Vec::new(),
         warnings: vec![
             Warning::new(WarningCode::TargetSmall, "the target fits in memory").hint("take a larger one"),

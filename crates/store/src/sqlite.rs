@@ -172,10 +172,10 @@ impl Store for SqliteStore {
         device: Option<&str>,
         limit: Option<u32>,
     ) -> Result<Vec<StoredCapacity>, StoreError> {
-        let read = || -> rusqlite::Result<_> {
+        let read = || -> rusqlite::Result<Vec<StoredCapacity>> {
             self.connection
                 .prepare_cached(migrations::LIST_CAPACITIES)?
-                .query_map(named_params! {":device": device, ":limit": limit.map_or(-1, i64::from)}, |row| {
+                .query_map(named_params! {":device": device}, |row| {
                     Ok(StoredCapacity {
                         number: RunNumber(row.get("run_number")?),
                         record: parsed(row, "record", |text| serde_json::from_str(text))?,
@@ -183,7 +183,11 @@ impl Store for SqliteStore {
                 })?
                 .collect()
         };
-        read().map_err(self.fault("read"))
+        let all = read().map_err(self.fault("read"))?.into_iter();
+        let holds = |StoredCapacity { number, record }| {
+            Some(StoredCapacity { number, record: record.of_device()? })
+        };
+        Ok(all.filter_map(holds).take(limit.map_or(usize::MAX, |limit| limit as usize)).collect())
     }
 
     fn delete(&mut self, selector: &Selector) -> Result<Entry, StoreError> {

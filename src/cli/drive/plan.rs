@@ -121,6 +121,10 @@ impl DrivePlanArgs {
         self.drive.from.as_deref()
     }
 
+    pub(crate) fn request_size(&self) -> ByteCount {
+        self.drive.request_size
+    }
+
     /// What was typed, as a request.
     /// `measured` is the drive of the run that [`Self::measured_run`] names.
     pub(crate) fn request(&self, measured: Option<&MeasuredDrive>) -> PlanRequest {

@@ -79,7 +79,7 @@ fn run_plan(args: &DrivePlanArgs, global: &GlobalArgs, printer: &Printer) -> any
     ];
     let outputs = Outputs::check(&wanted, &taken(global).inputs(&args.check))?;
     let measured = match args.measured_run() {
-        Some(run) => Some(measured_drive(&store::open(global)?, &selector(run)?)?),
+        Some(run) => Some(measured_drive(&store::open(global)?, &selector(run)?, args.request_size())?),
         None => None,
     };
     let report = plan(&args.request(measured.as_ref()))?;

@@ -71,6 +71,8 @@ mod tests {
     fn host(hypervisor: Option<&str>) -> Host {
         Host {
             hostname: "db1".into(),
+            machine: None,
+            boot: None,
             kernel: "Linux".into(),
             cpu_model: None,
             cpu_count: 2,

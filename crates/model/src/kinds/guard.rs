@@ -64,11 +64,7 @@ impl Outcome for GuardOutcome {
         self.points.iter().map(Measured::of_point).collect()
     }
 
-    // A canary asks for little, which is no capacity.
     fn capacities(&self, _targets: usize) -> Vec<Capacity> {
-        if self.plan.rate_iops.is_some() {
-            return Vec::new();
-        }
         by_shape(&self.points, |point| IoShape {
             block_size: point.block_size.clone(),
             access: point.access,

@@ -66,12 +66,12 @@ impl Outcome for MaxRateOutcome {
     }
 
     fn capacities(&self, _targets: usize) -> Vec<Capacity> {
-        IoShape::of_profile(&self.profile)
-            .map_or_else(Vec::new, |shape| by_shape(&self.points, |_| shape.clone()))
+        // What a rate was asked for and reached is no capacity, but the closed loop before it is.
+        let points: Vec<Point> = self.probe.iter().chain(&self.points).cloned().collect();
+        IoShape::of_profile(&self.profile).map_or_else(Vec::new, |shape| by_shape(&points, |_| shape.clone()))
     }
 
     fn summary(&self) -> Summary {
-        // A search ends with the rate that it confirms.
-        Summary::of_points(&self.points, self.points.last())
+        Summary::of_points(&self.points, self.best())
     }
 }

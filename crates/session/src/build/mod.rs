@@ -13,7 +13,8 @@ use iostall_model::build_plan::{BuildError, BuildPlan, BuildRequest, build_plan}
 use iostall_model::capacity::CapacityPoint;
 use iostall_model::profile::Access;
 use iostall_model::stack_check::{StackLayer, StackReport};
-use iostall_model::{CapacityRecord, RunNumber};
+use iostall_model::warning::{Rank, names};
+use iostall_model::{CapacityRecord, Run, RunNumber};
 use iostall_store::{Selector, Store};
 use thiserror::Error;
 
@@ -97,36 +98,65 @@ pub struct MeasuredDrive {
 }
 
 #[derive(Debug, Error)]
-#[error("run {number} measured no random requests of a device")]
-struct NothingRandom {
-    number: u32,
+enum NoDrive {
+    #[error("run {number} measured no random requests of a device")]
+    NothingRandom { number: u32 },
+    #[error("the numbers of run {number} are not those of a device: {warnings}")]
+    NotValid { number: u32, warnings: String },
+    #[error("run {number} asked for a rate and got it, which does not say what the drive can do")]
+    Paced { number: u32 },
 }
 
-/// The drive that the run `selector` measured. Of several shapes of random requests the slowest counts, because a build must do
-/// with the worst of them.
-pub fn measured_drive(store: &dyn Store, selector: &Selector) -> Result<MeasuredDrive, SessionError> {
+impl From<NoDrive> for SessionError {
+    fn from(error: NoDrive) -> Self {
+        let hint = "`iostall load --preset random-read` measures them, and `iostall runs` lists the runs";
+        Self::OfUseCase(UseCaseError::new(error, Some(hint.to_owned())))
+    }
+}
+
+/// Why there is nothing random in what `run` says of its device.
+fn no_drive(number: u32, run: &Run) -> NoDrive {
+    if !run.is_valid() {
+        let warnings = names(run.codes(), |code| code.rank() == Rank::Invalidates);
+        return NoDrive::NotValid { number, warnings };
+    }
+    let all = run.body.outcome().capacities(run.targets.len());
+    let mut random = all.iter().filter(|one| one.shape.access == Access::Random);
+    let is_paced = random.any(|one| one.curve.iter().any(CapacityPoint::is_paced));
+    if is_paced { NoDrive::Paced { number } } else { NoDrive::NothingRandom { number } }
+}
+
+/// The drive that the run `selector` measured. Of several shapes of random requests that counts whose size is nearest to
+/// `request_bytes`, and of these the slowest, because a build must do with the worst of them.
+pub fn measured_drive(
+    store: &dyn Store,
+    selector: &Selector,
+    request_bytes: ByteCount,
+) -> Result<MeasuredDrive, SessionError> {
     let stored = store.get(selector)?;
     let RunNumber(number) = stored.number;
     let records = CapacityRecord::of_run(&stored.run);
     let best = |access: Access| {
         let records = records.iter().filter(move |record| record.shape.access == access);
-        records.filter_map(|record| Some((record, record.best()?)))
+        records.filter_map(|record| Some((record, record.best().filter(|point| point.iops > 0.0)?)))
     };
-    let slowest = best(Access::Random).min_by(|(_, one), (_, other)| one.iops.total_cmp(&other.iops));
-    let Some((record, point)) = slowest.filter(|(_, point)| point.iops > 0.0) else {
-        let hint = "`iostall load --preset random-read` measures them, and `iostall runs` lists the runs";
-        return Err(SessionError::OfUseCase(UseCaseError::new(
-            NothingRandom { number },
-            Some(hint.to_owned()),
-        )));
+    let factor = |record: &CapacityRecord| {
+        let (ours, asked) = (record.shape.block_size.mean_bytes(), request_bytes.bytes().max(1) as f64);
+        (ours / asked).max(asked / ours)
     };
+    let nearest = best(Access::Random).min_by(|(ours, one), (theirs, other)| {
+        factor(ours).total_cmp(&factor(theirs)).then(one.iops.total_cmp(&other.iops))
+    });
+    let Some((record, point)) = nearest else { return Err(no_drive(number, &stored.run).into()) };
     let rates = best(Access::Sequential).map(|(_, point)| point.mib_per_s * 1_048_576.0);
+    let doubts = record.doubts();
+    let in_doubt = if doubts.is_empty() { doubts } else { format!("; in doubt: {doubts}") };
     Ok(MeasuredDrive {
         iops: point.iops,
         latency_ms: latency_ms(point),
         bytes_per_s: rates.reduce(f64::min).filter(|rate| *rate > 0.0),
         from: format!(
-            "run {number}: random {}, {} writes, {} in flight",
+            "run {number}: random {}, {} writes, {} in flight{in_doubt}",
             record.shape.block_size, record.shape.write_pct, point.in_flight
         ),
     })

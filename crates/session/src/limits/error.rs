@@ -13,18 +13,12 @@ pub(super) enum LimitsError {
     OneTarget { what: &'static str },
     #[error("there is no {target}: only what is there can be read")]
     Missing { target: String },
-    #[error("there is no interrupted reading of all of {target} to continue")]
-    Nothing { target: String },
-    #[error("the newest reading of all of {target}, run {number}, is complete")]
-    Complete { target: String, number: u32 },
     #[error("the log of {target} cannot be read")]
     LogUnread { target: String, source: io::Error },
     #[error("{target} is no log of an EBS volume")]
     NoLog { target: String, source: VolumeLogError },
     #[error("the second log is not later than the first one, or the volume was attached again in between")]
     LogsTurned,
-    #[error("run {number} cannot be continued: the {what} was {then} and is {now}")]
-    Differs { number: u32, what: &'static str, then: String, now: String },
 }
 
 impl From<LimitsError> for SessionError {
@@ -40,9 +34,6 @@ impl From<LimitsError> for SessionError {
             }
             LimitsError::LogsTurned => "name the earlier one first",
             LimitsError::Missing { .. } => "`lsblk` lists the devices of this machine",
-            LimitsError::Nothing { .. } | LimitsError::Complete { .. } | LimitsError::Differs { .. } => {
-                "`iostall runs` lists the stored runs; leave out --resume to start a new one"
-            }
         };
         Self::OfUseCase(UseCaseError::new(error, Some(hint.to_owned())))
     }

@@ -80,7 +80,7 @@ pub fn limits(
         return of_log(plan, &paths, name, session);
     }
     let earlier = match (stores.earlier, paths.first()) {
-        (Some(store), Some(target)) => Some(read_all::newest(store, target)?),
+        (Some(store), Some(target)) => Some(read_all::newest(store, target, session)?),
         _ => None,
     };
     if let [one, other, ..] = paths.as_slice()

@@ -4,70 +4,47 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use iostall_load::read_places::{Place, PlaceRead, ReadOrder, read_places};
-use iostall_measure::{ByteCount, Clock, Nanos};
+use iostall_measure::{Clock, Nanos};
 use iostall_model::limits::{LimitsEnd, LimitsTask, ReadAll};
-use iostall_model::{LimitsOutcome, Run, RunBody};
-use iostall_store::{Filter, Selector, Store};
+use iostall_model::{LimitsOutcome, RunBody};
+use iostall_store::Store;
 
-use super::error::LimitsError;
 use super::search::Search;
 use crate::error::{SessionError, UseCaseError};
 use crate::event::{Event, Observer, RunProgress};
+use crate::past::{Earlier, Subject};
 use crate::qualify::Checkpoints;
+use crate::session::Session;
 
 const PIECE_BYTES: u32 = 1 << 20;
 /// Pieces in flight at most, so that buffers stay small.
 const DEPTH_MAX: u32 = 64;
-/// How many of the newest runs are searched for one to continue.
-const LOOK_BACK: u32 = 100;
-
-pub(super) struct Earlier {
-    number: u32,
-    run: Run,
-    read: ReadAll,
-}
 
 /// The newest reading of all of `target`, which must not be complete.
-pub(super) fn newest(store: &dyn Store, target: &Path) -> Result<Earlier, SessionError> {
-    let shown = || target.display().to_string();
-    let filter = Filter { kind: Some("limits".to_owned()), limit: Some(LOOK_BACK), ..Filter::default() };
-    for entry in store.list(&filter)? {
-        let run = store.get(&Selector::Number(entry.number.0))?.run;
-        let is_same = run.targets.iter().map(|target| target.path.as_path()).eq([target]);
-        let outcome = run.body.as_kind::<LimitsOutcome>();
-        let outcome = outcome.filter(|outcome| is_same && outcome.plan.task == LimitsTask::ReadAll);
-        let Some(read) = outcome.and_then(|outcome| outcome.read_all.clone()) else { continue };
-        let number = entry.number.0;
-        if read.is_whole() {
-            return Err(LimitsError::Complete { target: shown(), number }.into());
-        }
-        return Ok(Earlier { number, run, read });
-    }
-    Err(LimitsError::Nothing { target: shown() }.into())
+pub(super) fn newest(
+    store: &dyn Store,
+    target: &Path,
+    session: &Session<'_>,
+) -> Result<Earlier<ReadAll>, SessionError> {
+    let read = |outcome: &LimitsOutcome| {
+        let is_it = outcome.plan.task == LimitsTask::ReadAll;
+        outcome.read_all.clone().filter(|_| is_it)
+    };
+    let subject = Subject::new(session, &[target.to_owned()]);
+    subject.to_resume(store, ("limits", "reading of all"), read, |earlier| earlier.outcome.is_whole())
 }
 
-impl Earlier {
-    /// Where this run begins. Refuses another machine, and a target of another size: it is another volume.
-    fn continued(&self, hostname: &str, whole_bytes: u64) -> Result<ReadAll, SessionError> {
-        let number = self.number;
-        let then = &self.run.host.hostname;
-        if then != hostname {
-            let (then, now) = (then.clone(), hostname.to_owned());
-            return Err(LimitsError::Differs { number, what: "machine", then, now }.into());
-        }
-        if self.read.whole_bytes != whole_bytes {
-            let shown = |bytes: u64| ByteCount(bytes).to_string();
-            let (then, now) = (shown(self.read.whole_bytes), shown(whole_bytes));
-            return Err(LimitsError::Differs { number, what: "size of the target", then, now }.into());
-        }
-        Ok(ReadAll {
-            from_bytes: self.read.to_bytes,
-            to_bytes: self.read.to_bytes,
-            elapsed_ns: 0,
-            resumed: Some(self.run.id),
-            ..self.read.clone()
-        })
-    }
+/// Where this run begins. Refuses a target of another size.
+fn continued(earlier: &Earlier<ReadAll>, whole_bytes: u64) -> Result<ReadAll, SessionError> {
+    let read = &earlier.outcome;
+    earlier.check_size("size of the target".to_owned(), read.whole_bytes, whole_bytes)?;
+    Ok(ReadAll {
+        from_bytes: read.to_bytes,
+        to_bytes: read.to_bytes,
+        elapsed_ns: 0,
+        resumed: Some(earlier.run.id),
+        ..read.clone()
+    })
 }
 
 struct Course {
@@ -97,13 +74,13 @@ impl Search<'_> {
     /// Reads from the start, or from where `earlier` ended.
     pub(super) fn read_all(
         &mut self,
-        earlier: Option<&Earlier>,
+        earlier: Option<&Earlier<ReadAll>>,
         stores: LimitsStores<'_>,
         name: &str,
     ) -> Result<(), SessionError> {
         let whole_bytes = self.targets.used_bytes().first().copied().unwrap_or(0);
         let read = match earlier {
-            Some(earlier) => earlier.continued(self.runner.hostname(), whole_bytes)?,
+            Some(earlier) => continued(earlier, whole_bytes)?,
             None => ReadAll { whole_bytes, ..ReadAll::default() },
         };
         let (from_bytes, bytes_per_s) = (read.from_bytes, self.outcome.plan.bytes_per_s);

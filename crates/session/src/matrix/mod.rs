@@ -17,10 +17,11 @@ use iostall_store::Store;
 use crate::error::SessionError;
 use crate::event::Event;
 use crate::names::check_named_once;
+use crate::past::Subject;
 use crate::point_runner::{PointJob, PointRunner, Precision};
 use crate::session::Session;
 use crate::targets::{TargetRequest, Targets};
-use resume::{Earlier, TakenOver};
+use resume::TakenOver;
 
 pub use cells::{Cell, cells, make_quick};
 
@@ -74,7 +75,8 @@ pub fn matrix(
 ) -> Result<Run, SessionError> {
     let MatrixRequest { paths, consent, plan, name } = request;
     let profile = matrix_profile(&plan)?;
-    let earlier = earlier.map(|store| resume::newest(store, &plan, &paths)).transpose()?;
+    let newest = |store| resume::newest(&Subject::new(session, &paths), store, &plan);
+    let earlier = earlier.map(newest).transpose()?;
     let roles = profile.spans.first().map(|span| span.roles.as_slice()).unwrap_or_default();
     let base = roles.first().ok_or(SessionError::NoRole)?;
     check_named_once(paths.iter().map(PathBuf::as_path))?;
@@ -82,7 +84,8 @@ pub fn matrix(
     let mut runner = PointRunner::begin(session, &devices.iter().collect::<Vec<_>>());
     if let Some(earlier) = &earlier {
         let facts: Vec<Target> = devices.iter().flat_map(Targets::facts).collect();
-        earlier.check_targets(runner.hostname(), &facts)?;
+        earlier.check_sizes(&facts)?;
+        runner.take_over_doubts(earlier.number, &earlier.run.warnings);
     }
     let precision = precision(&plan);
     let all = cells(&plan, devices.len());
@@ -112,7 +115,7 @@ pub fn matrix(
         }
         if let Some(point) = point {
             if let Some(earlier) = &earlier {
-                earlier.check_engine(&runner.engine().name)?;
+                earlier.check_engine(&earlier.outcome.engine.name, &runner.engine().name)?;
             }
             runner.emit(&Event::PointMeasured { label: &label, again: false, point: &point });
             points.push(point);
@@ -120,7 +123,7 @@ pub fn matrix(
         }
     }
     let cells = taken_over.map(|taken| taken.cells).unwrap_or_default();
-    let resumed = earlier.as_ref().map(Earlier::id);
+    let resumed = earlier.as_ref().map(|earlier| earlier.run.id);
     let outcome = MatrixOutcome { plan, engine: runner.engine(), points, resumed, earlier: cells };
     Ok(runner.finish(&name, RunBody::Matrix(Box::new(outcome))))
 }

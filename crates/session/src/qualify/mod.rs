@@ -25,12 +25,13 @@ use iostall_store::Store;
 use crate::analysis::qualify::{points_of, stages, steady_window};
 use crate::error::SessionError;
 use crate::event::{Event, QualifyCost};
+use crate::past::Earlier;
 use crate::point_runner::{PointJob, PointRunner, Precision};
 use crate::session::Session;
 use crate::targets::{TargetRequest, Targets};
 use deviations::{Circumstances, deviations};
 use health::Look;
-use resume::{Earlier, check_there, newest};
+use resume::{check_there, idle_ns, newest};
 
 pub use plan::{IN_FLIGHT, plan_of, qualify_profile};
 pub(crate) use resume::Checkpoints;
@@ -82,10 +83,11 @@ pub fn qualify(
         let fills = ByteCount(active_bytes.saturating_mul(SATURATION_FILLS));
         plan.write_limit = Some(plan.write_limit.unwrap_or(fills));
     }
-    let earlier = stores.earlier.map(|store| newest(store, &plan, &target)).transpose()?;
-    let runner = PointRunner::begin(session, &[&targets]);
+    let earlier = stores.earlier.map(|store| newest(store, &plan, &target, session)).transpose()?;
+    let mut runner = PointRunner::begin(session, &[&targets]);
     if let Some(earlier) = &earlier {
-        earlier.check(runner.hostname(), facts.first())?;
+        earlier.check_sizes(&facts)?;
+        runner.take_over_doubts(earlier.number, &earlier.run.warnings);
     }
     let look = Look::at(facts.first());
     let mut qualifier = Qualifier {
@@ -116,7 +118,7 @@ pub fn qualify(
     };
     let bytes_per_s = qualifier.probe()?;
     if let Some(earlier) = earlier {
-        earlier.check_engine(&qualifier.runner.engine().name)?;
+        earlier.check_engine(&earlier.outcome.engine.name, &qualifier.runner.engine().name)?;
         qualifier.take_over(earlier);
     }
     qualifier.announce(bytes_per_s, rated_bytes);
@@ -169,9 +171,9 @@ struct Qualifier<'s, 'c> {
 }
 
 impl Qualifier<'_, '_> {
-    fn take_over(&mut self, earlier: Earlier) {
-        self.idle_ns = Some(earlier.idle_ns());
-        self.outcome.resumed = Some(earlier.id());
+    fn take_over(&mut self, earlier: Earlier<QualifyOutcome>) {
+        self.idle_ns = Some(idle_ns(&earlier.run));
+        self.outcome.resumed = Some(earlier.run.id);
         self.outcome.preconditioning = earlier.outcome.preconditioning;
         self.outcome.rounds = earlier.outcome.rounds;
         if let (Some(then), Some(now)) = (earlier.outcome.conditions, &mut self.outcome.conditions) {
