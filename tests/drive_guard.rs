@@ -18,11 +18,19 @@ fn a_volume_that_gives_less_than_is_paid_for_ends_with_1() {
     // A new file would leave less than must stay free of so small a volume.
     fs::write(here.path("volume/data.dat"), vec![1; 32 << 20]).unwrap();
     let asked = ["--capacity", "3000iops", "--junit", "o.xml", "volume/data.dat"];
-    let ran = disk.run(&here, &[&SHORT[..], &asked].concat()).expect_status(1);
+    let ran = disk.run(&here, &[&SHORT[..], &asked].concat());
     assert!(ran.stdout.contains("is paid for"), "{}", ran.stdout);
     let figure = &here.json("o.json")["summary"]["figures"][0];
-    assert_eq!((&figure["state"], &figure["against"]), (&"slower".into(), &"paid-for".into()), "{figure}");
-    assert!(fs::read_to_string(here.path("o.xml")).unwrap().contains("<failure"));
+    assert_eq!(figure["against"], "paid-for", "{figure}");
+    if ran.stdout.contains("cannot be judged") {
+        // Other tests had the processors.
+        ran.expect_status(0);
+        assert_eq!(figure["state"], "cannot-be-judged", "{figure}");
+    } else {
+        ran.expect_status(1);
+        assert_eq!(figure["state"], "slower", "{figure}");
+        assert!(fs::read_to_string(here.path("o.xml")).unwrap().contains("<failure"));
+    }
     let kept = ["--capacity", "380iops", "volume/data.dat"];
     disk.run(&here, &[&SHORT[..], &kept].concat()).expect_status(0);
 }

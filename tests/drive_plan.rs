@@ -56,6 +56,8 @@ fn what_cannot_be_built_is_refused_with_a_way_out() {
         &["--data", "2T,3000,130%"][..],
         &["--data", "much"],
         &["--data", "2T", "--raid", "data=7"],
+        &["--data", "2T", "--raid", "log=5"],
+        &["--data", "2T", "--raid", "data=5,data=6"],
         &["--data", "2T", "--drive-iops", "0"],
         &["--data", "2T", "--rpm", "15000"],
         &[],
@@ -84,6 +86,21 @@ fn a_build_of_drives_that_were_measured() {
     let seconds = run["load"]["spans"][0]["measured_ns"].as_f64().unwrap() / 1e9;
     let measured = counted(&run, 0, "read").0 as f64 / seconds;
     assert!((drive["iops"].as_f64().unwrap() / measured - 1.0).abs() < 0.01, "{drive} {measured}");
+}
+
+/// The story: a run that was asked for 30 requests a second made a plan of 136 drives, and one of a file of holes one of two.
+#[test]
+fn a_drive_is_not_taken_from_a_run_that_does_not_say_what_it_can_do() {
+    let here = Workspace::new();
+    let plan = ["drive", "plan", "--data", "1T,100", "--from", "last"];
+    let has_read = |run: &Value| counted(run, 0, "read").0 > 0;
+    here.load(&["--preset", "random-read", "--rate", "20", "--size", "16M", "t.dat"], has_read);
+    let refused = here.run(&plan).expect_status(2);
+    assert!(refused.stderr.contains("rate") || refused.stderr.contains("no random"), "{}", refused.stderr);
+    std::fs::File::create(here.path("holes.dat")).unwrap().set_len(16 << 20).unwrap();
+    here.load(&["--preset", "random-read", "holes.dat"], has_read);
+    let refused = here.run(&plan).expect_status(2);
+    assert!(refused.stderr.contains("target-sparse"), "{}", refused.stderr);
 }
 
 fn answer(report: &Value, name: &str) -> String {

@@ -234,7 +234,9 @@ fn on_a_file_system_in_memory_no_device_is_measured_and_direct_methods_are_unava
     unmount(Path::new(&place));
     let ran = ran.expect_status(0);
     let run = here.json("o.json");
-    assert_eq!(warnings(&run), ["memory-file-system"]);
+    // Other tests may have the processors.
+    let codes: Vec<String> = warnings(&run).into_iter().filter(|code| code != "generator-bound").collect();
+    assert_eq!(codes, ["memory-file-system"]);
     assert!(steps(&run)[2]["unavailable"].is_string(), "{}", steps(&run)[2]);
     assert!(ran.stdout.contains("open_datasync_direct is unavailable"), "{}", ran.stdout);
 }

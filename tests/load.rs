@@ -289,3 +289,17 @@ fn what_a_load_writes_has_no_two_pieces_alike() {
     let compressed = zstd::bulk::compress(&written, 19).unwrap().len();
     assert!(compressed as f64 * 1.01 > written.len() as f64, "{compressed} of {}", written.len());
 }
+
+/// The story: a load of sequential writes of 2,300 bytes was "random-read, index seeks and key lookups" in every list for ever.
+#[test]
+fn a_preset_that_options_changed_is_not_called_by_its_name_alone() {
+    let here = Workspace::new();
+    let words = ["load", "--preset", "random-read", "--duration", "100ms", "--warmup", "0", "--size", "8M"];
+    let name = |more: &[&str]| {
+        here.run(&[&words[..], more, &["--json", "o.json", "t.dat"]].concat()).expect_status(0);
+        here.json("o.json")["name"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(name(&["--queue-depth", "2"]), "random-read");
+    assert_ne!(name(&["--write-pct", "100", "--access", "sequential"]), "random-read");
+    assert_eq!(name(&["--block-size", "64K", "--name", "mine"]), "mine");
+}

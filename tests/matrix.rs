@@ -142,6 +142,22 @@ fn a_matrix_that_was_stopped_goes_on_where_it_was() {
     assert!(again.stderr.contains("is complete"), "{}", again.stderr);
 }
 
+/// The story: a resumed matrix took the cells of a file on another device, because both were called t.dat.
+#[test]
+fn a_matrix_is_resumed_on_the_same_file_under_any_name_and_on_no_other() {
+    let here = (0..10).find_map(|_| stopped_matrix()).expect("a matrix that ends when it is told to");
+    fs::rename(here.path("data.dat"), here.path("kept.dat")).unwrap();
+    fs::copy(here.path("kept.dat"), here.path("data.dat")).unwrap();
+    let other = here.run(&with_stopped(&["--resume", "data.dat"])).expect_status(2);
+    assert!(
+        other.stderr.contains("1 earlier run") && other.stderr.contains("another file"),
+        "{}",
+        other.stderr
+    );
+    let moved = here.path("kept.dat");
+    here.run(&with_stopped(&["--resume", moved.to_str().unwrap()])).expect_status(0);
+}
+
 /// The story: cells of io_uring and of threads, or of the generator alone, stood in one table.
 #[test]
 fn a_matrix_is_not_resumed_with_another_engine() {

@@ -21,7 +21,7 @@ use super::timestamp::timestamp;
     iostall runs show 12 --html r.html   run 12 as a page\n  \
     iostall runs show 12 --diskspd xml   DiskSpd's report of it once more\n  \
     iostall runs export last~1           the run before it, as JSON\n  \
-    iostall runs capacity /dev/sdb       what this device gave, newest first\n  \
+    iostall runs capacity /dev/sdb       what this device gave, the best that is not in doubt first\n  \
     iostall runs delete 12"
 )]
 pub(crate) struct RunsArgs {

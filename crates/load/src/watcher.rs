@@ -13,6 +13,7 @@ use iostall_model::SpanOutcome;
 use iostall_model::outcome::IntervalPoint;
 
 use crate::aggregate::role_outcomes;
+use crate::checks::cpus_between;
 use crate::collector::Collector;
 use crate::job::SpanJob;
 use crate::window::{StopToken, Window};
@@ -176,11 +177,6 @@ fn phase_at(now_ns: u64, window: Window) -> (Phase, u64) {
         (Phase::Draining, now_ns)
     };
     (phase, end_ns - now_ns)
-}
-
-fn cpus_between(before: &[CpuTicks], after: &[CpuTicks]) -> Vec<CpuTicks> {
-    let earlier = |cpu: u32| before.iter().find(|ticks| ticks.cpu == cpu);
-    after.iter().filter_map(|ticks| Some(ticks.since(earlier(ticks.cpu)?))).collect()
 }
 
 fn devices_between(before: &[DeviceCounters], after: &[DeviceCounters]) -> Vec<DeviceCounters> {

@@ -4,7 +4,7 @@ use iostall_measure::{Caching, Durability, Percent, Percentile};
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::{OpOutcome, SpanOutcome};
-use crate::point::{Point, falls_behind};
+use crate::point::{Point, exceeds_backlog};
 use crate::profile::{Access, BlockMix, Profile, RoleProfile};
 
 /// A kind of I/O, without its depth or rate.
@@ -46,7 +46,7 @@ pub struct CapacityPoint {
     pub rate_iops: Option<f64>,
     /// Open loop: more was asked for than could be done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub fell_behind: bool,
+    pub is_saturated: bool,
     pub iops: f64,
     pub mib_per_s: f64,
     /// Median latency, nanoseconds: response in an open loop, otherwise service.
@@ -57,7 +57,7 @@ pub struct CapacityPoint {
 impl CapacityPoint {
     /// Whether it did what was asked for and might have done more.
     pub fn is_paced(&self) -> bool {
-        self.rate_iops.is_some() && !self.fell_behind
+        self.rate_iops.is_some() && !self.is_saturated
     }
 
     /// The result of a point; `None` if nothing completed.
@@ -65,7 +65,7 @@ impl CapacityPoint {
         Some(Self {
             in_flight: point.in_flight(),
             rate_iops: point.rate_iops,
-            fell_behind: point.rate_iops.is_some() && !point.keeps_its_rate(),
+            is_saturated: point.rate_iops.is_some() && !point.keeps_its_rate(),
             iops: point.iops()?,
             mib_per_s: point.mib_per_s()?,
             latency_ns_p50: point.latency_ns.value_at(Percentile::P50)?,
@@ -81,7 +81,7 @@ impl CapacityPoint {
         Some(Self {
             in_flight: open.map_or(role.depth_asked, |_| whole_requests(role.depth_mean)),
             rate_iops: open.map(|open| open.rate_asked_iops),
-            fell_behind: open.is_some_and(|open| falls_behind(open.backlog_at_end, open.arrivals as f64)),
+            is_saturated: open.is_some_and(|open| exceeds_backlog(open.backlog_at_end, open.arrivals as f64)),
             iops: moved.iops(span.measured_ns)?,
             mib_per_s: moved.mebibytes_per_second(span.measured_ns)?,
             latency_ns_p50: moved.latency_ns().value_at(Percentile::P50)?,

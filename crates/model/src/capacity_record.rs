@@ -67,8 +67,8 @@ impl CapacityRecord {
     }
 
     /// What it is doubted for, in words; empty if it is not.
-    pub fn doubts(&self) -> String {
-        names(self.warnings.iter().copied(), WarningCode::is_doubt)
+    pub fn warned_of(&self) -> String {
+        names(self.warnings.iter().copied(), WarningCode::is_more_than_note)
     }
 
     pub fn best(&self) -> Option<&CapacityPoint> {

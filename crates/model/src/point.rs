@@ -97,7 +97,7 @@ pub fn setting(queue_depth: u32, workers: u32) -> String {
 const BACKLOG_SHARE: f64 = 0.02;
 
 /// Whether more arrives than is done, by what waits at the end.
-pub(crate) fn falls_behind(backlog_at_end: u64, arrivals: f64) -> bool {
+pub(crate) fn exceeds_backlog(backlog_at_end: u64, arrivals: f64) -> bool {
     backlog_at_end as f64 > arrivals * BACKLOG_SHARE
 }
 
@@ -106,7 +106,7 @@ impl Point {
     pub fn keeps_its_rate(&self) -> bool {
         let falls = |repeat: &Repeat| {
             let arrivals = self.rate_iops.unwrap_or(0.0) * repeat.measured_ns as f64 / 1e9;
-            falls_behind(repeat.backlog_at_end.unwrap_or(0), arrivals)
+            exceeds_backlog(repeat.backlog_at_end.unwrap_or(0), arrivals)
         };
         !self.repeats.iter().any(falls)
     }

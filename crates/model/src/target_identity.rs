@@ -27,7 +27,9 @@ pub enum TargetIdentity {
     /// The scratch file, which is made anew for each run in this directory.
     Scratch(FileIdentity),
     /// Nothing that is stored anywhere: a simulated device, by its name.
-    Synthetic { name: String },
+    Synthetic {
+        name: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -128,7 +128,7 @@ impl WarningCode {
     }
 
     /// Whether it changes how far the numbers can be relied on.
-    pub fn is_doubt(self) -> bool {
+    pub fn is_more_than_note(self) -> bool {
         self.rank() != Rank::Note
     }
 

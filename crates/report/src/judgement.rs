@@ -45,6 +45,11 @@ impl Judgement {
         }
     }
 
+    /// Itself, unless something else had the machine: that makes storage look worse than it is, and never better.
+    fn unless_disturbed(self, disturbed_by: &str) -> Option<Self> {
+        (self == Self::Good || disturbed_by.is_empty()).then_some(self)
+    }
+
     /// `cell` with this judgement, unless the number is in doubt.
     pub(crate) fn on(self, cell: TableCell) -> TableCell {
         match cell.severity {
@@ -107,16 +112,42 @@ fn measured(latency: &Histogram, thresholds: &Thresholds) -> Option<Measured> {
     })
 }
 
-pub(crate) fn judged(latency: &Histogram, thresholds: &Thresholds) -> Option<Judgement> {
-    measured(latency, thresholds)?.judgement
+/// `disturbed_by` names what else had the machine, if anything.
+pub(crate) fn judged(latency: &Histogram, thresholds: &Thresholds, disturbed_by: &str) -> Option<Judgement> {
+    measured(latency, thresholds)?.judgement?.unless_disturbed(disturbed_by)
+}
+
+/// The class `ratio` times as fast as one hard disk is in.
+pub(crate) fn judged_in_disks(disks: f64, disturbed_by: &str) -> Option<Judgement> {
+    let judgement = match disks.round() {
+        few if few < 1.0 => Judgement::Bad,
+        one if one < 2.0 => Judgement::Slow,
+        _ => Judgement::Good,
+    };
+    judgement.unless_disturbed(disturbed_by)
+}
+
+pub(crate) fn not_judged(disturbed_by: &str) -> String {
+    format!("cannot be judged ({disturbed_by})")
+}
+
+/// `answer`, which is none where something else had the machine.
+pub(crate) fn unless_disturbed(run: &Run, answer: String) -> String {
+    match run.disturbed_by() {
+        none if none.is_empty() => answer,
+        disturbed_by => format!("{}: {answer}", not_judged(&disturbed_by)),
+    }
 }
 
 /// The same in words: `3.10 ms p99: a disk, not flash (flash ≤ 1 ms)`; `None` if nothing completed or there is no limit.
-pub(crate) fn of_latency(latency: &Histogram, thresholds: &Thresholds) -> Option<String> {
+pub(crate) fn of_latency(latency: &Histogram, thresholds: &Thresholds, disturbed_by: &str) -> Option<String> {
     let Measured { at, took_ns, judgement } = measured(latency, thresholds)?;
     let is_p99 = at == Percentile::P99;
     let class = match (judgement, thresholds.p99_flash, thresholds.p99_disk) {
         (None, _, _) => "too few for a p99, so for a judgement".to_owned(),
+        (Some(judgement), _, _) if judgement.unless_disturbed(disturbed_by).is_none() => {
+            not_judged(disturbed_by)
+        }
         (Some(Judgement::Good), Some(flash), _) => format!("as fast as flash (≤ {})", limit(flash)),
         (Some(Judgement::Good), None, Some(disk)) => format!("as fast as a disk (≤ {})", limit(disk)),
         (Some(Judgement::Slow), Some(flash), Some(_)) if is_p99 => {
@@ -235,7 +266,27 @@ mod tests {
             iops_disk: None,
             source: "test".into(),
         };
-        of_latency(latency, &limits).unwrap()
+        of_latency(latency, &limits, "").unwrap()
+    }
+
+    /// The story: a red "bad" stood beside the warning that other programs had the processors.
+    #[test]
+    fn what_something_else_may_have_slowed_down_is_not_judged_and_what_is_fast_all_the_same_is() {
+        let limits = Thresholds {
+            p99_flash: Some(Nanos(1_000_000)),
+            p99_disk: Some(Nanos(5_000_000)),
+            iops_disk: None,
+            source: "test".into(),
+        };
+        let of = |took_ns: u64, disturbed_by: &str| {
+            let mut latency = Histogram::new();
+            (0..1000).for_each(|_| latency.record(took_ns));
+            (judged(&latency, &limits, disturbed_by), of_latency(&latency, &limits, disturbed_by).unwrap())
+        };
+        let (judgement, words) = of(9_000_000, "device-busy");
+        assert!(judgement.is_none() && words.contains("cannot be judged") && words.contains("device-busy"));
+        assert_eq!(of(500_000, "device-busy"), of(500_000, ""));
+        assert_eq!(of(9_000_000, "").0, Some(Judgement::Bad));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::{Input, files};
+use iostall_host::cpu_ticks;
 use iostall_measure::ByteCount;
 use iostall_measure::platform::Target;
 use iostall_model::transfer::{HashKind, NotCopied, Undone};
@@ -18,6 +19,7 @@ use iostall_transfer::{Copier, CopyError, CopyLog, CopyOptions};
 
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
+use crate::machine::processors_of_others;
 use crate::names::input_path;
 use crate::output::{Form, LogFile, LogFileError, OutputError, Outputs, Taken};
 use crate::transfer::{Transfer, target};
@@ -90,6 +92,7 @@ pub fn copy(
 ) -> Result<Copied, SessionError> {
     let CopyRequest { sources, destination, options, limit, log: log_file } = request;
     let options = options.giving_way(transfer.rate());
+    let cpus = cpu_ticks();
     let (planned, dry_run, mut log) = transfer.work(observer, |progress| {
         let mut copier = Copier::new(&options, progress);
         if let Some(file) = &log_file {
@@ -116,7 +119,11 @@ pub fn copy(
     let (gave_way, of_giving_way) = transfer.gave_way();
     let copied = Copied {
         log_lost,
-        warnings: warnings(&log).into_iter().chain(of_giving_way).collect(),
+        warnings: warnings(&log)
+            .into_iter()
+            .chain(of_giving_way)
+            .chain(processors_of_others(&cpus, transfer.cpu()))
+            .collect(),
         list: Manifest { files, is_partial: !is_whole },
         has_nothing: log.first_file.is_none() && !log.failures.is_empty(),
         targets: log.first_file.as_deref().and_then(first_target).into_iter().collect(),

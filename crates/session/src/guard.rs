@@ -13,7 +13,7 @@ use iostall_model::guard::{
 use iostall_model::outcome::EngineUse;
 use iostall_model::profile::{Access, Arrivals, BlockMix};
 use iostall_model::warning::{Rank, names};
-use iostall_model::{GuardOutcome, Point, Profile, RoleProfile, Run, RunBody};
+use iostall_model::{GuardOutcome, Point, Profile, RoleProfile, Run, RunBody, Warning};
 use iostall_store::{Selector, Store};
 use thiserror::Error;
 
@@ -104,12 +104,16 @@ pub fn guard(
     let asked = TargetRequest::of_paths(vec![target.clone()], plan.size, WriteConsent::none());
     let targets = session.prepare(&asked, &profile)?;
     let subject = Subject::new(session, std::slice::from_ref(&target));
-    let baseline = match (&baseline, earlier) {
-        (Some(selector), Some(store)) => Some(baseline_of(store, selector, &plan, &subject)?),
-        _ => None,
+    let (baseline, its_warnings) = match (&baseline, earlier) {
+        (Some(selector), Some(store)) => {
+            let (baseline, warnings) = baseline_of(store, selector, &plan, &subject)?;
+            (Some(baseline), warnings)
+        }
+        _ => (None, Vec::new()),
     };
     let roles = profile.spans.first().map(|span| span.roles.clone()).unwrap_or_default();
-    let runner = PointRunner::begin(session, &[&targets]);
+    let mut runner = PointRunner::begin(session, &[&targets]);
+    runner.take_over_warnings("the baseline", &its_warnings);
     runner.emit(&Event::LimitsBegins(&LimitsCost {
         time_limit: plan.time_limit,
         byte_limit: plan.byte_limit,
@@ -138,12 +142,13 @@ pub fn guard(
     Ok(guard.runner.finish(&name, RunBody::Guard(Box::new(guard.outcome))))
 }
 
+/// With what disturbed it.
 fn baseline_of(
     store: &dyn Store,
     selector: &Selector,
     plan: &GuardPlan,
     subject: &Subject<'_>,
-) -> Result<GuardBaseline, SessionError> {
+) -> Result<(GuardBaseline, Vec<Warning>), SessionError> {
     let stored = store.get(selector)?;
     let number = stored.number.0;
     let refused = |why: &str| GuardError::NoBaseline { number, why: why.to_owned() };
@@ -155,7 +160,8 @@ fn baseline_of(
         return Err(refused("it is no run of `drive guard`").into());
     };
     if !subject.is_of(&stored.run) {
-        let why = "it was of another file, device or machine, or of an older iostall that did not keep of which";
+        let why =
+            "it was of another file, device or machine, or of an older iostall that did not keep of which";
         return Err(refused(why).into());
     }
     if !outcome.plan.is_like(plan) {
@@ -165,12 +171,10 @@ fn baseline_of(
     if outcome.points.is_empty() || !outcome.points.iter().all(is_enough) {
         return Err(refused("it has too few").into());
     }
-    Ok(GuardBaseline {
-        run: stored.run.id,
-        started_utc: stored.run.started_utc,
-        firmware: firmware(&stored.run),
-        points: outcome.points.clone(),
-    })
+    let points = outcome.points.clone();
+    let (run, started_utc, firmware) = (stored.run.id, stored.run.started_utc, firmware(&stored.run));
+    let disturbed = stored.run.warnings.into_iter().filter(|warning| warning.code.is_disturbance());
+    Ok((GuardBaseline { run, started_utc, firmware, points }, disturbed.collect()))
 }
 
 fn firmware(run: &Run) -> Option<String> {
@@ -178,11 +182,7 @@ fn firmware(run: &Run) -> Option<String> {
 }
 
 /// Earlier guards of the target whose probes are alike, oldest first. What is not of the storage is no part of its past.
-fn past(
-    store: &dyn Store,
-    subject: &Subject<'_>,
-    plan: &GuardPlan,
-) -> Result<Vec<GuardPast>, SessionError> {
+fn past(store: &dyn Store, subject: &Subject<'_>, plan: &GuardPlan) -> Result<Vec<GuardPast>, SessionError> {
     let figures = |outcome: &GuardOutcome| -> Option<Vec<GuardFigure>> {
         let figures = outcome.points.iter().filter_map(GuardFigure::of).collect();
         Some(figures).filter(|figures: &Vec<_>| outcome.plan.is_like(plan) && !figures.is_empty())

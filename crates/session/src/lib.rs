@@ -22,6 +22,7 @@ mod identity;
 mod kinds;
 pub mod limits;
 pub mod load;
+mod machine;
 pub mod matrix;
 pub mod names;
 pub mod output;

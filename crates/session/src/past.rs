@@ -12,8 +12,8 @@ use thiserror::Error;
 
 use crate::error::{SessionError, UseCaseError};
 use crate::event::Event;
-use crate::target_identity::target_identity_of;
 use crate::session::Session;
+use crate::target_identity::target_identity_of;
 use crate::targets::named_or_scratch;
 
 /// As many of the newest runs of a kind are looked at.
@@ -71,7 +71,9 @@ enum ResumeError {
         "the newest {what} of {targets} with these settings, run {number}, is complete: nothing is left to do"
     )]
     Complete { what: &'static str, targets: String, number: u32 },
-    #[error("run {number} cannot be resumed: the {what} was {then} and is {now}, and these must not be mixed")]
+    #[error(
+        "run {number} cannot be resumed: the {what} was {then} and is {now}, and these must not be mixed"
+    )]
     Differs { number: u32, what: String, then: String, now: String },
 }
 
@@ -175,6 +177,11 @@ impl<'a> Subject<'a> {
 }
 
 impl<T> Earlier<T> {
+    /// As a warning calls it.
+    pub(crate) fn name(&self) -> String {
+        format!("run {}, which this one continues", self.number)
+    }
+
     /// Refuses to mix what was measured on targets of other sizes.
     pub(crate) fn check_sizes(&self, targets: &[Target]) -> Result<(), SessionError> {
         for (then, now) in self.run.targets.iter().zip(targets) {

@@ -122,12 +122,13 @@ impl<'s> PointRunner<'s> {
     }
 
     /// What an earlier run measured, which this one goes on from, is as doubtful as it was.
-    pub(crate) fn take_over_doubts(&mut self, number: u32, warnings: &[Warning]) {
-        let doubts = warnings.iter().filter(|warning| warning.code.is_doubt() && !IGNORED.contains(&warning.code));
-        let label = format!("run {number}");
-        self.warnings.extend(doubts.map(|warning| {
-            let message = format!("in {label}, which this one continues: {}", warning.message);
-            (Warning { message, ..warning.clone() }, label.clone(), 0)
+    pub(crate) fn take_over_warnings(&mut self, of: &str, warnings: &[Warning]) {
+        let taken = warnings
+            .iter()
+            .filter(|warning| warning.code.is_more_than_note() && !IGNORED.contains(&warning.code));
+        self.warnings.extend(taken.map(|warning| {
+            let message = format!("of {of}: {}", warning.message);
+            (Warning { message, ..warning.clone() }, of.to_owned(), 0)
         }));
     }
 

@@ -97,7 +97,8 @@ impl RunRecorder {
 }
 
 fn identities_of(targets: &[Target]) -> Vec<Option<TargetIdentity>> {
-    let all = targets.iter().map(|target| target_identity_of(&target.path, target.kind != TargetKind::Synthetic));
+    let all =
+        targets.iter().map(|target| target_identity_of(&target.path, target.kind != TargetKind::Synthetic));
     all.collect()
 }
 

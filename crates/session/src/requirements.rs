@@ -28,6 +28,9 @@ pub fn verdicts(run: &Run, requirements: &[Requirement]) -> Vec<Verdict> {
 
 fn verdict_on_steady(run: &Run) -> Verdict {
     let reason = match run.body.as_kind::<QualifyOutcome>() {
+        Some(_) if !run.disturbed_by().is_empty() => {
+            Some(format!("it cannot be judged: {}", run.disturbed_by()))
+        }
         Some(outcome) if outcome.steady.is_some() => None,
         Some(outcome) if outcome.plan.scale == QualifyScale::Quick => {
             Some("a quick run never says so: leave out --quick".to_owned())

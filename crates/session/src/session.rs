@@ -1,23 +1,21 @@
 //! The steps of every load: choose the engine, prepare the targets, run a profile, and check the numbers. Use
 //! cases differ in their profiles and in what they make of the runs.
 
-use iostall_host as host;
 use iostall_load::checks::{self, BusyBefore, Evidence};
 use iostall_load::runner::{Observer as SpanObserver, Phase, run_span};
 use iostall_load::window::StopToken;
 use iostall_load::{EngineKind, SpanJob, Speed};
+use iostall_measure::RunClock;
 use iostall_measure::platform::Host;
-use iostall_measure::{Clock, RunClock};
 use iostall_model::outcome::IntervalPoint;
 use iostall_model::{AskedProfile, LoadOutcome, Profile, Run, RunBody, SpanOutcome, SpanProfile, Warning};
 
 use crate::engine::{ChosenEngine, EngineChoice};
 use crate::error::SessionError;
 use crate::event::{Event, Observer, Part, RunProgress, SpanProgress};
+use crate::machine::look_before;
 use crate::recorder::{Ended, Program, RunRecorder};
 use crate::targets::{Maker, TargetRequest, Targets};
-
-const LOOK_BEFORE_NS: u64 = 300_000_000;
 
 pub struct Dependencies<'a> {
     pub program: Program,
@@ -113,22 +111,7 @@ impl<'a> Session<'a> {
     }
 
     pub(crate) fn look_before(&self, devices: &[String]) -> Vec<BusyBefore> {
-        let before = host::device_counters(devices);
-        let from_ns = self.clock.now_ns();
-        self.clock.sleep_until(from_ns + LOOK_BEFORE_NS);
-        let seconds = (self.clock.now_ns() - from_ns) as f64 / 1e9;
-        host::device_counters(devices)
-            .iter()
-            .filter_map(|after| {
-                let then = before.iter().find(|counters| counters.name == after.name)?;
-                let added = after.since(then)?;
-                Some(BusyBefore {
-                    device: added.name.clone(),
-                    busy_share: added.busy_ms as f64 / 1e3 / seconds,
-                    iops: (added.read_requests + added.write_requests) as f64 / seconds,
-                })
-            })
-            .collect()
+        look_before(devices, &self.clock)
     }
 
     fn run_spans(

@@ -105,6 +105,10 @@ impl Transfer {
         &self.progress
     }
 
+    pub(crate) fn clock(&self) -> &RunClock {
+        self.recorder.clock()
+    }
+
     pub(crate) fn elapsed_ns(&self) -> u64 {
         self.recorder.elapsed_ns()
     }

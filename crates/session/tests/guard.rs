@@ -1,6 +1,7 @@
 //! Guards of simulated volumes, in their time: slower, as before, and what ends one.
 
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use iostall_engine::sim::{Arrival, DeviceModel, SimFile};
 use iostall_engine::{SimConfig, SimDevice};
@@ -8,13 +9,15 @@ use iostall_load::window::StopToken;
 use iostall_measure::clock::NoRealSleep;
 use iostall_measure::{ByteCount, ManualClock, Nanos, RunClock};
 use iostall_model::guard::{DatabaseNear, GuardEnd, GuardPlan, PaidFor};
-use iostall_model::{GuardOutcome, Run};
-use iostall_session::analysis::guard::{GuardState, judged, trend_per_month};
+use iostall_model::{GuardOutcome, Run, RunId, TargetIdentity, Warning, WarningCode};
+use iostall_session::analysis::guard::{GuardState, judged, trend_per_month, verdicts};
 use iostall_session::guard::{GuardRequest, guard};
 use iostall_session::recorder::Program;
 use iostall_session::requirements::failures;
-use iostall_session::{Dependencies, EngineChoice, Session, SessionError};
-use iostall_store::{Selector, SqliteStore, Store};
+use iostall_session::{Dependencies, EngineChoice, Event, Observer, Session, SessionError};
+use iostall_store::{
+    DocumentError, Entry, Filter, RunNumber, Selector, SqliteStore, Store, StoreError, Stored, StoredCapacity,
+};
 
 const MS_NS: u64 = 1_000_000;
 
@@ -67,18 +70,27 @@ fn guarded_near(
     store: &mut SqliteStore,
     databases: Vec<DatabaseNear>,
 ) -> Result<Run, SessionError> {
+    let target = PathBuf::from("volume");
+    let request = GuardRequest { target, plan, baseline, paid_for, databases, name: "guard".to_owned() };
+    let run = guard_on((iops, seed), request, store, &())?;
+    store.add(&run).unwrap();
+    Ok(run)
+}
+
+fn guard_on(
+    (iops, seed): (f64, u64),
+    request: GuardRequest,
+    store: &dyn Store,
+    observer: &dyn Observer,
+) -> Result<Run, SessionError> {
     let _guard = NoRealSleep::on_this_thread();
     let file = SimFile { size_bytes: 1 << 30, ..SimFile::default() };
     let config = SimConfig { seed, files: vec![file], ..SimConfig::default() };
     let device = SimDevice::with_model(config, Box::new(Volume { iops, next_ns: 0.0 }), ManualClock::new());
     let (clock, stop) = (RunClock::Manual(device.clock().clone()), StopToken::default());
-    let given = Dependencies { program: Program::default(), clock, stop: &stop, observer: &() };
+    let given = Dependencies { program: Program::default(), clock, stop: &stop, observer };
     let session = Session::begin(EngineChoice::Simulated(device), given).unwrap();
-    let target = PathBuf::from("volume");
-    let request = GuardRequest { target, plan, baseline, paid_for, databases, name: "guard".to_owned() };
-    let run = guard(request, Some(store), &session)?;
-    store.add(&run).unwrap();
-    Ok(run)
+    guard(request, Some(store), &session)
 }
 
 fn outcome(run: &Run) -> &GuardOutcome {
@@ -174,4 +186,135 @@ fn a_canary_leaves_a_database_alone_that_works_or_of_which_nothing_is_known() {
     let run =
         guarded_near((2000.0, 1), (plan(), PaidFor::default()), None, &mut store, vec![unknown()]).unwrap();
     assert!(!outcome(&run).points.is_empty());
+}
+
+/// A run of `first`'s measurements under another id, changed by `change`, in the store; its number.
+fn stored_like(first: &Run, store: &mut SqliteStore, change: impl FnOnce(&mut Run)) -> Selector {
+    let mut run = Run { id: RunId::new(iostall_measure::clock::utc_now()), ..first.clone() };
+    change(&mut run);
+    Selector::Number(store.add(&run).unwrap().0)
+}
+
+/// The story: a baseline of a file in memory, on another device, made the disk "slower: 13.5 % of its speed".
+#[test]
+fn a_baseline_of_another_thing_or_of_an_invalid_run_is_refused_by_name() {
+    let (_directory, mut store) = store();
+    let nothing = || (plan(), PaidFor::default());
+    let first = guarded((800.0, 1), nothing(), None, &mut store).unwrap();
+    let other = TargetIdentity::Synthetic { name: "another".to_owned() };
+    let of_other = stored_like(&first, &mut store, |run| run.identities = vec![Some(other)]);
+    let of_older = stored_like(&first, &mut store, |run| run.identities.clear());
+    let of_clone = stored_like(&first, &mut store, |run| {
+        (run.host.boot, run.host.machine) = (None, Some("clone".to_owned()));
+    });
+    for (baseline, is_known) in [(of_other, true), (of_older, true), (of_clone, first.host.machine.is_some())]
+    {
+        let refused = guarded((800.0, 2), nothing(), Some(baseline), &mut store);
+        let said = refused.err().map(|error| error.to_string());
+        assert!(!is_known || said.as_ref().is_some_and(|said| said.contains("another file")), "{said:?}");
+    }
+    let invalid = stored_like(&first, &mut store, |run| {
+        run.warnings.push(Warning::new(WarningCode::MemoryFileSystem, "in memory"));
+    });
+    let refused = guarded((800.0, 3), nothing(), Some(invalid), &mut store).unwrap_err().to_string();
+    assert!(refused.contains("memory-file-system"), "{refused}");
+    let last = guarded((800.0, 4), nothing(), None, &mut store).unwrap();
+    assert!(outcome(&last).history.iter().all(|past| past.run == first.id), "{:?}", outcome(&last).history);
+}
+
+/// The story: a baseline that was taken while the processors were busy was compared with as if it were the volume's.
+#[test]
+fn a_disturbed_baseline_leaves_the_next_guard_without_a_verdict() {
+    let (_directory, mut store) = store();
+    let nothing = || (plan(), PaidFor::default());
+    let first = guarded((800.0, 1), nothing(), None, &mut store).unwrap();
+    let disturbed = stored_like(&first, &mut store, |run| {
+        run.warnings.push(Warning::new(WarningCode::GeneratorBound, "busy"));
+    });
+    let run = guarded((400.0, 2), nothing(), Some(disturbed), &mut store).unwrap();
+    assert!(verdicts(&run, outcome(&run)).iter().all(|one| one.is_disturbed) && failures(&run).is_empty());
+    let clean = guarded((400.0, 3), nothing(), Some(Selector::Number(1)), &mut store).unwrap();
+    assert!(!failures(&clean).is_empty(), "{:?}", judged(outcome(&clean)));
+}
+
+/// A store of which one run is of a newer iostall.
+struct WithNewer<'a> {
+    store: &'a mut SqliteStore,
+    unreadable: u32,
+}
+
+impl Store for WithNewer<'_> {
+    fn add(&mut self, run: &Run) -> Result<RunNumber, StoreError> {
+        self.store.add(run)
+    }
+
+    fn keep(&mut self, run: &Run) -> Result<RunNumber, StoreError> {
+        self.store.keep(run)
+    }
+
+    fn find(&self, selector: &Selector) -> Result<Entry, StoreError> {
+        self.store.find(selector)
+    }
+
+    fn get(&self, selector: &Selector) -> Result<Stored, StoreError> {
+        if *selector == Selector::Number(self.unreadable) {
+            let (run, source) = (selector.to_string(), DocumentError::Encoding("json+zstd2".to_owned()));
+            return Err(StoreError::Document { run, source });
+        }
+        self.store.get(selector)
+    }
+
+    fn list(&self, filter: &Filter) -> Result<Vec<Entry>, StoreError> {
+        self.store.list(filter)
+    }
+
+    fn export(&self, selector: &Selector) -> Result<String, StoreError> {
+        self.store.export(selector)
+    }
+
+    fn capacities(
+        &self,
+        device: Option<&str>,
+        limit: Option<u32>,
+    ) -> Result<Vec<StoredCapacity>, StoreError> {
+        self.store.capacities(device, limit)
+    }
+
+    fn delete(&mut self, selector: &Selector) -> Result<Entry, StoreError> {
+        self.store.delete(selector)
+    }
+}
+
+#[derive(Default)]
+struct Said(Mutex<Vec<String>>);
+
+impl Observer for Said {
+    fn on(&self, event: &Event<'_>) {
+        if let Event::MayNotFit { message } = event {
+            self.0.lock().unwrap().push((*message).to_owned());
+        }
+    }
+}
+
+/// The story: one run of a newer iostall in the store, and no guard of any target could begin, for ever.
+#[test]
+fn a_run_that_cannot_be_read_is_passed_over_and_counted() {
+    let (_directory, mut store) = store();
+    for seed in [1, 2] {
+        guarded((800.0, seed), (plan(), PaidFor::default()), None, &mut store).unwrap();
+    }
+    let with_newer = WithNewer { store: &mut store, unreadable: 1 };
+    let said = Said::default();
+    let request = GuardRequest {
+        target: PathBuf::from("volume"),
+        plan: plan(),
+        baseline: None,
+        paid_for: PaidFor::default(),
+        databases: Vec::new(),
+        name: "guard".to_owned(),
+    };
+    let run = guard_on((800.0, 3), request, &with_newer, &said).unwrap();
+    assert_eq!(outcome(&run).history.len(), 1);
+    let said = said.0.lock().unwrap().join("; ");
+    assert!(said.contains("1 earlier run cannot be read"), "{said}");
 }

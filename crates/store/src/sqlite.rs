@@ -184,9 +184,8 @@ impl Store for SqliteStore {
                 .collect()
         };
         let all = read().map_err(self.fault("read"))?.into_iter();
-        let holds = |StoredCapacity { number, record }| {
-            Some(StoredCapacity { number, record: record.of_device()? })
-        };
+        let holds =
+            |StoredCapacity { number, record }| Some(StoredCapacity { number, record: record.of_device()? });
         Ok(all.filter_map(holds).take(limit.map_or(usize::MAX, |limit| limit as usize)).collect())
     }
 

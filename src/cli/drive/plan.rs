@@ -125,22 +125,40 @@ impl DrivePlanArgs {
         self.drive.request_size
     }
 
-    /// What was typed, as a request.
-    /// `measured` is the drive of the run that [`Self::measured_run`] names.
-    pub(crate) fn request(&self, measured: Option<&MeasuredDrive>) -> PlanRequest {
-        let demands = [
+    /// Refuses levels that no volume would have.
+    pub(crate) fn check_levels(&self) -> anyhow::Result<()> {
+        let mut seen: Vec<Role> = Vec::new();
+        for (role, level) in &self.raid {
+            let name = role.name();
+            anyhow::ensure!(!seen.contains(role), "--raid gives {name} two levels: write one of them");
+            let is_asked = self.demands().iter().any(|(of, demand)| of == role && demand.is_some());
+            anyhow::ensure!(
+                is_asked,
+                "--raid {name}={level} is for a volume that is not asked for: add --{name} SIZE"
+            );
+            seen.push(*role);
+        }
+        Ok(())
+    }
+
+    fn demands(&self) -> [(Role, Option<Demand>); 5] {
+        [
             (Role::Os, self.os),
             (Role::Data, self.data),
             (Role::Log, self.log),
             (Role::Tempdb, self.tempdb),
             (Role::Backup, self.backup),
-        ];
-        // Of two levels for a volume the last one counts, as for options.
-        let level = |role| self.raid.iter().rev().find(|(of, _)| *of == role).map(|(_, level)| *level);
+        ]
+    }
+
+    /// What was typed, as a request.
+    /// `measured` is the drive of the run that [`Self::measured_run`] names.
+    pub(crate) fn request(&self, measured: Option<&MeasuredDrive>) -> PlanRequest {
+        let level = |role| self.raid.iter().find(|(of, _)| *of == role).map(|(_, level)| *level);
         let volume = |(role, demand): (Role, Option<Demand>)| {
             demand.map(|demand| Volume { role, demand, level: level(role) })
         };
-        let volumes: Vec<Volume> = demands.into_iter().filter_map(volume).collect();
+        let volumes: Vec<Volume> = self.demands().into_iter().filter_map(volume).collect();
         let build = (!volumes.is_empty()).then(|| BuildRequest {
             volumes,
             drive: self.drive.drive(measured),

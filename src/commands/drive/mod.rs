@@ -78,6 +78,7 @@ fn run_plan(args: &DrivePlanArgs, global: &GlobalArgs, printer: &Printer) -> any
         ("--markdown", Form::Markdown, args.markdown.as_deref()),
     ];
     let outputs = Outputs::check(&wanted, &taken(global).inputs(&args.check))?;
+    args.check_levels()?;
     let measured = match args.measured_run() {
         Some(run) => Some(measured_drive(&store::open(global)?, &selector(run)?, args.request_size())?),
         None => None,

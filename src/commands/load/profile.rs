@@ -26,6 +26,10 @@ pub(super) fn resolve(args: &LoadArgs, fio: Option<&FioProfile>) -> anyhow::Resu
             hinted(error, "--role NAME says which role the options of the shape group change")
         })?;
     }
+    if changes_its_kind(args) {
+        profile.name.push_str(" (changed)");
+        profile.description = "changed by options".to_owned();
+    }
     if args.shape.sync_every == Some(0) {
         let named = |name: &str| args.shape.role.as_deref().is_none_or(|role| role == name);
         profile.spans.iter_mut().flat_map(|span| &mut span.roles).filter(|role| named(&role.name)).for_each(
@@ -36,6 +40,17 @@ pub(super) fn resolve(args: &LoadArgs, fio: Option<&FioProfile>) -> anyhow::Resu
     }
     check(&profile)?;
     Ok(profile)
+}
+
+/// Whether options make of a preset or a profile what its name and its description no longer tell.
+fn changes_its_kind(args: &LoadArgs) -> bool {
+    let shape = &args.shape;
+    shape.block_size.is_some()
+        || shape.write_pct.is_some()
+        || shape.access.is_some()
+        || shape.random_pct.is_some()
+        || shape.caching.is_some()
+        || shape.sync_every.is_some_and(|every| every > 0)
 }
 
 /// The profile before overrides.

@@ -1,14 +1,14 @@
 //! Checks of the load generator itself: whether it reached the requested depth and rate, and had enough CPU
 //! time.
 
-use iostall_measure::foreign::shown;
-use iostall_measure::platform::{CpuTicks, DeviceCounters, ProcessCpu};
-use iostall_measure::{ByteCount, Caching, Feature, Nanos, Op};
+use iostall_measure::platform::DeviceCounters;
+use iostall_measure::{ByteCount, Caching, Feature, Op};
 use iostall_model::outcome::{RoleOutcome, SpanOutcome};
 use iostall_model::profile::RoleProfile;
 use iostall_model::{Warning, WarningCode};
 
 use super::Evidence;
+use super::machine::processors;
 
 /// A closed loop below this share of its depth did not offer the requested load.
 const DEPTH_SHARE: f64 = 0.9;
@@ -23,6 +23,7 @@ const SPLIT_SHARE: f64 = 0.75;
 const OURS_SHARE: f64 = 0.9;
 
 const NULL_ENGINE: &str = "null";
+const SIMULATED: &str = "sim";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
@@ -36,7 +37,10 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
             }
             warnings.extend(rate(role));
         }
-        warnings.extend(machine_cpu(span));
+        // A simulated device has its own time.
+        if span.roles.iter().any(|role| role.engine.name != SIMULATED) {
+            warnings.extend(processors(&span.cpus, &span.busiest));
+        }
         warnings.extend(split(span, &asked.roles));
     }
     warnings
@@ -103,46 +107,6 @@ fn worker_cpu(role: &RoleOutcome, profile: &RoleProfile, measured_ns: u64) -> Op
         .about(&role.name)
         .hint("use more --workers; if all CPUs are busy, this machine cannot load the storage any further")
     })
-}
-
-fn machine_cpu(span: &SpanOutcome) -> Option<Warning> {
-    let total: u64 = span.cpus.iter().map(CpuTicks::total).sum();
-    let idle: u64 = span.cpus.iter().map(|cpu| cpu.idle + cpu.iowait).sum();
-    let steal: u64 = span.cpus.iter().map(|cpu| cpu.steal).sum();
-    if total == 0 {
-        return None;
-    }
-    let (idle, steal) = (idle as f64 / total as f64, steal as f64 / total as f64);
-    if steal > 0.05 {
-        return Some(Warning::new(
-            WarningCode::GeneratorBound,
-            format!(
-                "the hypervisor took {:.0} % of the processor time: latencies include waiting for it{}",
-                steal * 100.0,
-                busiest(span)
-            ),
-        ));
-    }
-    (idle < 0.05).then(|| {
-        Warning::new(
-            WarningCode::GeneratorBound,
-            format!(
-                "the machine's processors were {:.0} % busy: latencies include waiting for one{}",
-                100.0 - idle * 100.0,
-                busiest(span)
-            ),
-        )
-        .hint("use fewer workers, or a larger machine")
-    })
-}
-
-fn busiest(span: &SpanOutcome) -> String {
-    let one = |process: &ProcessCpu| {
-        let (name, seconds) = (shown(&process.name), Nanos(process.cpu_ns).seconds());
-        format!("{name} (pid {}) {seconds:.1} s", process.pid)
-    };
-    let all: Vec<String> = span.busiest.iter().map(one).collect();
-    if all.is_empty() { String::new() } else { format!("; most CPU time went to {}", all.join(", ")) }
 }
 
 fn split(span: &SpanOutcome, roles: &[RoleProfile]) -> Vec<Warning> {

@@ -4,6 +4,7 @@
 mod evidence;
 mod flush;
 mod generator;
+mod machine;
 mod numbers;
 mod platform;
 mod target;
@@ -12,6 +13,7 @@ use iostall_model::Warning;
 
 pub use evidence::{BusyBefore, Evidence};
 pub use flush::too_fast;
+pub use machine::{cpus_between, devices, processors};
 pub use platform::memory_file_system;
 
 pub fn check(evidence: &Evidence<'_>) -> Vec<Warning> {

@@ -7,9 +7,7 @@ use iostall_model::{Warning, WarningCode};
 
 use super::Evidence;
 use super::flush::too_fast;
-
-/// A device busier than this before the run is shared with other programs.
-const BUSY_SHARE: f64 = 0.05;
+use super::machine::devices;
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
     let profile = &evidence.outcome.profile;
@@ -28,7 +26,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
         }
     }
     warnings.extend(compressible(profile));
-    warnings.extend(busy(evidence));
+    warnings.extend(devices(evidence.busy_before));
     warnings.extend(sync_too_fast(evidence));
     warnings.extend(limits(evidence));
     warnings
@@ -39,8 +37,12 @@ fn roles(profile: &Profile) -> impl Iterator<Item = &RoleProfile> {
 }
 
 fn page_cache(profile: &Profile) -> Option<Warning> {
+    // After a sync of each write nothing of it is in the cache alone.
+    let is_synced = |role: &RoleProfile| {
+        role.write_pct >= Percent::HUNDRED && role.sync.as_ref().is_some_and(|sync| sync.every == 1)
+    };
     let buffered: Vec<&str> = roles(profile)
-        .filter(|role| role.caching == Caching::Buffered)
+        .filter(|role| role.caching == Caching::Buffered && !is_synced(role))
         .map(|role| role.name.as_str())
         .collect();
     (!buffered.is_empty()).then(|| {
@@ -150,26 +152,6 @@ fn compressible(profile: &Profile) -> Option<Warning> {
         )
         .about(names.join(", "))
     })
-}
-
-fn busy(evidence: &Evidence<'_>) -> Vec<Warning> {
-    evidence
-        .busy_before
-        .iter()
-        .filter(|before| before.busy_share > BUSY_SHARE)
-        .map(|before| {
-            Warning::new(
-                WarningCode::DeviceBusy,
-                format!(
-                    "the device was busy {:.0} % of the time before the run ({:.0} requests a second): it is shared with other programs",
-                    before.busy_share * 100.0,
-                    before.iops
-                ),
-            )
-            .about(&before.device)
-            .hint("find the other load, or take these numbers as the capacity left over by it")
-        })
-        .collect()
 }
 
 fn sync_too_fast(evidence: &Evidence<'_>) -> Vec<Warning> {

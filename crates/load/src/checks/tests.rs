@@ -241,6 +241,22 @@ fn each_doubt_about_the_platform_is_raised_by_its_own_evidence_alone() {
     ]);
 }
 
+/// The story: what PostgreSQL and etcd do to their logs, fdatasync after every write, was said to be the page cache's numbers.
+#[test]
+fn a_sync_after_each_write_leaves_nothing_to_the_page_cache() {
+    let synced = |every: u32, write_pct: Percent| {
+        raised(|f| {
+            let role = f.asked();
+            (role.caching, role.write_pct) = (Caching::Buffered, write_pct);
+            role.sync =
+                Some(iostall_model::profile::SyncRule { every, call: iostall_measure::SyncCall::default() });
+        })
+    };
+    assert_eq!(synced(1, Percent::HUNDRED), []);
+    assert_eq!(synced(2, Percent::HUNDRED), [WarningCode::PageCache]);
+    assert_eq!(synced(1, Percent::new(50.0).unwrap()), [WarningCode::PageCache]);
+}
+
 #[test]
 fn each_doubt_about_the_generator_is_raised_by_its_own_evidence_alone() {
     use WarningCode as W;

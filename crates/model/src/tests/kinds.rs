@@ -348,11 +348,13 @@ fn a_run_says_of_each_device_what_it_gave() {
         "by depth, in whatever order they were measured"
     );
     assert_eq!(of_sweep.best().map(|point| point.in_flight), Some(16));
-    let [of_matrix] = &of(all[2].clone())[..] else { panic!("one target, one record") };
-    assert_eq!(of_matrix.shape.caching, iostall_measure::Caching::Buffered);
-    let [of_search] = &of(all[3].clone())[..] else { panic!("one target, one record") };
-    let rates: Vec<Option<f64>> = of_search.curve.iter().map(|point| point.rate_iops).collect();
-    assert_eq!(rates, [500.0, 600.0, 700.0, 800.0, 900.0].map(Some));
+    assert!(of(all[2].clone()).is_empty(), "what the page cache gave is not the device's");
+    assert!(of(all[3].clone()).is_empty(), "its rates were asked for and reached");
+    let mut probed = all[3].clone();
+    let RunBody::MaxRate(search) = &mut probed.body else { unreachable!("a search for a rate") };
+    search.probe = Some(point(8, [300, 300]));
+    let [of_search] = &of(probed)[..] else { panic!("the closed loop before it says what there is") };
+    assert_eq!(of_search.curve.len(), 1);
     assert!(
         all[4..].iter().all(|run| of(run.clone()).is_empty()),
         "a copy does not say what a device can do"
@@ -361,6 +363,40 @@ fn a_run_says_of_each_device_what_it_gave() {
     let mut on_two = on_device(all[0].clone());
     on_two.targets.push(on_two.targets[0].clone());
     assert!(CapacityRecord::of_run(&on_two).is_empty(), "of two targets nobody knows which gave what");
+}
+
+/// The story: 1,066,208 IOPS of a file of holes, and the 30 a second that were asked for, were what a drive can do for ever after.
+#[test]
+fn what_is_invalid_or_was_no_more_than_asked_for_is_no_capacity() {
+    let mut run = all()[1].clone();
+    run.targets[0].device = Some(Device { name: "sda".into(), ..Device::default() });
+    let records = CapacityRecord::of_run(&run);
+    assert_eq!((records.len(), records[0].warned_of().as_str()), (1, ""));
+    run.warnings = vec![Warning::new(WarningCode::TargetSmall, "small")];
+    assert_eq!(CapacityRecord::of_run(&run)[0].warned_of(), "target-small");
+    run.warnings.push(Warning::new(WarningCode::TargetSparse, "holes"));
+    assert!(CapacityRecord::of_run(&run).is_empty());
+    let mut older = records[0].clone();
+    older.warnings = vec![WarningCode::TargetSparse];
+    assert_eq!(older.of_device(), None, "stored before there was a gate");
+    let mut paced = records[0].clone();
+    paced.curve.iter_mut().for_each(|point| point.rate_iops = Some(30.0));
+    assert_eq!(paced.clone().of_device(), None);
+    paced.curve[0].is_saturated = true;
+    assert_eq!(
+        paced.of_device().map(|record| record.curve.len()),
+        Some(1),
+        "more was asked for than it could do"
+    );
+}
+
+/// The story: `runs` showed a rate that no search had confirmed.
+#[test]
+fn a_search_without_a_confirmed_rate_has_no_rate_to_show() {
+    let mut search = max_rate();
+    assert!(search.summary().iops.is_some());
+    search.confirmations = 0;
+    assert_eq!(search.summary().iops, None);
 }
 
 #[test]

@@ -96,6 +96,15 @@ mod tests {
         assert!(sections(&comparison)[0].notes[0].text.contains("differ significantly"));
     }
 
+    /// The story: "These runs do not differ in any of 20 metrics", of which 9 could not be tested and one had fallen by a third.
+    #[test]
+    fn that_no_difference_was_shown_is_not_said_to_be_none() {
+        let sides = [side("A", vec![fixture::run()]), side("B", vec![faster(1.0)])];
+        let text = &sections(&Comparison::of(&sides))[0].notes[0].text.clone();
+        let is_open = text.contains("could be shown") || text.contains("No verdict");
+        assert!(is_open && !text.contains("do not differ"), "{text}");
+    }
+
     /// The story: `compare 1,1,1,1 2,2,2,2` of two equal runs said that all five metrics differ significantly.
     #[test]
     fn a_run_given_four_times_is_one_run_and_one_on_both_sides_is_in_neither() {

@@ -29,6 +29,10 @@ fn section(comparison: &Comparison, other: &ComparedSide) -> Section {
 
 fn headline(other: &ComparedSide) -> Note {
     let all = other.rows.len();
+    let untested = other.rows.iter().filter(|row| row.verdict == MetricVerdict::TooFewSamples).count();
+    let tested = all - untested;
+    let rest =
+        if untested == 0 { String::new() } else { format!("; {untested} of {all} could not be tested") };
     let differing = other
         .rows
         .iter()
@@ -44,11 +48,28 @@ fn headline(other: &ComparedSide) -> Note {
             "No verdict: there are too few samples, or seconds that resemble each other for too long. Repeat each side, at \
              least {RUNS_MIN} runs of each, or measure longer."
         )),
-        (Samples::Runs, 0) => Note::strong(format!("No significant difference in any of {all} metrics.")),
-        (Samples::Runs, count) => Note::strong(format!("{count} of {all} metrics differ significantly.")),
-        (Samples::Seconds, 0) => Note::strong(format!("These runs do not differ in any of {all} metrics.")),
-        (Samples::Seconds, count) => Note::strong(format!("These runs differ in {count} of {all} metrics.")),
+        (_, 0) => {
+            let unproved = unproved_change(other).unwrap_or_default();
+            Note::strong(format!("No difference could be shown in {tested} metrics{unproved}{rest}."))
+        }
+        (Samples::Runs, count) => {
+            Note::strong(format!("{count} of {tested} metrics differ significantly{rest}."))
+        }
+        (Samples::Seconds, count) => {
+            Note::strong(format!("These runs differ in {count} of {tested} metrics{rest}."))
+        }
     }
+}
+
+/// A change that this many percent or more and yet may be chance is said: that nothing was shown is no proof that nothing is there.
+const SHOWN_PCT_MIN: f64 = 5.0;
+
+fn unproved_change(other: &ComparedSide) -> Option<String> {
+    let unproved = other.rows.iter().filter(|row| row.verdict == MetricVerdict::NoDifference);
+    let changes = unproved.filter_map(|row| Some((row, row.change_pct()?)));
+    let (row, change) = changes.max_by(|(_, one), (_, other)| one.abs().total_cmp(&other.abs()))?;
+    (change.abs() >= SHOWN_PCT_MIN)
+        .then(|| format!(" ({} {} {change:+.0} % may be chance)", row.subject, row.metric.name()))
 }
 
 /// How far the verdict reaches, where it reaches no further than the runs that were given.

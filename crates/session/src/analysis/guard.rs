@@ -32,9 +32,22 @@ pub struct Judged {
     pub now: f64,
     /// Speed now over speed then: of a canary's latencies, then over now.
     pub look: GuardLook,
+    /// Something else had the machine, now or when the baseline was measured: then nothing is said of the volume.
+    pub is_disturbed: bool,
 }
 
-/// Every figure of `outcome`, judged by the probes that it has.
+/// Every figure of a run. What is as fast as was paid for although the machine was disturbed is so.
+pub fn verdicts(run: &Run, outcome: &GuardOutcome) -> Vec<Judged> {
+    let is_disturbed = !run.disturbed_by().is_empty();
+    let mut all = judged(outcome);
+    for one in &mut all {
+        let is_kept = one.look.state == GuardState::Within && matches!(one.against, Against::PaidFor(_));
+        one.is_disturbed = is_disturbed && !is_kept;
+    }
+    all
+}
+
+/// Every figure of `outcome`, by the probes that it has; see [`verdicts`] for what may be said of it.
 pub fn judged(outcome: &GuardOutcome) -> Vec<Judged> {
     let guarding = Guarding { tolerance: outcome.plan.tolerance, level: LEVEL, looks: LOOKS * FIGURES };
     let is_canary = outcome.plan.rate_iops.is_some();
@@ -50,12 +63,12 @@ pub fn judged(outcome: &GuardOutcome) -> Vec<Judged> {
             let look = guarding.look(&speeds(before, is_canary), &now);
             let against = Against::Baseline(shown(&speeds(before, is_canary), is_canary));
             let now = shown(&now, is_canary);
-            found.extend(look.map(|look| Judged { block_bytes, against, now, look }));
+            found.extend(look.map(|look| Judged { block_bytes, against, now, look, is_disturbed: false }));
         }
         if let Some(promised) = promised(outcome, block_bytes) {
             let look = guarding.look_at_promise(promised, &now);
             let (against, now) = (Against::PaidFor(promised), shown(&now, is_canary));
-            found.extend(look.map(|look| Judged { block_bytes, against, now, look }));
+            found.extend(look.map(|look| Judged { block_bytes, against, now, look, is_disturbed: false }));
         }
     }
     found

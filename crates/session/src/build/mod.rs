@@ -11,7 +11,7 @@ use iostall_measure::ByteCount;
 use iostall_measure::platform::Device;
 use iostall_model::build_plan::{BuildError, BuildPlan, BuildRequest, build_plan};
 use iostall_model::capacity::CapacityPoint;
-use iostall_model::profile::Access;
+use iostall_model::profile::{Access, BlockMix};
 use iostall_model::stack_check::{StackLayer, StackReport};
 use iostall_model::warning::{Rank, names};
 use iostall_model::{CapacityRecord, Run, RunNumber};
@@ -140,26 +140,29 @@ pub fn measured_drive(
         let records = records.iter().filter(move |record| record.shape.access == access);
         records.filter_map(|record| Some((record, record.best().filter(|point| point.iops > 0.0)?)))
     };
-    let factor = |record: &CapacityRecord| {
-        let (ours, asked) = (record.shape.block_size.mean_bytes(), request_bytes.bytes().max(1) as f64);
-        (ours / asked).max(asked / ours)
-    };
+    let factor = |record: &CapacityRecord| distance(&record.shape.block_size, request_bytes);
     let nearest = best(Access::Random).min_by(|(ours, one), (theirs, other)| {
         factor(ours).total_cmp(&factor(theirs)).then(one.iops.total_cmp(&other.iops))
     });
     let Some((record, point)) = nearest else { return Err(no_drive(number, &stored.run).into()) };
     let rates = best(Access::Sequential).map(|(_, point)| point.mib_per_s * 1_048_576.0);
-    let doubts = record.doubts();
-    let in_doubt = if doubts.is_empty() { doubts } else { format!("; in doubt: {doubts}") };
+    let warned_of = record.warned_of();
+    let suffix = if warned_of.is_empty() { warned_of } else { format!("; in doubt: {warned_of}") };
     Ok(MeasuredDrive {
         iops: point.iops,
         latency_ms: latency_ms(point),
         bytes_per_s: rates.reduce(f64::min).filter(|rate| *rate > 0.0),
         from: format!(
-            "run {number}: random {}, {} writes, {} in flight{in_doubt}",
+            "run {number}: random {}, {} writes, {} in flight{suffix}",
             record.shape.block_size, record.shape.write_pct, point.in_flight
         ),
     })
+}
+
+/// How many times as large, or as small, requests are as those that are asked for.
+fn distance(size: &BlockMix, asked: ByteCount) -> f64 {
+    let (ours, asked) = (size.mean_bytes(), asked.bytes().max(1) as f64);
+    (ours / asked).max(asked / ours)
 }
 
 /// By Little's law, as all requests in flight were always in use.

@@ -74,6 +74,18 @@ fn a_partition_from_sector_63_is_misaligned() {
     assert_eq!(answer(&report(vec![layer("sda", 0, 1)]), None, "alignment").0, StackAnswer::Good);
 }
 
+/// The story: 120 requests of 1 MiB a second were taken for those of a database, and the plan had 26 drives instead of 8.
+#[test]
+fn the_drive_of_a_run_is_taken_from_the_shape_nearest_to_the_requests() {
+    let factor = |bytes: u64, asked: u64| {
+        let size = iostall_measure::BlockSize::new(bytes).unwrap();
+        distance(&iostall_model::profile::BlockMix::single(size), ByteCount(asked))
+    };
+    assert!(factor(4 << 10, 8 << 10) < factor(1 << 20, 8 << 10));
+    assert!(factor(16 << 10, 8 << 10) < factor(64 << 10, 8 << 10));
+    assert!((factor(8 << 10, 8 << 10) - 1.0).abs() < 1e-9);
+}
+
 #[test]
 fn units_fit_erase_blocks_if_one_divides_the_other() {
     let mut array = layer("md0", 0, 1);

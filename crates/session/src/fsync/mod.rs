@@ -18,6 +18,7 @@ use iostall_model::{FsyncOutcome, Run, RunBody, Warning, WarningCode};
 
 use crate::error::SessionError;
 use crate::event::{Event, Part, Phase, RunProgress, SpanProgress};
+use crate::machine::MachineWatch;
 use crate::recorder::{Ended, RunRecorder};
 use crate::session::Session;
 use postgres_config::is_off;
@@ -36,12 +37,15 @@ pub fn fsync(request: &FsyncRequest, session: &Session<'_>) -> Result<Run, Sessi
     let place = Place::prepare(request, session)?;
     let measuring = Measuring { request, session, place, started_ns: session.clock().now_ns() };
     let targets = measuring.place.targets(request)?;
+    let watch = session.engine().opens_files().then(|| MachineWatch::begin(&targets, session.clock()));
     let recorder = session.recorder();
     let steps = measuring.steps();
+    let of_machine = watch.map(MachineWatch::warnings).unwrap_or_default();
     if steps.iter().all(|step| step.commit_ns.is_empty()) {
         return Err(nothing_measured(&steps, session));
     }
-    Ok(finish(Measured { request, steps, server, targets }, recorder, session.interrupted()))
+    let measured = Measured { request, steps, server, targets, of_machine };
+    Ok(finish(measured, recorder, session.interrupted()))
 }
 
 struct Measured<'a> {
@@ -49,10 +53,12 @@ struct Measured<'a> {
     steps: Vec<SyncStep>,
     server: Option<Found>,
     targets: Vec<Target>,
+    /// What else had the machine.
+    of_machine: Vec<Warning>,
 }
 
 fn finish(measured: Measured<'_>, recorder: RunRecorder, interrupted: bool) -> Run {
-    let Measured { request, steps, server, targets } = measured;
+    let Measured { request, steps, server, targets, of_machine } = measured;
     let (server, unread) = server.map_or((None, Vec::new()), |found| (Some(found.server), found.unread));
     let outcome = FsyncOutcome {
         block_bytes: request.block.bytes().into(),
@@ -62,7 +68,8 @@ fn finish(measured: Measured<'_>, recorder: RunRecorder, interrupted: bool) -> R
         server,
         thresholds: log_thresholds(),
     };
-    let warnings = check(recorder.host(), &targets, &outcome, &unread, interrupted);
+    let mut warnings = check(recorder.host(), &targets, &outcome, &unread, interrupted);
+    warnings.extend(of_machine);
     let name = request.name.clone();
     recorder.finish(Ended { name, targets, warnings, interrupted, body: RunBody::Fsync(outcome) })
 }

@@ -2,10 +2,10 @@
 
 use iostall_measure::ByteCount;
 use iostall_model::part::{Part, PartName};
-use iostall_model::{GuardOutcome, Point};
+use iostall_model::{GuardOutcome, Point, Run};
 
 use super::points::of_point;
-use crate::analysis::guard::{Against, GuardState, judged};
+use crate::analysis::guard::{Against, GuardState, Judged, verdicts};
 
 pub(super) fn parts(outcome: &GuardOutcome) -> Vec<Part> {
     if outcome.points.is_empty() {
@@ -20,9 +20,10 @@ fn of_size(point: &Point) -> Part {
     of_point(point, PartName::Words(words), Some(label))
 }
 
-pub(super) fn failures(outcome: &GuardOutcome) -> Vec<String> {
-    let slower = judged(outcome).into_iter().filter(|one| one.look.state == GuardState::Slower);
-    let sentence = |one: crate::analysis::guard::Judged| {
+pub(super) fn failures(run: &Run, outcome: &GuardOutcome) -> Vec<String> {
+    let is_slower = |one: &Judged| one.look.state == GuardState::Slower && !one.is_disturbed;
+    let slower = verdicts(run, outcome).into_iter().filter(is_slower);
+    let sentence = |one: Judged| {
         let with = match one.against {
             Against::Baseline(_) => "of the baseline's",
             Against::PaidFor(_) => "of what is paid for",

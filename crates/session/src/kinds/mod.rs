@@ -73,7 +73,7 @@ pub(crate) fn failures(run: &Run) -> Vec<String> {
         RunBody::BackupDrill(outcome) => backup_drill::failures(outcome),
         RunBody::SqlServerBackup(outcome) => sqlserver_backup::failures(outcome),
         RunBody::SqlServerVerify(outcome) => sqlserver_verify::failures(outcome),
-        RunBody::Guard(outcome) => guard::failures(outcome),
+        RunBody::Guard(outcome) => guard::failures(run, outcome),
         RunBody::Limits(outcome) => limits::failures(outcome),
     }
 }

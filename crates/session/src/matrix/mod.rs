@@ -85,7 +85,7 @@ pub fn matrix(
     if let Some(earlier) = &earlier {
         let facts: Vec<Target> = devices.iter().flat_map(Targets::facts).collect();
         earlier.check_sizes(&facts)?;
-        runner.take_over_doubts(earlier.number, &earlier.run.warnings);
+        runner.take_over_warnings(&earlier.name(), &earlier.run.warnings);
     }
     let precision = precision(&plan);
     let all = cells(&plan, devices.len());

@@ -12,6 +12,7 @@ use iostall_transfer::paced::sweet_spots;
 
 use crate::error::SessionError;
 use crate::event::Observer;
+use crate::machine::MachineWatch;
 use crate::transfer::{Transfer, target};
 use file::PacedFile;
 use methods::Methods;
@@ -50,8 +51,11 @@ impl<'a> PacedWrite<'a> {
         let (request, file) = (self.request, &self.file);
         let rate = transfer.rate();
         let rate = rate.as_deref();
+        let before: Vec<_> = target(&request.file).into_iter().collect();
+        let watch = MachineWatch::begin(&before, transfer.clock());
         let methods = transfer
             .work(observer, |progress| Methods { request, file, progress, observer, rate }.write_all());
+        let of_machine = watch.warnings();
         let (gave_way, of_giving_way) = transfer.gave_way();
         let facts = target(&request.file);
         let replaced = self.file.replaced();
@@ -68,7 +72,8 @@ impl<'a> PacedWrite<'a> {
             return Err(failure);
         }
         let name = request.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let warnings = warnings(&outcome, replaced).into_iter().chain(of_giving_way).collect();
+        let warnings =
+            warnings(&outcome, replaced).into_iter().chain(of_giving_way).chain(of_machine).collect();
         Ok(transfer.finish(name, facts.into_iter().collect(), warnings, RunBody::Write(outcome)))
     }
 }

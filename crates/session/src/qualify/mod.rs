@@ -87,7 +87,7 @@ pub fn qualify(
     let mut runner = PointRunner::begin(session, &[&targets]);
     if let Some(earlier) = &earlier {
         earlier.check_sizes(&facts)?;
-        runner.take_over_doubts(earlier.number, &earlier.run.warnings);
+        runner.take_over_warnings(&earlier.name(), &earlier.run.warnings);
     }
     let look = Look::at(facts.first());
     let mut qualifier = Qualifier {

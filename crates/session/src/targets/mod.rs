@@ -16,6 +16,7 @@ use iostall_model::Profile;
 use iostall_model::qualify::Purged;
 
 use crate::error::SessionError;
+use crate::machine::device_names;
 use crate::names::check_named_once;
 use hold::Hold;
 use make::{DEFAULT_SIZE, Making, Ready, scratch_size};
@@ -47,7 +48,13 @@ impl Targets {
         }
         let making = Making { maker, seed: profile.seed, consent: &request.consent, size };
         let prepare = |target: Named| -> Result<Ready, SessionError> {
-            let size_chosen = request.size.is_none() && target.own.is_none() && !target.path.exists();
+            let is_default = || {
+                let has_default =
+                    target.path.metadata().is_ok_and(|found| found.len() == DEFAULT_SIZE.bytes());
+                has_default && made_by_iostall(&target.path).unwrap_or(false)
+            };
+            let is_chosen = request.size.is_none() && target.own.is_none();
+            let size_chosen = is_chosen && (!target.path.exists() || is_default());
             Ok(Ready { size_chosen, ..making.prepare(target)? })
         };
         let ready = named.into_iter().map(prepare).collect::<Result<_, _>>()?;
@@ -160,18 +167,7 @@ impl Targets {
 
     /// Distinct names of the block devices under them, including the lowest layers.
     pub(crate) fn devices(&self) -> Vec<String> {
-        fn collect(device: &iostall_measure::platform::Device, names: &mut Vec<String>) {
-            if !names.contains(&device.name) {
-                names.push(device.name.clone());
-            }
-            device.below.iter().for_each(|below| collect(below, names));
-        }
-        let mut names = Vec::new();
-        self.ready
-            .iter()
-            .filter_map(|ready| ready.facts.device.as_ref())
-            .for_each(|device| collect(device, &mut names));
-        names
+        device_names(self.ready.iter().map(|ready| &ready.facts))
     }
 
     /// Whether each was made for this run with a size that nobody asked for.

@@ -52,14 +52,14 @@ fn answer(run: &Run, fsync: &FsyncOutcome) -> String {
     let several = fsync.committers().into_iter().filter(|committers| *committers > 1).max();
     let is_too_fast = run.warnings.iter().any(|warning| warning.code == WarningCode::SyncTooFast);
     let too_fast = is_too_fast.then(|| "faster than the device can flush: perhaps not durable".to_owned());
-    let clauses = [alone(fsync), several.and_then(|committers| at_most(fsync, committers)), too_fast];
+    let clauses = [alone(run, fsync), several.and_then(|committers| at_most(fsync, committers)), too_fast];
     let clauses: Vec<String> = clauses.into_iter().flatten().collect();
     if clauses.is_empty() { line(fsync) } else { clauses.join(" · ") }
 }
 
-fn alone(fsync: &FsyncOutcome) -> Option<String> {
+fn alone(run: &Run, fsync: &FsyncOutcome) -> Option<String> {
     let best = fsync.fastest(Some(1))?;
-    let judged = of_latency(&best.commit_ns, fsync.thresholds.as_ref()?)?;
+    let judged = of_latency(&best.commit_ns, fsync.thresholds.as_ref()?, &run.disturbed_by())?;
     Some(format!("{} {} commits/s, {judged}", best.method.name(), number(best.commits_per_s()?)))
 }
 

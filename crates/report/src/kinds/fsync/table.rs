@@ -123,5 +123,5 @@ fn rate(step: &SyncStep) -> TableCell {
 pub(super) fn judged(run: &Run, fsync: &FsyncOutcome, step: &SyncStep) -> Option<Judgement> {
     let is_doubtful = run.warnings.iter().any(|warning| warning.code == WarningCode::SyncTooFast);
     let is_judged = step.committers == 1 && step.method.is_durable() && !is_doubtful && is_of_storage(run);
-    judgement::judged(&step.commit_ns, fsync.thresholds.as_ref().filter(|_| is_judged)?)
+    judgement::judged(&step.commit_ns, fsync.thresholds.as_ref().filter(|_| is_judged)?, &run.disturbed_by())
 }

@@ -4,11 +4,12 @@ mod charts;
 
 use iostall_model::guard::{DatabaseNear, GuardEnd, GuardPast};
 use iostall_model::{GuardOutcome, Run};
-use iostall_session::analysis::guard::{Against, GuardState, Judged, judged, trend_per_month};
+use iostall_session::analysis::guard::{Against, GuardState, Judged, trend_per_month, verdicts};
 use serde::Serialize;
 
 use super::points::{self, PointsSummary};
 use crate::format::{bytes, duration, number, percent, throughput};
+use crate::judgement::unless_disturbed;
 use crate::point::setting_of;
 use crate::report::Report;
 use crate::section::{Fact, Note, Section};
@@ -21,8 +22,8 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a GuardOutcome) -> Report<'a> 
         description: String::new(),
         shape: shape(outcome),
         headline: points::headline(&outcome.points),
-        line: Box::new(|| answer(outcome)),
-        answer: Box::new(|| answer(outcome)),
+        line: Box::new(|| answer(run, outcome)),
+        answer: Box::new(|| answer(run, outcome)),
         judgement: Box::new(|| None),
         asked: None,
         opens_one_way: true,
@@ -61,7 +62,7 @@ fn shown(outcome: &GuardOutcome, block_bytes: u32, value: f64) -> String {
     }
 }
 
-fn answer(outcome: &GuardOutcome) -> String {
+fn answer(run: &Run, outcome: &GuardOutcome) -> String {
     match outcome.ended {
         GuardEnd::Busy => return "not measured: the device had work of its own".to_owned(),
         GuardEnd::DatabaseBusy => return "not measured: a database had work to do".to_owned(),
@@ -70,11 +71,16 @@ fn answer(outcome: &GuardOutcome) -> String {
         }
         GuardEnd::Decided | GuardEnd::Probes | GuardEnd::Time | GuardEnd::Bytes | GuardEnd::Interrupted => {}
     }
-    let all = judged(outcome);
+    let all = verdicts(run, outcome);
     let worst = all.iter().min_by(|left, right| left.look.ratio.total_cmp(&right.look.ratio));
     let Some(worst) = worst else {
         return "nothing to compare with: this run can be the baseline of the next".to_owned();
     };
+    let disturbed: Vec<String> =
+        all.iter().filter(|one| one.is_disturbed).map(|one| sentence(outcome, one)).collect();
+    if !disturbed.is_empty() {
+        return unless_disturbed(run, disturbed.join("; "));
+    }
     let slower: Vec<String> = all
         .iter()
         .filter(|one| one.look.state == GuardState::Slower)
@@ -112,7 +118,7 @@ fn sentence(outcome: &GuardOutcome, one: &Judged) -> String {
 }
 
 fn section(run: &Run, outcome: &GuardOutcome) -> Section {
-    let all = judged(outcome);
+    let all = verdicts(run, outcome);
     let mut tables = Vec::new();
     if !all.is_empty() {
         tables.push(figures(outcome, &all));
@@ -160,6 +166,7 @@ fn notes(run: &Run, outcome: &GuardOutcome, all: &[Judged]) -> Vec<Note> {
     let mut notes: Vec<Note> = all
         .iter()
         .map(|one| match one.look.state {
+            _ if one.is_disturbed => Note::caution(format!("Cannot be judged: {}.", sentence(outcome, one))),
             GuardState::Slower => Note::bad(format!("Slower: {}.", sentence(outcome, one))),
             GuardState::Within => Note::strong(format!("As it should be: {}.", sentence(outcome, one))),
             GuardState::Unclear => Note::caution(format!("Not clear: {}.", sentence(outcome, one))),
@@ -239,6 +246,7 @@ fn figures(outcome: &GuardOutcome, all: &[Judged]) -> Table {
             Against::PaidFor(promised) => ("paid for", promised),
         };
         let (word, severity) = match one.look.state {
+            _ if one.is_disturbed => ("cannot be judged", Severity::Caution),
             GuardState::Slower => ("slower", Severity::Bad),
             GuardState::Within => ("as it should be", Severity::Strong),
             GuardState::Unclear => ("not clear", Severity::Caution),
@@ -300,13 +308,13 @@ struct FigureSummary {
     ratio: f64,
     ratio_low: f64,
     ratio_high: f64,
-    /// `slower`, `within` or `unclear`.
+    /// `slower`, `within`, `unclear` or `cannot-be-judged`.
     state: &'static str,
 }
 
 impl GuardSummary {
     fn of(run: &Run, outcome: &GuardOutcome) -> Self {
-        let figures = judged(outcome).iter().map(FigureSummary::of).collect();
+        let figures = verdicts(run, outcome).iter().map(FigureSummary::of).collect();
         Self { points: PointsSummary::of(run, &outcome.points), figures, moved_bytes: outcome.moved_bytes() }
     }
 }
@@ -318,6 +326,7 @@ impl FigureSummary {
             Against::PaidFor(promised) => ("paid-for", promised),
         };
         let state = match one.look.state {
+            _ if one.is_disturbed => "cannot-be-judged",
             GuardState::Slower => "slower",
             GuardState::Within => "within",
             GuardState::Unclear => "unclear",
@@ -337,6 +346,8 @@ impl FigureSummary {
 
 #[cfg(test)]
 mod tests {
+    use iostall_model::{Warning, WarningCode};
+
     use super::*;
     use crate::fixture::guard as run;
     use crate::text::{TextOptions, write_text};
@@ -354,6 +365,16 @@ mod tests {
         assert!(slower.contains("slower: 4 KiB 2,400 IOPS, where it was 3,000 IOPS: 80.0 %"), "{slower}");
         let same = text(&run(1.0));
         assert!(same.contains("as fast as it should be") && !same.contains("Slower"), "{same}");
+    }
+
+    /// The story: eight busy loops on the same machine, and the alarm said that the volume had become slower.
+    #[test]
+    fn a_guard_says_nothing_of_the_volume_where_something_else_had_the_machine() {
+        let mut run = run(0.8);
+        run.warnings = vec![Warning::new(WarningCode::GeneratorBound, "busy")];
+        let said = text(&run);
+        assert!(said.contains("cannot be judged (generator-bound)") && !said.contains("Slower"), "{said}");
+        assert!(iostall_session::requirements::failures(&run).is_empty());
     }
 
     #[test]

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::chart::{COLOURS, Chart, drawn, figure, rate_axis, rounded};
 use crate::facts;
 use crate::format::{bytes, count, duration, number, percent, throughput};
+use crate::judgement::unless_disturbed;
 use crate::point::setting_of;
 use crate::report::Report;
 use crate::section::{Fact, Section};
@@ -25,7 +26,7 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a LimitsOutcome) -> Report<'a>
         shape: shape(outcome),
         headline: headline(outcome),
         line: Box::new(|| words::answer(outcome, &found(outcome))),
-        answer: Box::new(|| words::answer(outcome, &found(outcome))),
+        answer: Box::new(|| unless_disturbed(run, words::answer(outcome, &found(outcome)))),
         judgement: Box::new(|| None),
         asked: None,
         opens_one_way: true,

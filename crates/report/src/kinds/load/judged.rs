@@ -6,7 +6,7 @@ use iostall_model::profile::{RoleProfile, Thresholds};
 use iostall_model::{LoadOutcome, Run};
 
 use crate::format::{number, shown};
-use crate::judgement::{Judgement, is_of_storage, judged, of_latency, scale};
+use crate::judgement::{Judgement, is_of_storage, judged, judged_in_disks, of_latency, scale};
 
 pub(super) struct Judged<'a> {
     pub(super) thresholds: &'a Thresholds,
@@ -35,13 +35,15 @@ impl<'a> Judged<'a> {
         if let Some(disk) = thresholds.iops_disk {
             let row = moved(&rows)?;
             let iops = row.iops(span.measured_ns)?;
-            let judgement = Some(by_disks(iops / disk));
+            let judgement = judged_in_disks(iops / disk, &run.disturbed_by());
             return Some(Self { thresholds, kind: row.kind, figure: Figure::Iops(iops), judgement });
         }
         let row = waited(&rows)?;
         let latency = row.waited_ns()?;
-        let figure = Figure::Latency(of_latency(latency, thresholds)?);
-        Some(Self { thresholds, kind: row.kind, figure, judgement: judged(latency, thresholds) })
+        let disturbed_by = run.disturbed_by();
+        let figure = Figure::Latency(of_latency(latency, thresholds, &disturbed_by)?);
+        let judgement = judged(latency, thresholds, &disturbed_by);
+        Some(Self { thresholds, kind: row.kind, figure, judgement })
     }
 
     /// From where on the number of the role `name` is slow or bad, and who says so.
@@ -65,14 +67,6 @@ fn moved(rows: &[Row]) -> Option<&Row> {
 /// What its users wait for: commits if it has them.
 pub(super) fn waited(rows: &[Row]) -> Option<&Row> {
     rows.iter().find(|row| row.kind == RowKind::Commit).or_else(|| moved(rows))
-}
-
-fn by_disks(disks: f64) -> Judgement {
-    match disks.round() {
-        few if few < 1.0 => Judgement::Bad,
-        one if one < 2.0 => Judgement::Slow,
-        _ => Judgement::Good,
-    }
 }
 
 /// The worst of the last span's roles; `None` if none is judged.

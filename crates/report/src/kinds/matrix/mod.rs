@@ -14,6 +14,7 @@ use super::points::{self, Origin, PointsSummary};
 use crate::chart::{COLOURS, Chart, figure, latency_axis, rate_axis, rounded, seconds};
 use crate::format::{NONE, duration, maybe_number, percent};
 use crate::percentiles::percentile_cell;
+use crate::point::is_imprecise;
 use crate::report::Report;
 use crate::section::Section;
 use crate::table::{Column, Severity, Table, TableCell};
@@ -86,7 +87,10 @@ fn sqlio(grid: &Grid<'_>, pattern: Pattern) -> Table {
             };
             table.row(std::iter::once(TableCell::from(name)).chain(columns.iter().map(cell)).collect());
         };
-        row("IOs/sec", &|point| maybe_number(point.iops()));
+        row("IOs/sec", &|point| {
+            let mark = if is_imprecise(point, plan.precision_pct) { "?" } else { "" };
+            format!("{}{mark}", maybe_number(point.iops()))
+        });
         row("MBs/sec", &|point| maybe_number(point.mib_per_s()));
         row("Min_Latency(ms)", &|point| millis(point.latency_ns.min().map(|ns| ns as f64)));
         row("Avg_Latency(ms)", &|point| millis(point.latency_ns.mean()));

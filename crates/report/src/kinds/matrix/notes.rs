@@ -6,7 +6,7 @@ use iostall_session::analysis::points::{Cap, limit};
 
 use super::grid::{Grid, Pattern, iops};
 use crate::format::{maybe_number, number};
-use crate::point::give_or_take;
+use crate::point::{give_or_take, imprecise};
 use crate::section::Note;
 use crate::zone::timestamp;
 
@@ -63,7 +63,12 @@ pub(super) fn answer(grid: &Grid<'_>) -> String {
         }
         clauses.extend(caps);
     }
-    if clauses.is_empty() { "nothing measured".to_owned() } else { clauses.join(" · ") }
+    if clauses.is_empty() {
+        return "nothing measured".to_owned();
+    }
+    let outcome = grid.outcome;
+    clauses.extend(imprecise(&outcome.points, "cells", outcome.plan.precision_pct));
+    clauses.join(" · ")
 }
 
 fn cap_of(grid: &Grid<'_>, device: usize, pattern: Pattern) -> Option<Cap> {

@@ -16,6 +16,7 @@ use iostall_session::analysis::qualify::{
 
 use self::words::{cell_name, figure_name, headline, is_quick, missed, mix, stopped};
 use crate::format::{bytes, duration, number, percent, shown};
+use crate::judgement::unless_disturbed;
 use crate::point::setting_of;
 use crate::report::Report;
 use crate::section::{Fact, Layout, Note, Section};
@@ -27,7 +28,7 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a QualifyOutcome) -> Report<'a
         shape: shape(outcome),
         headline: headline(outcome),
         line: Box::new(|| answer(outcome)),
-        answer: Box::new(|| answer(outcome)),
+        answer: Box::new(|| unless_disturbed(run, answer(outcome))),
         judgement: Box::new(|| None),
         asked: None,
         opens_one_way: true,

@@ -6,7 +6,7 @@ use iostall_stats::knee::{Choice, Sharpness};
 
 use super::command::diskspd;
 use crate::format::{NONE, duration, maybe_duration, number};
-use crate::point::{give_or_take, in_words};
+use crate::point::{give_or_take, imprecise, in_words};
 use crate::section::Note;
 
 pub(super) fn notes(run: &Run, outcome: &SweepOutcome, found: &SweepAnalysis<'_>) -> Vec<Note> {
@@ -39,6 +39,7 @@ pub(super) fn answer(outcome: &SweepOutcome) -> String {
         .extend(in_flight_alike(&found).map(|(others, last)| {
             format!("{} and {last} in flight cannot be told apart", others.join(", "))
         }));
+    clauses.extend(imprecise(&outcome.points, "settings", outcome.precision_pct));
     clauses.join(" · ")
 }
 
