@@ -12,6 +12,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 
 use crate::accounts::Account;
 
+/// How long a program that was killed may take to end.
+const KILLED_WAIT: Duration = Duration::from_secs(5);
 /// How often a running program is checked.
 const LOOK_EVERY_NS: u64 = 20_000_000;
 
@@ -99,8 +101,26 @@ impl Program {
         self.signal(Signal::KILL);
     }
 
+    /// Waits for its end, however long that takes: for a program that has ended, or that nothing else is to be done without.
     pub fn finish(mut self) -> io::Result<ExitStatus> {
         self.child.wait()
+    }
+
+    /// Kills the program and what it started, if they still run. Its status; `None` if not even that ends it.
+    ///
+    /// A process that waits for a device which does not answer obeys no signal. It is left then, and collected whenever it ends.
+    pub fn end(self) -> io::Result<Option<ExitStatus>> {
+        self.end_within(KILLED_WAIT)
+    }
+
+    fn end_within(self, limit: Duration) -> io::Result<Option<ExitStatus>> {
+        self.kill();
+        if self.ends_within(limit)? {
+            return self.finish().map(Some);
+        }
+        // Without a thread it stays in the table of processes until we end.
+        drop(std::thread::Builder::new().name("iostall-left".into()).spawn(|| self.finish()));
+        Ok(None)
     }
 
     /// Waits for the program to end, but no longer than `limit`; whether it has.
@@ -199,6 +219,26 @@ mod tests {
         }
         program.ask_to_end();
         assert_eq!(program.finish().unwrap().code(), Some(3));
+    }
+
+    /// The story: a drive's file system was frozen, and whoever had asked `smartctl` with a limit waited until it was thawed.
+    #[test]
+    fn a_program_that_does_not_end_even_when_killed_is_left_and_collected_later() {
+        let program = Program::start(Command::new("/bin/sh").args(["-c", "exec sleep 3600"])).unwrap();
+        let place = std::path::PathBuf::from(format!("/proc/{}", program.child.id()));
+        // No time to end in: as if it could not.
+        let status = program.end_within(Duration::ZERO).unwrap();
+        assert!(status.is_none_or(|status| !status.success()));
+        while place.exists() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_program_that_has_ended_keeps_its_status() {
+        let program = Program::start(Command::new("/bin/sh").args(["-c", "exit 3"])).unwrap();
+        assert!(program.ends_within(Duration::from_secs(600)).unwrap());
+        assert_eq!(program.end().unwrap().and_then(|status| status.code()), Some(3));
     }
 
     #[test]

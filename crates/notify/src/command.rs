@@ -33,12 +33,11 @@ impl Command {
             drop(writeln!(input, "{}", message.payload()));
         }
         let failed = |error| DeliveryError::Unreachable(format!("cannot wait for it: {error}"));
-        let has_ended = program.ends_within(timeout).map_err(failed)?;
-        if !has_ended {
-            program.kill();
+        if !program.ends_within(timeout).map_err(failed)? {
+            program.end().map_err(failed)?;
+            return Err(DeliveryError::Unreachable(format!("did not end within {timeout:?}")));
         }
         match program.finish().map_err(failed)? {
-            _ if !has_ended => Err(DeliveryError::Unreachable(format!("did not end within {timeout:?}"))),
             status if status.success() => Ok(()),
             status => Err(DeliveryError::Refused(format!("{} ended with {status}", self.program))),
         }

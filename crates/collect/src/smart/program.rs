@@ -42,11 +42,10 @@ pub(super) fn output(
         let _ = sender.send(all_of(reader));
     });
     let has_ended = started.ends_within(limit).map_err(io)?;
-    started.kill();
-    let status = started.finish().map_err(io)?;
-    if !has_ended {
+    let status = started.end().map_err(io)?;
+    let Some(status) = status.filter(|_| has_ended) else {
         return Err(failed(format!("did not end within {limit:?}")));
-    }
+    };
     match receive(&ended, OUTPUT_WAIT) {
         Ok(Ok(text)) if text.trim_ascii().is_empty() => {
             Err(failed(format!("printed nothing and ended with {status}")))

@@ -34,15 +34,14 @@ pub(super) fn output(words: &[String], limit: Duration) -> Result<String, Failur
     let (output, errors) = (Output::follow(reader), Output::follow(errors));
     let has_ended = program.ends_within(limit).map_err(not_started)?;
     // `az` leaves a process behind that sends statistics and may hold the pipe open.
-    program.kill();
-    let status = program.finish().map_err(not_started)?;
-    if !has_ended {
+    let status = program.end().map_err(not_started)?;
+    let Some(status) = status.filter(|_| has_ended) else {
         let reason = format!("{name} did not end within {limit:?}");
         return Err(Failure::passing(
             reason,
             format!("raise --timeout, of which it gets half, or {by_hand}"),
         ));
-    }
+    };
     if status.success() {
         return Ok(output.text());
     }

@@ -23,7 +23,8 @@ const LOOK_EVERY_NS: u64 = 50_000_000;
 /// How long to wait for output after the program has ended. A child that is still running may hold the pipe
 /// open forever.
 const OUTPUT_WAIT_NS: u64 = 1_000_000_000;
-const END_WAIT: Duration = Duration::from_secs(5);
+/// Longer than a killed program is waited for.
+const END_WAIT: Duration = Duration::from_secs(10);
 
 /// Requests to the thread of a program.
 const GO_ON: u8 = 0;
@@ -82,17 +83,16 @@ impl RunningJob for Process {
                 Ok(end) => return end,
                 Err(RecvTimeoutError::Disconnected) => return no_thread(),
                 Err(RecvTimeoutError::Timeout) if self.request.load(Ordering::Relaxed) == KILL => {
-                    // Not even SIGKILL ends a process that waits for a device.
-                    return JobEnd {
-                        is_success: false,
-                        detail: "it cannot be ended".into(),
-                        output: String::new(),
-                    };
+                    return not_ended(String::new());
                 }
                 Err(RecvTimeoutError::Timeout) => self.kill(),
             }
         }
     }
+}
+
+fn not_ended(output: String) -> JobEnd {
+    JobEnd { is_success: false, detail: "it cannot be ended: it waits for a device".into(), output }
 }
 
 fn no_thread() -> JobEnd {
@@ -113,30 +113,30 @@ fn run(words: &[String], environment: Vec<(OsString, OsString)>, request: &Atomi
     // Closes our ends of the pipe, which would otherwise never end.
     drop(command);
     let tail = Tail::follow(reader);
-    let status = wait(program, request)?;
+    let Some(status) = wait(program, request)? else { return Ok(not_ended(tail.finish())) };
     Ok(JobEnd { is_success: status.success(), detail: status.to_string(), output: tail.finish() })
 }
 
-fn wait(program: Program, request: &AtomicU8) -> io::Result<ExitStatus> {
+/// `None` if it cannot be ended.
+fn wait(program: Program, request: &AtomicU8) -> io::Result<Option<ExitStatus>> {
     let clock = MonotonicClock::new();
     let mut done = GO_ON;
     while !program.has_ended()? {
         let wanted = request.load(Ordering::Relaxed);
+        if wanted == KILL {
+            break;
+        }
         if wanted > done {
-            if wanted == KILL {
-                program.kill();
-            } else {
-                program.ask_to_end();
-            }
+            program.ask_to_end();
             done = wanted;
         }
         clock.sleep_until(clock.now_ns() + LOOK_EVERY_NS);
     }
-    if done > GO_ON {
-        // Children do not outlive a program that had to be killed.
-        program.kill();
+    if done == GO_ON && request.load(Ordering::Relaxed) != KILL {
+        return program.finish().map(Some);
     }
-    program.finish()
+    // Children do not outlive a program that had to be asked or killed.
+    program.end()
 }
 
 struct Tail {

@@ -1,6 +1,7 @@
 //! The sampling loop: when each source is read, and the results.
 
 mod event;
+mod grace;
 mod pool;
 mod sampler;
 mod schedule;

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use super::event::{Event, Missed, Next, Sampling};
+use super::grace::Grace;
 use super::sampler::{EVENTS_WAITING_MAX, Stopper};
 use super::source_threads::{SetSource, SourceSet};
 use super::ticker::{Due, Ticker};
@@ -39,6 +40,7 @@ pub(crate) struct SourcePool {
     events: Receiver<Event>,
     threads: Vec<JoinHandle<()>>,
     until: Option<Timestamp>,
+    grace: Grace,
 }
 
 struct Shared {
@@ -94,15 +96,17 @@ impl SourcePool {
             std::thread::spawn(move || shared.work(&sender))
         };
         let threads = (0..limits.threads.max(1)).map(thread).collect();
-        Self { shared, events, threads, until }
+        Self { shared, events, threads, until, grace: Grace::default() }
     }
 
-    fn is_over(&self) -> bool {
+    fn is_over(&mut self) -> bool {
         let is_past = self.until.is_some_and(|until| utc_now() > until);
         let state = self.shared.lock();
         let is_reading = state.entries.iter().any(|entry| entry.ticker.is_none());
         let is_done = self.shared.once && state.entries.is_empty();
-        !is_reading && (self.shared.stopper.is_set() || is_past || is_done)
+        drop(state);
+        let is_ending = self.shared.stopper.is_set() || is_past;
+        !is_reading && (is_ending || is_done) || self.grace.is_over(is_ending)
     }
 }
 
@@ -152,7 +156,8 @@ impl SourceSet for SourcePool {
 
 impl Sampling for SourcePool {
     fn next(&mut self, limit: Duration) -> Next {
-        Next::of(&self.events, self.is_over(), limit)
+        let is_over = self.is_over();
+        Next::of(&self.events, is_over, limit)
     }
 }
 
@@ -161,10 +166,10 @@ impl Drop for SourcePool {
         self.shared.stopper.stop();
         self.shared.changed.notify_all();
         // A thread that waits for somebody to take its event would wait for ever.
-        while self.threads.iter().any(|thread| !thread.is_finished()) {
+        while self.threads.iter().any(|thread| !thread.is_finished()) && !self.grace.is_over(true) {
             let _ = receive(&self.events, WAIT);
         }
-        for thread in self.threads.drain(..) {
+        for thread in self.threads.drain(..).filter(JoinHandle::is_finished) {
             // A panic in a source becomes a gap; nothing else here panics.
             let _ = thread.join();
         }

@@ -10,6 +10,7 @@ use iostall_measure::clock::utc_now;
 use jiff::Timestamp;
 
 use super::event::{Event, Next, SamplerOptions, Sampling};
+use super::grace::Grace;
 use super::sampler::{EVENTS_WAITING_MAX, Stop, Stopper, thread_of};
 
 pub(crate) struct SourceThreads {
@@ -18,6 +19,7 @@ pub(crate) struct SourceThreads {
     stopper: Stopper,
     until: Option<Timestamp>,
     threads: Vec<SourceThread>,
+    grace: Grace,
 }
 
 struct SourceThread {
@@ -29,13 +31,15 @@ struct SourceThread {
 impl SourceThreads {
     pub(crate) fn new(until: Option<Timestamp>) -> Self {
         let (sender, events) = sync_channel(EVENTS_WAITING_MAX);
-        Self { sender, events, stopper: Stopper::default(), until, threads: Vec::new() }
+        let grace = Grace::default();
+        Self { sender, events, stopper: Stopper::default(), until, threads: Vec::new(), grace }
     }
 
-    fn is_over(&self) -> bool {
-        let is_past = || self.until.is_some_and(|until| utc_now() > until);
+    fn is_over(&mut self) -> bool {
+        let is_past = self.until.is_some_and(|until| utc_now() > until);
+        let is_ending = self.stopper.is_set() || is_past;
         let all_ended = self.threads.iter().all(|thread| thread.handle.is_finished());
-        all_ended && (!self.threads.is_empty() || self.stopper.is_set() || is_past())
+        all_ended && (!self.threads.is_empty() || is_ending) || self.grace.is_over(is_ending)
     }
 }
 
@@ -64,7 +68,8 @@ impl SourceSet for SourceThreads {
 
 impl Sampling for SourceThreads {
     fn next(&mut self, limit: Duration) -> Next {
-        Next::of(&self.events, self.is_over(), limit)
+        let is_over = self.is_over();
+        Next::of(&self.events, is_over, limit)
     }
 }
 
@@ -90,6 +95,34 @@ pub(crate) trait SourceSet: Sampling {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Waits in the kernel, for a mount that does not answer: its limit means nothing to it.
+    struct Stuck;
+
+    impl Source for Stuck {
+        fn read(&mut self) -> Result<iostall_model::Sample, iostall_collect::SourceError> {
+            loop {
+                std::thread::park();
+            }
+        }
+    }
+
+    /// The story: `collect run` did not end on Ctrl-C, because the thread of one source was stuck in the kernel.
+    #[test]
+    fn a_source_that_never_answers_does_not_keep_sampling_from_its_end() {
+        let mut threads = SourceThreads::new(None);
+        threads.grace = Grace::of(Duration::ZERO);
+        let options = SamplerOptions {
+            interval: Duration::from_secs(1),
+            until: None,
+            filter: iostall_collect::Filter::default(),
+        };
+        let (name, server) = ("stuck".to_owned(), String::new());
+        threads.put(0, SetSource { source: Box::new(Stuck), name, server, options });
+        assert!(matches!(threads.next(Duration::from_millis(1500)), Next::Nothing));
+        threads.stopper().stop();
+        assert!(matches!(threads.next(Duration::from_secs(600)), Next::Ended));
+    }
 
     #[test]
     fn without_a_source_there_is_nothing_until_it_is_stopped_and_then_the_end() {

@@ -72,9 +72,7 @@ impl Drop for Server<'_> {
     fn drop(&mut self) {
         let Some(program) = self.program.take() else { return };
         program.quit();
-        if !program.ends_within(QUIT_WAIT).unwrap_or(false) {
-            program.kill();
-        }
-        let _ = program.finish();
+        let _ = program.ends_within(QUIT_WAIT);
+        let _ = program.end();
     }
 }

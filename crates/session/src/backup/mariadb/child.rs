@@ -87,10 +87,8 @@ impl Drop for Running {
     fn drop(&mut self) {
         let Some(program) = self.program.take() else { return };
         program.ask_to_end();
-        if !program.ends_within(END_WAIT).unwrap_or(false) {
-            program.kill();
-        }
-        let _ = program.finish();
+        let _ = program.ends_within(END_WAIT);
+        let _ = program.end();
     }
 }
 
