@@ -5,10 +5,11 @@
 
 use iostall_model::flash::{FlashSettings, Separation, WritePattern};
 
-use crate::collector::{Collector, Ring};
+use crate::collector::Ring;
 use crate::counts::Counts;
 use crate::error::FlashError;
 use crate::number::{Divider, count, index};
+use crate::pools::Pools;
 use crate::random::Stream;
 
 /// A logical page that is nowhere, a physical page that holds nothing valid.
@@ -58,7 +59,7 @@ pub struct Ftl {
     /// Pages that the host had written when somebody last looked; 0 if nobody does.
     pub(crate) now: u64,
     pub(crate) bad_blocks: u32,
-    pub(crate) collector: Collector,
+    pub(crate) collector: Pools,
     pub(crate) free: Ring,
     pub(crate) reserve: usize,
     /// Free blocks that an idle device makes, at most.
@@ -105,7 +106,7 @@ impl Ftl {
             reads: if settings.care.reads_max.is_some() { vec![0; index(blocks)] } else { Vec::new() },
             now: 0,
             bad_blocks: 0,
-            collector: Collector::new(settings.collect, blocks, pages_per_block),
+            collector: Pools::new(settings, blocks, reserve + streams),
             free,
             reserve: index(reserve),
             ahead: index(reserve)
@@ -274,7 +275,7 @@ impl Ftl {
         let block = std::mem::replace(&mut self.frontiers[stream].block, UNMAPPED);
         if block != UNMAPPED {
             self.is_full[index(block)] = true;
-            self.collector.insert(block, u32::from(self.valid[index(block)]));
+            self.collector.insert(block, u32::from(self.valid[index(block)]), stream);
         }
     }
 

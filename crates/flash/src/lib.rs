@@ -15,6 +15,7 @@ pub mod ftl;
 mod number;
 mod ordered;
 pub mod pattern;
+mod pools;
 mod random;
 pub mod simulation;
 mod spare;

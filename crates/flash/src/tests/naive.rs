@@ -19,6 +19,8 @@ struct Naive {
     written: Vec<usize>,
     free: Vec<u32>,
     full: VecDeque<u32>,
+    /// By block: the stream that filled it last.
+    filled_by: Vec<usize>,
     open: Vec<Option<u32>>,
     reserve: usize,
     counts: Counts,
@@ -36,6 +38,7 @@ impl Naive {
             written: vec![0; count as usize],
             free: (0..count).collect(),
             full: VecDeque::new(),
+            filled_by: vec![0; count as usize],
             open: vec![None; ftl.frontiers.len()],
             reserve: ftl.reserve,
             counts: Counts::default(),
@@ -110,17 +113,22 @@ impl Naive {
         let before = self.free.len();
         self.free.retain(|free| *free != block);
         assert_eq!(self.free.len() + 1, before);
+        self.filled_by[block as usize] = stream;
         self.full.extend(self.open[stream].replace(block));
     }
 
     fn collect(&mut self) {
         let Some(Event::Collected(block)) = self.events.pop_front() else { panic!("collected no block") };
+        // Which class gives up a block is the device's choice; of its own blocks it gives the right one.
+        let is_apart = self.settings.separation == Separation::Classes;
+        let stream = |full: u32| if is_apart { self.filled_by[full as usize] } else { 0 };
+        let mut of_pool = self.full.iter().copied().filter(|full| stream(*full) == stream(block));
         match self.settings.collect {
             Collect::Greedy => {
-                let fewest = self.full.iter().map(|full| self.valid(*full)).min().unwrap();
+                let fewest = of_pool.map(|full| self.valid(full)).min().unwrap();
                 assert_eq!(self.valid(block), fewest, "not the block with the fewest valid pages");
             }
-            Collect::Fifo => assert_eq!(self.full.front(), Some(&block), "not the oldest block"),
+            Collect::Fifo => assert_eq!(of_pool.next(), Some(block), "not the oldest block"),
             Collect::Choices(_) => assert!(self.full.contains(&block), "not a full block"),
         }
         self.full.retain(|full| *full != block);
