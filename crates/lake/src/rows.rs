@@ -93,22 +93,25 @@ impl Rows {
     /// Adds a row. What does not fit its column is left out, and missing in the sums.
     pub(crate) fn push(&mut self, cells: impl Iterator<Item = Cell>) {
         for ((column, sum), cell) in self.columns.iter_mut().zip(&mut self.sums).zip(cells) {
-            let is_there = !matches!(cell, Cell::Missing);
-            match (&mut column.values, cell) {
+            let is_there = match (&mut column.values, cell) {
                 (Values::Text(values), Cell::Text(value)) => {
                     sum.add(xxh3_64(value.data()));
                     values.push(value);
+                    true
                 }
                 (Values::Long(values), Cell::Long(value)) => {
                     sum.add(value.cast_unsigned());
                     values.push(value);
+                    true
                 }
                 (Values::Double(values), Cell::Double(value)) => {
                     sum.add(value.to_bits());
                     values.push(value);
+                    true
                 }
-                _ => {}
-            }
+                // A level without its value would shift all values after it.
+                _ => false,
+            };
             column.levels.push(i16::from(is_there));
         }
         self.count += 1;
@@ -125,5 +128,25 @@ impl Rows {
             }
         }
         self.count = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Course;
+
+    /// A cell of another kind got a level and no value, which shifts every value after it.
+    #[test]
+    fn a_column_has_as_many_levels_of_something_as_values() {
+        let field =
+            Field { name: "bytes".into(), kind: FieldKind::Long, is_required: false, course: Course::Any };
+        let mut rows = Rows::new(&[field]);
+        for cell in [Cell::Long(1), Cell::Double(2.0), Cell::Missing, Cell::Long(3)] {
+            rows.push([cell].into_iter());
+        }
+        assert_eq!(rows.columns[0].levels, [1, 0, 0, 1]);
+        let Values::Long(values) = &rows.columns[0].values else { panic!("a column of numbers") };
+        assert_eq!(values, &[1, 3]);
     }
 }

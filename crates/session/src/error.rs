@@ -74,8 +74,8 @@ hinted! {
         #[error("no role of the profile {profile:?} asks for a target {name:?}")]
         NotAskedFor { profile: String, name: String, known: Vec<String> }
             => of_those(known, "its roles ask for", "its roles all work on the files named without --target"),
-        #[error("{} is in the way: iostall did not make it", crate::targets::SCRATCH_NAME)]
-        ScratchInTheWay => "name a FILE to load, or run in another directory",
+        #[error("{name} is in the way: iostall did not make it")]
+        ScratchInTheWay { name: &'static str } => "name a FILE to load, or run in another directory",
         #[error(transparent)]
         Refused(#[from] refusal: Refusal) => refusal.hint(),
         #[error(transparent)]

@@ -199,6 +199,18 @@ mod tests {
         assert!(found[0].contains("the modules a, b, c use"), "{found:?}");
     }
 
+    /// An error's `#[error("{}", crate::b::NAME)]` was the one circle of files that nobody saw.
+    #[test]
+    fn what_an_attribute_or_a_macro_names_from_the_root_counts() {
+        for by in [
+            "#[error(\"{}\", crate::b::NAME)]\nstruct E;\n",
+            "hinted! { #[error(\"{}\", crate::b::NAME)] A }\n",
+        ] {
+            let tree = tree(&[("lib.rs", "mod a;\nmod b;\n"), ("a.rs", by), ("b.rs", "use crate::a::E;\n")]);
+            assert_eq!(files_use_each_other_one_way(&tree).len(), 1, "{by}");
+        }
+    }
+
     #[test]
     fn a_file_must_not_use_names_of_its_parent_that_uses_it() {
         let files = [

@@ -149,13 +149,18 @@ impl<'ast> Visit<'ast> for Module {
         self.texts.push((text.span().start().line, text.value()));
     }
 
-    // Macro arguments are not parsed, but strings in them count.
+    // Macro arguments are not parsed, but strings in them count, and whole paths.
     fn visit_macro(&mut self, called: &'ast syn::Macro) {
         add_texts(called.tokens.clone(), &mut self.texts);
+        add_paths(called.tokens.clone(), &mut self.paths);
         visit::visit_macro(self, called);
     }
 
-    fn visit_attribute(&mut self, _: &'ast Attribute) {}
+    fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        if let syn::Meta::List(list) = &attribute.meta {
+            add_paths(list.tokens.clone(), &mut self.paths);
+        }
+    }
 
     // `pub(super)` does not use the parent module.
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
@@ -236,6 +241,31 @@ fn add_texts(tokens: proc_macro2::TokenStream, texts: &mut Vec<(usize, String)>)
             _ => {}
         }
     }
+}
+
+/// Paths that are written from the root of the crate, such as in `#[error("{}", crate::names::SCRATCH)]`.
+fn add_paths(tokens: proc_macro2::TokenStream, paths: &mut Vec<(usize, Vec<String>)>) {
+    let mut path: Option<(usize, Vec<String>)> = None;
+    for token in tokens {
+        match token {
+            proc_macro2::TokenTree::Ident(name) if name == "crate" => {
+                paths.extend(path.take());
+                path = Some((name.span().start().line, vec![name.to_string()]));
+            }
+            proc_macro2::TokenTree::Ident(name) => {
+                if let Some((_, words)) = &mut path {
+                    words.push(name.to_string());
+                }
+            }
+            proc_macro2::TokenTree::Punct(mark) if mark.as_char() == ':' => {}
+            proc_macro2::TokenTree::Group(group) => {
+                paths.extend(path.take());
+                add_paths(group.stream(), paths);
+            }
+            _ => paths.extend(path.take()),
+        }
+    }
+    paths.extend(path);
 }
 
 #[cfg(test)]

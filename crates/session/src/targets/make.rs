@@ -18,7 +18,7 @@ use iostall_measure::platform::Target;
 use iostall_measure::{ByteCount, Caching};
 
 use super::hold::{Hold, is_ours};
-use super::named::Named;
+use super::named::{Named, SCRATCH_NAME};
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
 use crate::names::is_named;
@@ -59,7 +59,9 @@ impl Making<'_> {
         let mut written = None;
         if target.roles_write || too_small || target.is_scratch {
             let grant = check_write(&target.path, self.consent).map_err(|refusal| match refusal {
-                Refusal::FileNotNamed { .. } if target.is_scratch => SessionError::ScratchInTheWay,
+                Refusal::FileNotNamed { .. } if target.is_scratch => {
+                    SessionError::ScratchInTheWay { name: SCRATCH_NAME }
+                }
                 refusal => SessionError::Refused(refusal),
             })?;
             // From here on a scratch file is removed, whatever fails.
