@@ -4,16 +4,18 @@ mod import;
 mod jobs;
 mod note;
 
-use iostall_collect::grants;
+use anyhow::anyhow;
+use iostall_collect::{Engine, grants};
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::shown;
 use iostall_measure::number::counted;
 use iostall_watch::{
-    CollectorService, CollectorSetup, Metrics, OnceEvent, TypedSetup, WatchError, named_sources, sample_once,
+    CollectorService, CollectorSetup, Metrics, NamedSource, OnceEvent, TypedSetup, WatchError, named_sources,
+    sample_once,
 };
 
 use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, OnceArgs, RunArgs};
-use crate::failure::Status;
+use crate::failure::{Status, hinted};
 use crate::interrupt::on_signal;
 use crate::printer::Printer;
 use crate::store::open_watch;
@@ -66,7 +68,7 @@ fn setup(args: &RunArgs) -> anyhow::Result<CollectorSetup> {
         return Ok(CollectorSetup::read(file).map_err(WatchError::from)?);
     }
     let typed = TypedSetup {
-        sources: named_sources(&args.what.sources, &Printer::ask_password)?,
+        sources: asked(&args.what)?,
         interval: args.interval,
         timeout: args.what.timeout,
         filter: args.what.filter(),
@@ -78,12 +80,24 @@ fn setup(args: &RunArgs) -> anyhow::Result<CollectorSetup> {
     Ok(CollectorSetup::typed(typed).map_err(WatchError::from)?)
 }
 
+/// The sources, of which at least one has what the filter asks for.
+fn asked(args: &OnceArgs) -> anyhow::Result<Vec<NamedSource>> {
+    let sources = named_sources(&args.sources, &Printer::ask_password)?;
+    let engines: Vec<Engine> = sources.iter().map(NamedSource::engine).collect();
+    if let Some(what) = args.filter().unread(&engines) {
+        let option = if args.database.is_empty() { "--without-catalogs" } else { "--database" };
+        let error = anyhow!("{option} is about {what}, and none of these sources can have one");
+        return Err(hinted(error, "leave it out, or name a database server too"));
+    }
+    Ok(sources)
+}
+
 pub(super) fn once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let mut store = open_watch(global)?;
     let path = store.path().to_owned();
     collected::set_aside_unknown(&mut store, printer)?;
     let mut sources = Vec::new();
-    for source in named_sources(&args.sources, &Printer::ask_password)? {
+    for source in asked(args)? {
         let opened = source.open(args.timeout).map_err(WatchError::from)?;
         sources.push((source.name().to_owned(), opened));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use iostall_connect::SourceError;
+use iostall_connect::{Engine, SourceError};
 use iostall_model::device::Placement;
 use iostall_model::{Kind, Sample, Setting, Subject, Warning, WarningCode};
 
@@ -44,6 +44,21 @@ pub struct Filter {
 impl Filter {
     pub fn has_kind(&self, kind: Kind) -> bool {
         self.kinds.is_empty() || self.kinds.contains(&kind)
+    }
+
+    /// What it asks for that no source of `engines` can have.
+    pub fn unread(&self, engines: &[Engine]) -> Option<&'static str> {
+        let is_server = |engine: &Engine| match engine {
+            Engine::SqlServer | Engine::Postgres | Engine::Mysql => true,
+            Engine::Linux | Engine::Smart => false,
+        };
+        if !self.databases.is_empty() && !engines.iter().any(is_server) {
+            Some("a database")
+        } else if self.is_without_catalogs && !engines.contains(&Engine::Postgres) {
+            Some("catalogs of PostgreSQL")
+        } else {
+            None
+        }
     }
 
     /// Removes unwanted rows from `sample`, and warns about each wanted database that does not exist.
@@ -159,6 +174,19 @@ mod tests {
         assert_eq!(kept.warnings[0].hint.as_deref(), Some("there is one called sales"));
         let disk = subject(Kind::LinuxDevice, Scope::Device(DeviceRole::Disk), "sda");
         assert!(filtered(&filter, [disk]).warnings.is_empty(), "a host has no databases");
+    }
+
+    /// The story: `collect run --database nosuch linux:` stored its samples and said nothing.
+    #[test]
+    fn what_no_source_has_is_not_asked_for_in_silence() {
+        let database = Filter { databases: vec!["nosuch".into()], ..Filter::default() };
+        assert_eq!(database.unread(&[Engine::Linux, Engine::Smart]), Some("a database"));
+        assert_eq!(database.unread(&[Engine::Linux, Engine::Mysql]), None);
+        let catalogs = Filter { is_without_catalogs: true, ..Filter::default() };
+        assert!(
+            catalogs.unread(&[Engine::SqlServer]).is_some() && catalogs.unread(&[Engine::Postgres]).is_none()
+        );
+        assert_eq!(Filter::default().unread(&[]), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::time::Duration;
 
-use iostall_collect::{Address, Secret, Source, SourceError, open};
+use iostall_collect::{Address, Engine, Secret, Source, SourceError, open};
 
 use crate::error::WatchError;
 
@@ -27,6 +27,10 @@ impl NamedSource {
 
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    pub fn engine(&self) -> Engine {
+        self.address.engine
     }
 
     /// Opens it: the first reading connects, and no reading takes longer than `limit`.

@@ -133,6 +133,18 @@ fn source(written: Written, defaults: &Defaults) -> Result<WatchedSource, String
     if interval < Duration::from_secs(1) {
         return Err("the shortest interval is 1s".into());
     }
+    let filter = Filter {
+        databases: written.databases,
+        names: written.files,
+        is_without_catalogs: written.without_catalogs,
+        kinds: Vec::new(),
+    };
+    if let Some(what) = filter.unread(&[address.engine]) {
+        return Err(format!(
+            "only {what} is to be sampled, which a source of {} does not have",
+            address.engine.scheme()
+        ));
+    }
     Ok(WatchedSource {
         name,
         address,
@@ -140,12 +152,7 @@ fn source(written: Written, defaults: &Defaults) -> Result<WatchedSource, String
         tags: written.tags,
         interval,
         timeout: length("timeout", written.timeout, defaults.timeout).map_err(longer)?,
-        filter: Filter {
-            databases: written.databases,
-            names: written.files,
-            is_without_catalogs: written.without_catalogs,
-            kinds: Vec::new(),
-        },
+        filter,
         server: written.server,
     })
 }
