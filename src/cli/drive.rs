@@ -15,14 +15,16 @@ pub(crate) use atomic::AtomicArgs;
 pub(crate) use endurance::EnduranceArgs;
 pub(crate) use flash::FlashArgs;
 pub(crate) use guard::GuardArgs;
+pub(super) use limits::BRANCHES as LIMITS;
 pub(crate) use limits::LimitsArgs;
 pub(crate) use plan::DrivePlanArgs;
 pub(crate) use powerfail::{
     PowerfailArgs, PowerfailCheckArgs, PowerfailCommand, PowerfailWitnessArgs, PowerfailWriteArgs,
 };
+pub(super) use qualify::BRANCHES as QUALIFY;
 pub(crate) use qualify::QualifyArgs;
 
-/// Judge solid-state drives.
+/// Judge drives and volumes: their wear, limits and steady state, power failure, and what to build of them.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     iostall drive endurance /dev/nvme0                   what one drive says of itself, as root\n  \

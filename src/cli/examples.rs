@@ -136,17 +136,27 @@ fn every_command_in_a_message_is_one_that_is_understood() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A command in no group would be in no help.
-#[test]
-fn each_command_that_is_shown_is_in_one_group() {
-    let command = Cli::command();
+fn assert_all_are_in(command: &Command, groups: &[(&str, &[&str])]) {
     let mut shown: Vec<&str> =
         command.get_subcommands().filter(|one| !one.is_hide_set()).map(Command::get_name).collect();
-    let mut grouped: Vec<&str> = help::GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+    let mut grouped: Vec<&str> = groups.iter().flat_map(|(_, names)| names.iter().copied()).collect();
     shown.sort_unstable();
     grouped.sort_unstable();
     assert_eq!(shown, grouped);
+}
+
+/// A command in no group would be in no help. What only calculates stood unmarked beside what destroys in `drive --help`.
+#[test]
+fn each_command_that_is_shown_is_in_one_group() {
+    let command = Cli::command();
+    assert_all_are_in(&command, &help::GROUPS);
+    assert_all_are_in(command.find_subcommand("drive").unwrap(), &help::OF_DRIVE);
     let text = help::grouped(Cli::command()).render_help().to_string();
     assert!(text.contains("\nMeasure:\n  load     Put a database-shaped load"), "{text}");
+    assert!(text.contains("--store <FILE>"), "{text}");
+    let words: Vec<OsString> = ["iostall", "drive", "--help"].map(Into::into).to_vec();
+    let text = parsed(&words).unwrap_err().to_string();
+    let place = |name: &str| text.find(&format!("\n  {name}")).unwrap();
+    assert!(place("endurance") < place("limits") && place("limits") < place("qualify"), "{text}");
     assert!(text.contains("--store <FILE>"), "{text}");
 }

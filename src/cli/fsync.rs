@@ -8,6 +8,7 @@ use iostall_model::sync::{LogLayout, SyncMethod};
 use iostall_session::fsync::FsyncRequest;
 
 use super::output::OutputArgs;
+use super::target::target;
 
 const EXAMPLES: &str = "Examples:
   iostall fsync /var/lib/postgresql/wal-test        every method, with 1 and with 8 committers, 3 s each
@@ -27,7 +28,7 @@ const BLOCK_BYTES: std::ops::RangeInclusive<u32> = 512..=1 << 20;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FsyncArgs {
     /// The directory of the log, or another one on the same file system: segments of 16 MiB are made in it
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_parser = target())]
     pub(crate) directory: PathBuf,
 
     /// Sync methods, measured one after the other [default: all]

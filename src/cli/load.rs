@@ -10,6 +10,7 @@ use iostall_model::profile::{Access, Arrivals, BlockMix, Distribution, Region};
 use iostall_session::targets::{TargetBinding, WriteConsent};
 
 use super::output::OutputArgs;
+use super::target::{named, target};
 
 const EXAMPLES: &str = "Examples:
   iostall load                                      a scratch file here, the oltp preset, removed afterwards
@@ -30,7 +31,7 @@ Sizes: K, M, G, T are powers of 1024; KB, MB, GB powers of 1000. Times need a un
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LoadArgs {
     /// Files or block devices. None: a scratch file in this directory, removed afterwards
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = target())]
     pub(crate) targets: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -199,7 +200,7 @@ impl From<EngineChoice> for iostall_session::EngineChoice {
 fn binding(text: &str) -> Result<TargetBinding, String> {
     match text.split_once('=') {
         Some((name, path)) if !name.is_empty() && !path.is_empty() => {
-            Ok(TargetBinding { name: name.to_owned(), path: PathBuf::from(path) })
+            Ok(TargetBinding { name: name.to_owned(), path: named(path.into())? })
         }
         _ => Err(format!("{text:?} is not NAME=PATH, such as log=/log/t.dat")),
     }

@@ -9,6 +9,7 @@ use iostall_model::profile::Access;
 use super::load::{EngineChoice, SafetyArgs, one_of};
 use super::output::RatedOutputArgs;
 use super::sweep::PrecisionArgs;
+use super::target::target;
 
 const EXAMPLES: &str = "Examples:
   iostall matrix --quick data.dat                   the whole table in under a minute
@@ -22,7 +23,7 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MatrixArgs {
     /// Files or block devices, one column each. None: a scratch file in this directory, removed afterwards
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = target())]
     pub(crate) targets: Vec<PathBuf>,
 
     /// Sizes of requests

@@ -2,6 +2,7 @@
 
 mod alerts;
 mod backup;
+mod branches;
 mod candidates;
 mod collect;
 mod compare;
@@ -28,6 +29,7 @@ mod runs;
 mod settings;
 mod store;
 mod sweep;
+mod target;
 pub(crate) mod timestamp;
 mod verify;
 mod write;
@@ -143,7 +145,7 @@ pub(crate) enum Command {
     Write(Box<WriteArgs>),
     /// Back up files and trees onto several stripes at once, verify, restore and keep them
     Backup(BackupArgs),
-    /// Judge solid-state drives: how long they last, and how much spare area they need
+    /// Judge drives and volumes: their wear, limits and steady state, power failure, and what to build of them
     Drive(DriveArgs),
     /// List the built-in load profiles, print one, or translate fio's and DiskSpd's
     Profile(ProfileArgs),
@@ -172,10 +174,14 @@ pub(crate) enum Command {
     Reference,
 }
 
+/// The verbs whose branches read different options.
+const BRANCHED: &[&branches::Verb] = &[&drive::LIMITS, &drive::QUALIFY];
+
 /// Parses a command line, its first word the program's name.
 pub(crate) fn parsed(words: &[OsString]) -> Result<Cli, clap::Error> {
     let mut command = help::grouped(Cli::command());
     let mut matches = command.try_get_matches_from_mut(words)?;
+    branches::refuse(BRANCHED, &mut command, &matches)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 

@@ -8,6 +8,7 @@ use iostall_model::profile::{Access, BlockMix, Distribution, Region};
 
 use super::load::{EngineChoice, SafetyArgs, one_of};
 use super::output::OutputArgs;
+use super::target::target;
 
 const EXAMPLES: &str = "Examples:
   iostall sweep data.dat                            random 8K reads, 1, 2, 4, … in flight, until nothing is gained
@@ -22,7 +23,7 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SweepArgs {
     /// Files or block devices, loaded together. None: a scratch file in this directory, removed afterwards
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = target())]
     pub(crate) targets: Vec<PathBuf>,
 
     /// Highest acceptable 99th percentile of the latency

@@ -10,6 +10,7 @@ use iostall_model::paced::WriteMethod;
 
 use super::copy::GiveWayArgs;
 use super::output::RatedOutputArgs;
+use super::target::target;
 
 const EXAMPLES: &str = "Examples:
   iostall write --size 4GiB t.dat                               all methods, as fast as they go
@@ -27,7 +28,7 @@ a run that may be killed. Exit status 1 where a pace was not kept or a method fa
 #[command(after_help = EXAMPLES)]
 pub(crate) struct WriteArgs {
     /// The file to write; it must not exist, or be one that iostall created
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = target())]
     pub(crate) file: PathBuf,
 
     /// Bytes per packet; each packet is one write. With direct I/O a multiple of 4096

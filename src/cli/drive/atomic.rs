@@ -6,6 +6,8 @@ use clap::Args;
 use iostall_measure::ByteCount;
 use iostall_session::atomic::AtomicRequest;
 
+use crate::cli::target::target;
+
 /// Say what the stack promises about writes that are not torn, and what databases may turn off.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -17,7 +19,7 @@ use iostall_session::atomic::AtomicRequest;
     Exit status 1: what --require asks for is not promised, or cuts tore what is promised.")]
 pub(crate) struct AtomicArgs {
     /// File, directory or device
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", value_parser = target())]
     pub(crate) target: PathBuf,
     /// A file of cuts of this target, as `iostall drive powerfail check --cuts` writes it: what was torn
     #[arg(long, value_name = "FILE")]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use iostall_measure::{ByteCount, Nanos, Percent, Rate};
 use iostall_model::guard::{DatabaseNear, GuardPlan, PaidFor};
 use iostall_session::guard::GuardRequest;
@@ -11,6 +11,7 @@ use iostall_store::Selector;
 use super::qualify::{some_bytes, some_time};
 use crate::cli::load::EngineChoice;
 use crate::cli::output::RatedOutputArgs;
+use crate::cli::target::target;
 
 const EXAMPLES: &str = "Examples:
   iostall drive guard --size 8G data.dat                  a first run, which is the baseline
@@ -23,10 +24,10 @@ It reads only. docs/limits.md is the guide.";
 
 /// What to guard, and against what.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("compared").args(["baseline", "capacity"]).multiple(true))]
 pub(crate) struct GuardArgs {
     /// File, partition or device
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", value_parser = target())]
     pub(crate) target: PathBuf,
 
     /// Compare with this run of `drive guard`: number, id or last; its probes must be alike
@@ -39,8 +40,8 @@ pub(crate) struct GuardArgs {
     /// its volume that `iostall collect` watches
     #[arg(long, conflicts_with_all = ["capacity", "queue_depth", "workers"], help_heading = "What")]
     pub(crate) canary: bool,
-    /// Slower by this much is no alarm: two runs of one volume differ
-    #[arg(long, value_name = "PERCENT", default_value = "5%", help_heading = "What")]
+    /// Slower than --baseline or --capacity by this much is no alarm: two runs of one volume differ
+    #[arg(long, value_name = "PERCENT", default_value = "5%", requires = "compared", help_heading = "What")]
     tolerance: Percent,
     /// Size of a new file; of an existing target, use only this much from its start
     #[arg(long, value_name = "SIZE", help_heading = "What")]
@@ -81,15 +82,29 @@ const CANARY_PROBES: u32 = 10;
 const CANARY_IOPS: f64 = 100.0;
 
 impl GuardArgs {
-    /// What was typed, as a request.
-    pub(crate) fn request(&self, baseline: Option<Selector>, databases: Vec<DatabaseNear>) -> GuardRequest {
+    /// What is paid for; an error where one of the two is there twice.
+    pub(crate) fn paid_for(&self) -> anyhow::Result<PaidFor> {
         let mut paid_for = PaidFor::default();
         for rate in &self.capacity {
-            match rate {
-                Rate::Iops(iops) => paid_for.iops = Some(*iops),
-                Rate::BytesPerSecond(bytes) => paid_for.bytes_per_s = Some(*bytes),
-            }
+            let earlier = match rate {
+                Rate::Iops(iops) => paid_for.iops.replace(*iops),
+                Rate::BytesPerSecond(bytes) => paid_for.bytes_per_s.replace(*bytes),
+            };
+            anyhow::ensure!(
+                earlier.is_none(),
+                "--capacity has two numbers of one kind: {rate} and another one"
+            );
         }
+        Ok(paid_for)
+    }
+
+    /// What was typed, as a request.
+    pub(crate) fn request(
+        &self,
+        paid_for: PaidFor,
+        baseline: Option<Selector>,
+        databases: Vec<DatabaseNear>,
+    ) -> GuardRequest {
         GuardRequest {
             target: self.target.clone(),
             baseline,

@@ -8,9 +8,11 @@ use iostall_model::limits::{LimitsPlan, LimitsTask};
 use iostall_session::limits::LimitsRequest;
 
 use super::qualify::{some_bytes, some_time};
+use crate::cli::branches::{Branch, Verb, is_typed};
 use crate::cli::load::{EngineChoice, SafetyArgs};
 use crate::cli::output::SeriesOutputArgs;
 use crate::cli::rate::bytes_per_second;
+use crate::cli::target::target;
 
 const EXAMPLES: &str = "Examples:
   iostall drive limits --size 8G data.dat                 makes the file, then reads it
@@ -26,12 +28,57 @@ const EXAMPLES: &str = "Examples:
 A volume that bursts on credits has none left when this is over: a database on it is then as slow as the volume's base rate.
 docs/limits.md is the guide.";
 
+/// Only the log of a volume is read, or every block once, or first reads: each reads less than a search does.
+pub(in crate::cli) const BRANCHES: Verb = Verb {
+    words: &["drive", "limits"],
+    common: &["targets", "json", "html", "markdown", "csv", "name", "no_store"],
+    branches: &[
+        Branch {
+            line: "drive limits --vendor-log TARGET",
+            is_taken: |typed| is_typed(typed, "vendor_log"),
+            reads: &["vendor_log"],
+        },
+        Branch {
+            line: "drive limits --read-all TARGET",
+            is_taken: |typed| is_typed(typed, "read_all"),
+            reads: &["read_all", "limit", "resume", "queue_depth", "workers", "engine"],
+        },
+        Branch {
+            line: "drive limits --first-reads TARGET",
+            is_taken: |typed| is_typed(typed, "first_reads"),
+            reads: &["first_reads", "size", "time_limit", "byte_limit", "seed", "engine"],
+        },
+        Branch {
+            line: "drive limits --write TARGET",
+            is_taken: |typed| is_typed(typed, "write"),
+            reads: &[
+                "write",
+                "size",
+                "time_limit",
+                "byte_limit",
+                "queue_depth",
+                "workers",
+                "seed",
+                "engine",
+                "overwrite",
+                "destroy_database",
+                "destroy",
+            ],
+        },
+        Branch {
+            line: "drive limits TARGET",
+            is_taken: |_| true,
+            reads: &["size", "time_limit", "byte_limit", "queue_depth", "workers", "seed", "engine"],
+        },
+    ],
+};
+
 /// What to search, and what it may take.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LimitsArgs {
     /// File, partition or device; with two, whether they share a limit
-    #[arg(value_name = "TARGET", required = true, num_args = 1..=2)]
+    #[arg(value_name = "TARGET", value_parser = target(), required = true, num_args = 1..=2)]
     pub(crate) targets: Vec<PathBuf>,
 
     /// Write instead of read: everything on the target is overwritten

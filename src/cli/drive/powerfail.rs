@@ -9,6 +9,7 @@ use iostall_model::powerfail::Primitive;
 use iostall_session::powerfail::{BLOCK_BYTES, CheckRequest, WRITES_PER_FLUSH, WitnessRequest, WriteRequest};
 
 use crate::cli::load::SafetyArgs;
+use crate::cli::target::target;
 
 /// Find out whether a device loses what it said was durable, when its power fails.
 #[derive(Debug, Args)]
@@ -42,7 +43,7 @@ pub(crate) enum PowerfailCommand {
     What may be written is decided as for `iostall load`. It ends when the power does; an error of the device ends it with status 2.")]
 pub(crate) struct PowerfailWriteArgs {
     /// File, partition or device
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", value_parser = target())]
     pub(crate) target: PathBuf,
     /// Where `powerfail witness` listens
     #[arg(long, value_name = "HOST:PORT", help_heading = "What")]

@@ -7,8 +7,10 @@ use iostall_measure::{ByteCount, Nanos};
 use iostall_model::qualify::{Purge, QualifyPlan, QualifyScale, QualifyTest};
 use iostall_session::qualify::{QualifyRequest, plan_of};
 
+use crate::cli::branches::{Branch, Verb};
 use crate::cli::load::{EngineChoice, SafetyArgs, one_of};
 use crate::cli::output::RatedOutputArgs;
+use crate::cli::target::target;
 
 const EXAMPLES: &str = "Examples:
   iostall drive qualify --quick --size 1G data.dat        seconds; never claims a steady state
@@ -22,12 +24,54 @@ const EXAMPLES: &str = "Examples:
 Everything on the target is overwritten, many times. Before it begins it says how long that takes and how much it writes.
 docs/qualify.md is the guide.";
 
+/// A backup's size is only for the test of a fast cache.
+pub(in crate::cli) const BRANCHES: Verb = Verb {
+    words: &["drive", "qualify"],
+    common: &[
+        "target",
+        "test",
+        "quick",
+        "standard",
+        "full",
+        "size",
+        "purge",
+        "cell",
+        "rounds",
+        "write_limit",
+        "drives",
+        "resume",
+        "queue_depth",
+        "workers",
+        "seed",
+        "engine",
+        "overwrite",
+        "destroy_database",
+        "destroy",
+        "json",
+        "html",
+        "markdown",
+        "junit",
+        "csv",
+        "require",
+        "name",
+        "no_store",
+    ],
+    branches: &[
+        Branch {
+            line: "drive qualify --test fast-cache TARGET",
+            is_taken: |typed| typed.get_one("test") == Some(&QualifyTest::FastCache),
+            reads: &["backup_size"],
+        },
+        Branch { line: "drive qualify TARGET", is_taken: |_| true, reads: &[] },
+    ],
+};
+
 /// What to load, and how thoroughly.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct QualifyArgs {
     /// File, partition or device
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", value_parser = target())]
     pub(crate) target: PathBuf,
 
     /// iops: random requests of every mix and size, in rounds until they no longer change; saturation: random writes of 4 KiB

@@ -14,7 +14,7 @@ use crate::store::{self, selector, taken};
 
 pub(crate) fn run(args: &GuardArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let baseline = args.baseline.as_deref().map(selector).transpose()?;
-    let request = args.request(baseline, databases(args, global, printer));
+    let request = args.request(args.paid_for()?, baseline, databases(args, global, printer));
     guard_profile(&request.plan)?;
     let taken = taken(global).targets(vec![args.target.clone()]);
     let (engine, no_store, output) = (args.engine.into(), args.no_store, &args.output);
