@@ -12,6 +12,7 @@ mod qualify;
 use clap::{Args, Subcommand};
 
 pub(crate) use atomic::AtomicArgs;
+pub(super) use endurance::BRANCHES as ENDURANCE;
 pub(crate) use endurance::EnduranceArgs;
 pub(crate) use flash::FlashArgs;
 pub(crate) use guard::GuardArgs;

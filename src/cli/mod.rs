@@ -175,7 +175,7 @@ pub(crate) enum Command {
 }
 
 /// The verbs whose branches read different options.
-const BRANCHED: &[&branches::Verb] = &[&drive::LIMITS, &drive::QUALIFY];
+const BRANCHED: &[&branches::Verb] = &[&drive::ENDURANCE, &drive::LIMITS, &drive::QUALIFY];
 
 /// Parses a command line, its first word the program's name.
 pub(crate) fn parsed(words: &[OsString]) -> Result<Cli, clap::Error> {

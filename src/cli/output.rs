@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use iostall_model::requirement::{Basis, Requirement};
+use iostall_model::requirement::{Basis, Limit, Requirement};
 use iostall_session::output::{Form, Wanted};
 
 use crate::failure::hinted;
@@ -181,6 +181,14 @@ fn of_run(text: &str) -> Result<Requirement, String> {
 /// For a comparison.
 pub(super) fn of_comparison(text: &str) -> Result<Requirement, String> {
     parse(Basis::Comparison, text)
+}
+
+/// For what drives say of themselves.
+pub(super) fn of_drive(text: &str) -> Result<Limit, String> {
+    match parse(Basis::Drive, text)? {
+        Requirement::Limit(limit) if limit.subject.is_none() => Ok(limit),
+        _ => Err(format!("{text:?} must hold for every drive: write days>90 or used<80")),
+    }
 }
 
 /// For a report on watched sources.

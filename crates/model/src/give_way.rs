@@ -100,7 +100,9 @@ impl KeptFigure {
             | Metric::Iops
             | Metric::Throughput
             | Metric::Failed
-            | Metric::Headroom => wait_ns.mean(),
+            | Metric::Headroom
+            | Metric::Days
+            | Metric::Used => wait_ns.mean(),
         }
     }
 }

@@ -54,8 +54,8 @@ impl Part {
             Metric::Latency(LatencyMetric::Mean) => latency?.mean(),
             Metric::Latency(LatencyMetric::Max) => latency?.max().map(|ns| ns as f64),
             Metric::Latency(LatencyMetric::Percentile(at)) => latency?.value_at(at).map(|ns| ns as f64),
-            // A run says what the storage can do, not what is asked of it in production.
-            Metric::Headroom => None,
+            // A run says what the storage can do, not what is asked of it in production, and nothing of a drive's life.
+            Metric::Headroom | Metric::Days | Metric::Used => None,
         }
     }
 

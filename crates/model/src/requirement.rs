@@ -3,7 +3,8 @@
 //! ```text
 //! requirements = requirement *( "," requirement )
 //! requirement  = "no-regression" | "steady" | [ subject "." ] metric bound value
-//! metric       = "iops" | "throughput" | "min" | "mean" | "max" | "p" percent | "failed" | "stall" | "headroom"
+//! metric       = "iops" | "throughput" | "min" | "mean" | "max" | "p" percent | "failed" | "stall" | "headroom" | "days"
+//!                | "used"
 //! bound        = "<" | "<=" | ">" | ">="
 //! ```
 //!
@@ -39,6 +40,10 @@ pub enum Metric {
     Stall,
     /// Measured capacity divided by observed load.
     Headroom,
+    /// Of a drive's life that are left.
+    Days,
+    /// Of a drive's life, percent.
+    Used,
 }
 
 impl Metric {
@@ -47,7 +52,7 @@ impl Metric {
             Self::Iops => FigureUnit::PerSecond,
             Self::Throughput => FigureUnit::BytesPerSecond,
             Self::Latency(_) | Self::Stall => FigureUnit::Nanoseconds,
-            Self::Failed | Self::Headroom => FigureUnit::Count,
+            Self::Failed | Self::Headroom | Self::Days | Self::Used => FigureUnit::Count,
         }
     }
 }
@@ -57,14 +62,16 @@ pub enum Basis {
     Run,
     Comparison,
     Window,
+    Drive,
 }
 
 impl Basis {
     fn has(self, metric: Metric) -> bool {
         match metric {
-            Metric::Iops | Metric::Throughput => self != Self::Comparison,
+            Metric::Iops | Metric::Throughput => matches!(self, Self::Run | Self::Window),
             Metric::Latency(_) | Metric::Failed => self == Self::Run,
             Metric::Stall => self == Self::Window,
+            Metric::Days | Metric::Used => self == Self::Drive,
             Metric::Headroom => false,
         }
     }
@@ -74,6 +81,7 @@ impl Basis {
             Self::Run => "a run has iops, throughput, latencies (p99, mean, max) and failed",
             Self::Comparison => "a comparison has no-regression",
             Self::Window => "a report on watched sources has iops, throughput and stall",
+            Self::Drive => "a drive has days (that are left) and used (percent)",
         }
     }
 }
@@ -151,7 +159,7 @@ impl RequirementError {
 
     pub fn hint(&self) -> &'static str {
         "write such as 'log.p99<1ms,data.iops>3000,throughput>=400MiB'; metrics are iops, throughput, min, mean, max, \
-         p50 to p99.999, failed, stall, headroom; no-regression and steady stand alone"
+         p50 to p99.999, failed, stall, headroom, days, used; no-regression and steady stand alone"
     }
 }
 
@@ -216,6 +224,8 @@ fn metric(text: &str) -> Option<Metric> {
         "failed" => Metric::Failed,
         "stall" => Metric::Stall,
         "headroom" => Metric::Headroom,
+        "days" => Metric::Days,
+        "used" => Metric::Used,
         other => {
             let percent =
                 other.strip_prefix('p').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))?;
@@ -237,10 +247,18 @@ fn value_of(metric: Metric, text: &str) -> Result<f64, String> {
             let bytes = text.strip_suffix("/s").unwrap_or(text);
             bytes.parse::<ByteCount>().map(|bytes| bytes.bytes() as f64).map_err(|error| error.to_string())
         }
-        Metric::Iops | Metric::Failed | Metric::Headroom => match text.parse::<f64>() {
-            Ok(number) if number.is_finite() => Ok(number),
-            _ => Err(format!("{text:?} is no number")),
-        },
+        Metric::Iops | Metric::Failed | Metric::Headroom | Metric::Days | Metric::Used => {
+            match text.parse::<f64>() {
+                Ok(number) if number.is_finite() => Ok(number),
+                _ => Err(format!("{text:?} is no number")),
+            }
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 
@@ -249,7 +267,7 @@ impl fmt::Display for Requirement {
         match self {
             Self::NoRegression => f.write_str("no-regression"),
             Self::Steady => f.write_str("steady"),
-            Self::Limit(limit) => f.write_str(&limit.text),
+            Self::Limit(limit) => limit.fmt(f),
         }
     }
 }
@@ -331,6 +349,8 @@ mod tests {
             (Basis::Run, "failed<=0", "headroom>=2"),
             (Basis::Comparison, "no-regression", "iops>3"),
             (Basis::Window, "sales.stall<20ms", "p99<1ms"),
+            (Basis::Drive, "days>90", "iops>1"),
+            (Basis::Drive, "used<80", "steady"),
         ] {
             assert!(Requirement::parse_for(basis, good).is_ok(), "{good}");
             let refused = Requirement::parse_for(basis, bad).unwrap_err().to_string();

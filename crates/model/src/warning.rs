@@ -107,6 +107,10 @@ pub enum WarningCode {
     /// Numbers of a drive that cannot all be true.
     Implausible,
     FirmwareChanged,
+    /// What a drive says of itself: errors, or that it expects to fail.
+    DriveReports,
+    /// Several drives have one serial number.
+    SerialShared,
 }
 
 /// How much a warning changes what the numbers mean. The most severe is the least.
@@ -177,7 +181,9 @@ impl WarningCode {
             | Self::CountersLost
             | Self::NotRead
             | Self::Implausible
-            | Self::FirmwareChanged => Rank::Caution,
+            | Self::FirmwareChanged
+            | Self::DriveReports
+            | Self::SerialShared => Rank::Caution,
             Self::LatencyBatched
             | Self::FewSamples
             | Self::EngineFallback

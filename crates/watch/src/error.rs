@@ -189,6 +189,8 @@ hinted! {
         #[error(transparent)]
         Typed(#[from] error: RatingError)
             => "write --tbw 1380TB --years 5, or --dwpd 1 --years 5 --capacity 1TB",
+        #[error("{0} cannot be judged from a rating alone")]
+        NotOfRating(limit: String) => "days follow from a rating and --from-rate; what is used, the drive itself says",
         #[error("one rating was given for drives of several models: {}", shown(&.0.join(", ")))]
         SeveralModels(error: Vec<String>)
             => "put the rating of each model into a file and name it with --drives",

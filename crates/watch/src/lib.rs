@@ -63,7 +63,8 @@ pub use confirmed::{Confirmed, SPOOL_AGE_MAX, SPOOL_BYTES_MAX, Unconfirmed, put_
 pub use databases_near::databases_near;
 pub use destination::{Destination, Known};
 pub use endurance::{
-    EnduranceReport, EnduranceRequest, TypedRating, drive_endurance, rated_bytes, stored_endurance,
+    EnduranceReport, EnduranceRequest, Judged, RatedLife, TypedRating, drive_endurance, rated_bytes,
+    stored_endurance,
 };
 pub use error::{RatingsError, SetupError, WatchError};
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};

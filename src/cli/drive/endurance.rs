@@ -2,24 +2,51 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use iostall_measure::ByteCount;
 use iostall_model::drive::{Planned, RaidShare};
+use iostall_model::requirement::Limit;
 use iostall_watch::{EnduranceRequest, TypedRating};
+
+use crate::cli::branches::{Branch, Verb, is_typed};
+use crate::cli::output::of_drive;
 
 const DAY_S: f64 = 86_400.0;
 
+/// A rating alone has no drives to list.
+pub(in crate::cli) const BRANCHES: Verb = Verb {
+    words: &["drive", "endurance"],
+    common: &["from_rate", "raid", "require", "json", "html", "markdown"],
+    branches: &[
+        Branch {
+            line: "drive endurance FILE",
+            is_taken: |typed| is_typed(typed, "places"),
+            reads: &["places", "drives", "tbw", "dwpd", "years", "capacity", "csv"],
+        },
+        Branch {
+            line: "drive endurance --tbw 1TB --years 5",
+            is_taken: |typed| is_typed(typed, "tbw") || is_typed(typed, "dwpd"),
+            reads: &["tbw", "dwpd", "years", "capacity"],
+        },
+        Branch { line: "drive endurance", is_taken: |_| true, reads: &["drives", "capacity", "csv"] },
+    ],
+};
+
 /// Which drives, what was promised of them, and what is to be written.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("promised").args(["tbw", "dwpd"]))]
+#[command(group = ArgGroup::new("rating").args(["drives", "tbw", "dwpd"]))]
 #[command(after_help = "Examples:\n  \
     iostall drive endurance /dev/nvme0 --tbw 1380TB --years 5\n  \
     iostall drive endurance /var/lib/smart --drives drives.toml --html drives.html\n  \
     iostall drive endurance a.json b.json --drives drives.toml --from-rate 200GB/day --raid 5:4\n  \
     iostall drive endurance --drives drives.toml              the drives that `collect run smart:/dev/nvme0` sampled\n  \
-    iostall drive endurance --tbw 7.5TB --years 3 --capacity 80GB    a rating in its spellings\n\n\
+    iostall drive endurance /var/lib/smart --require 'days>90,used<80'    for a monitoring system\n  \
+    iostall drive endurance --tbw 7.5TB --years 3 --capacity 80GB    a rating in its spellings\n  \
+    iostall drive endurance --tbw 1380TB --years 5 --from-rate 5TB/day    how long that lasts\n\n\
     FILE is what `smartctl -j -x DEVICE` or `nvme smart-log -o json DEVICE` printed; two or more of one drive, taken days\n\
     apart, give its rates. docs/endurance.md explains the numbers and the file of ratings.\n\n\
-    Exit status 1: a drive reports a failure or is worn. 2: no drive could be projected.")]
+    Exit status 1: a drive reports a failure, is worn, or does not meet --require.")]
 pub(crate) struct EnduranceArgs {
     /// Saved documents, directories of them (each *.json), or devices, which smartctl or nvme is asked for. None, and no
     /// rating either: the drives that `collect` has sampled
@@ -35,10 +62,10 @@ pub(crate) struct EnduranceArgs {
     #[arg(long, value_name = "N", help_heading = "Rating", requires = "years")]
     pub(crate) dwpd: Option<f64>,
     /// Years of 365 days that the rating is for; no number of them is usual
-    #[arg(long, value_name = "N", help_heading = "Rating")]
+    #[arg(long, value_name = "N", requires = "promised", help_heading = "Rating")]
     pub(crate) years: Option<f64>,
     /// Capacity of the drive, where it does not say so itself
-    #[arg(long, value_name = "SIZE", help_heading = "Rating")]
+    #[arg(long, value_name = "SIZE", requires = "rating", help_heading = "Rating")]
     pub(crate) capacity: Option<ByteCount>,
     /// Project these writes of the database instead of those observed: 200GB/day, 5MB/s
     #[arg(long, value_name = "RATE", value_parser = per_day, help_heading = "Writes")]
@@ -47,6 +74,10 @@ pub(crate) struct EnduranceArgs {
     /// written
     #[arg(long, value_name = "ARRAY", requires = "from_rate", help_heading = "Writes")]
     pub(crate) raid: Option<RaidShare>,
+    /// Exit status 1 unless this holds for every drive: days (that are left) and used (percent), with <, <=, > or >=, such as
+    /// 'days>90,used<80'
+    #[arg(long, value_name = "LIMIT,…", value_delimiter = ',', value_parser = of_drive, help_heading = "Output")]
+    pub(crate) require: Vec<Limit>,
     /// As JSON; - is standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) json: Option<PathBuf>,
@@ -78,6 +109,7 @@ impl EnduranceArgs {
                 years: self.years,
                 capacity: self.capacity,
             },
+            limits: self.require.clone(),
             planned: self.from_rate.map(|bytes_per_day| Planned { bytes_per_day, raid: self.raid }),
         }
     }

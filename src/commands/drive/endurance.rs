@@ -32,12 +32,12 @@ pub(super) fn run(args: &EnduranceArgs, global: &GlobalArgs, printer: &Printer) 
     Ok(write_or_show(&outputs, &render, &text, printer, status(&report)))
 }
 
-/// A bad drive is an answer; drives of which none can be projected are not.
+/// A bad drive is an answer, and so is one that is too new for a projection; what nobody can judge is none.
 fn status(report: &EnduranceReport) -> Status {
-    let drives = &report.drives;
-    if drives.iter().any(|one| one.state != DriveState::Healthy) {
+    let has = |is_met| report.judged.iter().any(|one| one.is_met == is_met);
+    if has(Some(false)) || report.drives.iter().any(|one| one.state != DriveState::Healthy) {
         Status::No
-    } else if !drives.is_empty() && drives.iter().all(|one| one.answer.is_none()) {
+    } else if has(None) {
         Status::CouldNot
     } else {
         Status::Done

@@ -23,6 +23,8 @@ hinted! {
             => "save one with `smartctl -j -x DEVICE > SERIAL-DATE.json`, as root",
         #[error("{} is JSON, but of neither smartctl nor nvme", shown(name))]
         Unknown { name: String } => "save one with `smartctl -j -x DEVICE > SERIAL-DATE.json`, as root",
+        #[error("{} has a drive's log and does not say which drive's", shown(name))]
+        Nameless { name: String } => "`smartctl -j -x DEVICE` says it too, where `smartctl -j -A` does not: save it again",
         #[error("{}: {key} is {found}", shown(name))]
         Value { name: String, key: String, found: String }
             => "it is not as smartctl and nvme write it: save it again",

@@ -65,14 +65,20 @@ fn documents(directory: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// A saved document. One without a serial number or a time has them in its name, as `NAME@TIME.json`; without that, the time is
-/// that of the file.
+/// that of the file. Names of files are told apart by their directory: `nvme0n1.json` of two hosts are two drives.
 fn of_file(path: &Path) -> Result<DriveReading, SmartError> {
     let text = DOCUMENT.read(path)?;
     let mut reading = parse(&path.display().to_string(), &text)?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let (name, time) = stem.rsplit_once('@').unwrap_or((&stem, ""));
-    if reading.drive.serial.is_empty() {
-        name.clone_into(&mut reading.drive.serial);
+    if !reading.drive.has_serial() {
+        let directory = path.parent().unwrap_or(Path::new("")).display();
+        if reading.drive.serial.is_empty() {
+            name.clone_into(&mut reading.drive.serial);
+            reading.drive.place = Some(directory.to_string());
+        } else {
+            reading.drive.place = Some(format!("{directory}/{name}"));
+        }
     }
     if reading.taken_utc.is_none() {
         let modified = || Timestamp::try_from(fs::metadata(path).ok()?.modified().ok()?).ok();
@@ -88,6 +94,9 @@ fn of_device(device: &str, limit: Duration) -> Result<DriveReading, SmartError> 
     };
     if reading.drive.serial.is_empty() {
         device.clone_into(&mut reading.drive.serial);
+    }
+    if !reading.drive.has_serial() {
+        reading.drive.place = Some(device.to_owned());
     }
     reading.taken_utc = Some(utc_now());
     Ok(reading)

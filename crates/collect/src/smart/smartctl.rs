@@ -11,20 +11,28 @@ use super::{ata, nvme, scsi};
 /// The command line was wrong, or the device could not be opened: there is nothing to read.
 const NOTHING_READ: u64 = 0b11;
 /// Bits of the exit status that say something about the drive or the reading.
-const SAID: [(u64, &str); 5] = [
-    (1 << 2, "smartctl says that a command failed: some counters may be missing"),
-    (1 << 4, "an attribute is at its threshold: the drive expects to fail"),
-    (1 << 5, "an attribute was at its threshold in the past"),
-    (1 << 6, "the drive has errors in its log"),
-    (1 << 7, "a self-test of the drive failed"),
+const SAID: [(u64, WarningCode, &str); 5] = [
+    (1 << 2, WarningCode::NotRead, "smartctl says that a command failed: some counters may be missing"),
+    (1 << 4, WarningCode::DriveReports, "an attribute is at its threshold: the drive expects to fail"),
+    (1 << 5, WarningCode::DriveReports, "an attribute was at its threshold in the past"),
+    (1 << 6, WarningCode::DriveReports, "the drive has errors in its log"),
+    (1 << 7, WarningCode::DriveReports, "a self-test of the drive failed"),
 ];
-const FAILING: u64 = 1 << 3;
+/// What says how worn a drive is, also where the document does not say which drive it is.
+const LOGS: [&str; 3] =
+    ["ata_smart_attributes", "nvme_smart_health_information_log", "scsi_error_counter_log"];
+/// The drive's own judgement, and an attribute that has reached its threshold now.
+const FAILING: u64 = 1 << 3 | 1 << 4;
 
 pub(super) fn reading(field: Field<'_>) -> Result<DriveReading, SmartError> {
     let program = field.part("smartctl").unwrap_or(field);
     let status = program.count("exit_status")?.unwrap_or(0);
     let drive = identity(field)?;
-    if status & NOTHING_READ != 0 || (drive.model.is_empty() && drive.serial.is_empty()) {
+    let is_nameless = drive.model.is_empty() && drive.serial.is_empty();
+    if is_nameless && LOGS.into_iter().any(|log| field.part(log).is_some()) {
+        return Err(SmartError::Nameless { name: field.document.to_owned() });
+    }
+    if status & NOTHING_READ != 0 || is_nameless {
         return Err(SmartError::NoDrive { name: field.document.to_owned(), reason: messages(program) });
     }
     if field.count("rotation_rate")?.is_some_and(|rate| rate > 0) {
@@ -32,8 +40,8 @@ pub(super) fn reading(field: Field<'_>) -> Result<DriveReading, SmartError> {
     }
     let mut warnings: Vec<Warning> = SAID
         .into_iter()
-        .filter(|(bit, _)| status & bit != 0)
-        .map(|(_, message)| Warning::new(WarningCode::NotRead, message))
+        .filter(|(bit, ..)| status & bit != 0)
+        .map(|(_, code, message)| Warning::new(code, message))
         .collect();
     let mut wear = match drive.link {
         Some(DriveLink::Nvme) => nvme::of_smartctl(field)?,
@@ -58,11 +66,12 @@ fn identity(field: Field<'_>) -> Result<DriveIdentity, SmartError> {
         _ => None,
     });
     let capacity = field.part("user_capacity").map(|capacity| capacity.count("bytes")).transpose()?.flatten();
-    let model = field.text("model_name").or_else(|| field.text("scsi_model_name"));
+    let model = ["model_name", "scsi_model_name", "scsi_product"].into_iter().find_map(|key| field.text(key));
     Ok(DriveIdentity {
         model: model.unwrap_or_default(),
         family: field.text("model_family"),
         serial: field.text("serial_number").unwrap_or_default(),
+        place: None,
         firmware: field.text("firmware_version").or_else(|| field.text("scsi_revision")),
         link,
         capacity_bytes: match capacity {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use iostall_connect::{Address, SourceError};
-use iostall_model::drive::{CountedBytes, CountedPercent, DriveIdentity, DriveReading, Wear};
+use iostall_model::drive::{CountedBytes, CountedPercent, DriveHistory, DriveIdentity, DriveReading, Wear};
 use iostall_model::{Counter, Counters, Epoch, Kind, Row, Sample, Scope, Subject, Warning, WarningCode};
 use jiff::Timestamp;
 
@@ -13,6 +13,8 @@ use super::place::read;
 use crate::sample_time;
 use crate::source::Source;
 
+/// Between the serial number and the model, where the number alone tells no drives apart.
+const OF_MODEL: &str = " of ";
 /// What a stored counter comes from, where the document itself is gone.
 const STORED: &str = "the store";
 
@@ -46,11 +48,13 @@ impl Source for SmartSource {
             .map(|error| Warning::new(WarningCode::NotRead, error.to_string()).about(self.name.clone()));
         let mut warnings: Vec<Warning> = left_out.collect();
         let mut rows = Vec::new();
+        let placed: Vec<bool> = newest.iter().map(|reading| reading.drive.place.is_some()).collect();
         for reading in newest {
             let serial = &reading.drive.serial;
             warnings.extend(reading.warnings.iter().map(|warning| warning.clone().about(serial.clone())));
             rows.push(row(&reading));
         }
+        give_identities(&mut rows, &placed);
         // A drive counts from its making on, whatever restarts here; a counter that goes back is seen as such.
         let made = "made".to_owned();
         let instance = self.name.clone();
@@ -67,15 +71,23 @@ impl Source for SmartSource {
 
 /// The newest reading of each drive, with its logs of the same time together.
 fn newest(readings: Vec<DriveReading>) -> Vec<DriveReading> {
-    let mut drives: Vec<Vec<DriveReading>> = Vec::new();
-    for reading in readings {
-        match drives.iter_mut().find(|known| known[0].drive.serial == reading.drive.serial) {
-            Some(known) => known.push(reading),
-            None => drives.push(vec![reading]),
+    let histories = DriveHistory::by_drive(readings).into_iter().filter_map(DriveHistory::of);
+    histories.map(|history| DriveReading { drive: history.drive(), ..history.latest().clone() }).collect()
+}
+
+/// Gives rows without a serial number of their own an identity. `placed` are those that only their place tells apart.
+fn give_identities(rows: &mut [Row], placed: &[bool]) {
+    let serials: Vec<String> = rows.iter().map(|row| row.subject.identity.clone()).collect();
+    for (index, (row, is_placed)) in rows.iter_mut().zip(placed).enumerate() {
+        let serial = &serials[index];
+        let twins = serials.iter().filter(|other| *other == serial).count();
+        if *is_placed || twins > 1 {
+            let model = row.subject.name.strip_suffix(serial.as_str()).unwrap_or_default().trim();
+            let size = row.counters.get(Counter::SizeBytes).unwrap_or(0);
+            let number = serials[..index].iter().filter(|other| *other == serial).count();
+            row.subject.identity = format!("{serial}{OF_MODEL}{model}, {size} bytes, {number}");
         }
     }
-    let histories = drives.into_iter().filter_map(iostall_model::drive::DriveHistory::of);
-    histories.map(|history| DriveReading { drive: history.drive(), ..history.latest().clone() }).collect()
 }
 
 pub fn row(reading: &DriveReading) -> Row {
@@ -124,9 +136,11 @@ pub fn of_row(row: &Row, taken: Timestamp) -> Option<DriveReading> {
         passed: get(Counter::DriveFailing).map(|failing| failing == 0),
         ..Wear::default()
     };
+    let serial = subject.identity.split(OF_MODEL).next().unwrap_or_default();
     let drive = DriveIdentity {
-        model: subject.name.strip_suffix(&subject.identity).unwrap_or(&subject.name).trim().to_owned(),
-        serial: subject.identity.clone(),
+        model: subject.name.strip_suffix(serial).unwrap_or(&subject.name).trim().to_owned(),
+        serial: serial.to_owned(),
+        place: subject.identity.contains(OF_MODEL).then(|| subject.identity.clone()),
         capacity_bytes: get(Counter::SizeBytes),
         ..DriveIdentity::default()
     };

@@ -12,8 +12,8 @@ use super::error::UnitError;
 #[serde(transparent)]
 pub struct ByteCount(pub u64);
 
-const BYTES_WANTED: &str = "a size: write a number with K, M, G or T (powers of 1024), such as 8K or 1.5GiB; \
-                            KB, MB, GB, TB are powers of 1000";
+const BYTES_WANTED: &str = "a size: write a number with K, M, G, T or P (powers of 1024), such as 8K or 1.5GiB; \
+                            KB, MB, GB, TB, PB are powers of 1000";
 
 impl ByteCount {
     pub fn bytes(self) -> u64 {
@@ -39,10 +39,12 @@ impl FromStr for ByteCount {
             "m" | "mib" => 1 << 20,
             "g" | "gib" => 1 << 30,
             "t" | "tib" => 1 << 40,
+            "p" | "pib" => 1 << 50,
             "kb" => 1_000,
             "mb" => 1_000_000,
             "gb" => 1_000_000_000,
             "tb" => 1_000_000_000_000,
+            "pb" => 1_000_000_000_000_000,
             _ => return Err(refuse()),
         };
         if let Ok(whole) = number.parse::<u64>() {

@@ -21,10 +21,12 @@ fn every_unit_of_a_size_has_its_factor() {
         (&["m", "M", "MiB"], 1 << 20),
         (&["g", "G", "GiB"], 1 << 30),
         (&["t", "T", "TiB"], 1 << 40),
+        (&["p", "P", "PiB"], 1 << 50),
         (&["kb", "KB"], 1_000),
         (&["MB"], 1_000_000),
         (&["GB"], 1_000_000_000),
         (&["TB"], 1_000_000_000_000),
+        (&["PB"], 1_000_000_000_000_000),
     ] {
         for unit in units {
             assert_eq!(bytes(&format!("3{unit}")), 3 * factor, "{unit}");

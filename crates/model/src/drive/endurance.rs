@@ -9,6 +9,7 @@ use super::projection::{DaysBand, Ground, Route, routes};
 use super::raid::RaidShare;
 use super::rating::{Converted, DriveRating};
 use super::reading::{DriveIdentity, DriveReading, Wear};
+use crate::requirement::{Limit, Metric};
 use crate::warning::{Warning, WarningCode};
 
 /// Below this share of the rated bytes nothing is projected, unless a percent was added.
@@ -80,10 +81,31 @@ pub struct Endurance {
     pub warnings: Vec<Warning>,
 }
 
+impl Endurance {
+    /// The figure that `limit` is about.
+    fn figure(&self, limit: &Limit) -> Option<f64> {
+        match limit.metric {
+            Metric::Days => Some(self.answer.as_ref()?.days?.likely),
+            Metric::Used => self.wear.used_percent().map(|used| used as f64),
+            _ => None,
+        }
+    }
+
+    /// Whether the drive meets `limit`; `None` if nobody can say. What has hardly been used has no projection yet, and meets one of days.
+    pub fn meets(&self, limit: &Limit) -> Option<bool> {
+        let is_fresh = self.wear.used_percent().is_some_and(|used| used < USED_PERCENT_MIN);
+        match self.figure(limit) {
+            Some(figure) => Some(limit.is_met_by(Some(figure))),
+            None => (limit.metric == Metric::Days && is_fresh).then_some(true),
+        }
+    }
+}
+
 pub fn endurance(history: &DriveHistory, rating: Option<DriveRating>, planned: Option<Planned>) -> Endurance {
     let (drive, wear, rates) = (history.drive(), history.latest().wear.clone(), history.rates());
     let window = history.window();
-    let write_amplification = write_amplification(&wear, window.as_ref());
+    let was_reset = history.was_reset();
+    let write_amplification = write_amplification(&wear, window.as_ref(), was_reset);
     let expected = expected(&rates, planned.as_ref());
     let too_thin = too_thin(&wear, window.as_ref(), rating.as_ref(), planned.is_some());
     let ground = Ground {
@@ -92,7 +114,10 @@ pub fn endurance(history: &DriveHistory, rating: Option<DriveRating>, planned: O
         window: window.as_ref(),
         per_day: expected.as_ref().map(|found| found.value),
         other_rates: if planned.is_some() { Vec::new() } else { rates.life.into_iter().collect() },
+        is_powered_rate: planned.is_none() && rates.recent.is_none_or(|rate| rate <= 0.0),
         life_per_day: rates.life,
+        life_hours: history.life_hours(),
+        was_reset,
         write_amplification: write_amplification.as_ref().map(|found| found.value),
     };
     let mut routes = routes(&ground);
@@ -122,7 +147,7 @@ pub fn endurance(history: &DriveHistory, rating: Option<DriveRating>, planned: O
         last_utc: history.timed().last().map(|(taken, _)| *taken),
         intervals: history.intervals(),
         converted: rating.as_ref().and_then(|rating| rating.converted(drive.capacity_bytes)),
-        implied_bytes: implied_bytes(&wear),
+        implied_bytes: implied_bytes(&wear).filter(|_| !was_reset),
         spread: spread(&routes),
         drive,
         wear,
@@ -152,13 +177,13 @@ fn state(wear: &Wear) -> DriveState {
     }
 }
 
-fn write_amplification(wear: &Wear, window: Option<&WearInterval>) -> Option<Found> {
+fn write_amplification(wear: &Wear, window: Option<&WearInterval>, was_reset: bool) -> Option<Found> {
     let recent = window.and_then(|window| {
         let value = window.write_amplification?;
         Some(Found { value, basis: format!("of the last {:.1} days", window.days()) })
     });
     recent.or_else(|| {
-        let (nand, host) = (wear.nand_bytes()?, wear.host_bytes().filter(|bytes| *bytes > 0)?);
+        let (nand, host) = (wear.nand_bytes()?, wear.host_bytes().filter(|bytes| *bytes > 0 && !was_reset)?);
         Some(Found { value: nand as f64 / host as f64, basis: "over its life".to_owned() })
     })
 }
@@ -200,6 +225,10 @@ fn too_thin(
     let rated = rating.and_then(|rating| rating.written_bytes);
     let gained = window.and_then(|window| window.used_percent).unwrap_or(0);
     let used = wear.used_percent().unwrap_or(0);
+    let is_used = wear.used_percent().map_or_else(
+        || "the drive does not say how much of it is used".to_owned(),
+        |used| format!("{used} % is used"),
+    );
     let share = rated.zip(wear.host_bytes()).map(|(rated, written)| written as f64 / rated);
     if gained >= 1 || used >= USED_PERCENT_MIN || share.is_some_and(|share| share >= WRITTEN_SHARE_MIN) {
         return None;
@@ -207,7 +236,7 @@ fn too_thin(
     match share {
         Some(_) if is_planned => None,
         Some(share) => Some(format!(
-            "{used} % is used and {:.2} % of the rated bytes are written, which says nothing about its life yet; \
+            "{is_used} and {:.2} % of the rated bytes are written, which says nothing about its life yet; \
              --from-rate projects writes that are expected",
             100.0 * share
         )),
@@ -215,7 +244,7 @@ fn too_thin(
             None
         }
         None => Some(format!(
-            "{used} % is used, and no percent was added between the readings; a rating (--tbw, --dwpd or --drives) would tell more"
+            "{is_used}, and no percent was added between the readings; a rating (--tbw, --dwpd or --drives) would tell more"
         )),
     }
 }

@@ -3,13 +3,19 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::reading::{DriveIdentity, DriveReading, Wear};
+use super::plausibility::are_hours_wrong;
+use super::reading::{DriveIdentity, DriveLink, DriveReading, Wear};
 
 const DAY_S: f64 = 86_400.0;
 /// A rate is taken from the newest readings that are at least so far apart.
 const WINDOW_DAYS: f64 = 7.0;
 /// Less says nothing about days to come.
 const WINDOW_DAYS_MIN: f64 = 1.0;
+/// A drive counts whole hours, and its clock runs a little fast or slow.
+const HOURS_SLACK: f64 = 2.0;
+const HOURS_DRIFT: f64 = 1.1;
+/// A drive may count what it took in a while ago.
+const BYTES_SLACK_S: f64 = 60.0;
 /// Two logs of a drive are saved one after the other, seconds apart at most.
 const OTHER_LOG_S: f64 = 600.0;
 /// The busiest day is sought among stretches from nearly a day to two.
@@ -59,6 +65,20 @@ fn days(from: Timestamp, to: Timestamp) -> f64 {
 }
 
 impl DriveHistory {
+    /// The readings of each drive together, in the order in which the drives came.
+    pub fn by_drive(readings: impl IntoIterator<Item = DriveReading>) -> Vec<Vec<DriveReading>> {
+        let mut drives: Vec<Vec<DriveReading>> = Vec::new();
+        for reading in readings {
+            let is_its =
+                |known: &&mut Vec<DriveReading>| known.iter().all(|one| one.drive.is_same(&reading.drive));
+            match drives.iter_mut().find(is_its) {
+                Some(known) => known.push(reading),
+                None => drives.push(vec![reading]),
+            }
+        }
+        drives
+    }
+
     /// The history of one drive. Readings of the same time become one, as do
     /// two logs of it that were saved together; those without a time count only if there is no other.
     /// `None` without readings.
@@ -106,6 +126,22 @@ impl DriveHistory {
         self.timed.windows(2).map(|pair| interval((pair[0].0, &pair[0].1), (pair[1].0, &pair[1].1))).collect()
     }
 
+    fn falls(&self, counter: fn(&Wear) -> Option<u64>) -> bool {
+        self.timed.windows(2).any(|pair| falls(&pair[0].1.wear, &pair[1].1.wear, counter))
+    }
+
+    /// Whether bytes were counted anew: what is counted now is not all that was written in its life.
+    pub(super) fn was_reset(&self) -> bool {
+        self.falls(Wear::host_bytes) || self.falls(Wear::nand_bytes)
+    }
+
+    /// The hours of its life, where nothing says that they are wrong.
+    pub(super) fn life_hours(&self) -> Option<u64> {
+        let wear = &self.latest().wear;
+        let is_right = !self.falls(|wear| wear.power_on_hours) && !are_hours_wrong(&self.drive(), wear);
+        wear.power_on_hours.filter(|hours| is_right && *hours > 0)
+    }
+
     /// The readings since the last break.
     pub(super) fn unbroken(&self) -> &[(Timestamp, DriveReading)] {
         let last = self.intervals().iter().rposition(|interval| interval.broken.is_some());
@@ -125,7 +161,7 @@ impl DriveHistory {
         let window = self.window();
         let per_day = |window: &WearInterval| Some(window.host_bytes? as f64 / window.days());
         let wear = &self.latest().wear;
-        let powered_days = wear.power_on_hours.filter(|hours| *hours > 0).map(|hours| hours as f64 / 24.0);
+        let powered_days = self.life_hours().filter(|_| !self.was_reset()).map(|hours| hours as f64 / 24.0);
         WriteRates {
             recent: window.as_ref().and_then(per_day),
             recent_days: window.as_ref().filter(|window| window.host_bytes.is_some()).map(WearInterval::days),
@@ -160,7 +196,8 @@ impl DriveHistory {
 
 fn interval(from: (Timestamp, &DriveReading), to: (Timestamp, &DriveReading)) -> WearInterval {
     let (before, after) = (&from.1.wear, &to.1.wear);
-    let broken = broken(before, after);
+    let link = to.1.drive.link.or(from.1.drive.link);
+    let broken = broken(before, after, to.0.duration_since(from.0).as_secs_f64(), link);
     let gained = |counter: fn(&Wear) -> Option<u64>| {
         let pair = counter(before).zip(counter(after)).filter(|_| broken.is_none());
         pair.and_then(|(before, after)| after.checked_sub(before))
@@ -178,18 +215,42 @@ fn interval(from: (Timestamp, &DriveReading), to: (Timestamp, &DriveReading)) ->
     }
 }
 
-fn broken(before: &Wear, after: &Wear) -> Option<String> {
-    let falls = |before: Option<u64>, after: Option<u64>| before.zip(after).is_some_and(|(b, a)| a < b);
+fn falls(before: &Wear, after: &Wear, counter: fn(&Wear) -> Option<u64>) -> bool {
+    counter(before).zip(counter(after)).is_some_and(|(before, after)| after < before)
+}
+
+/// Which of the counters of a life went back.
+fn went_back(before: &Wear, after: &Wear) -> Option<&'static str> {
+    let counters: [(&str, fn(&Wear) -> Option<u64>); 3] = [
+        ("the bytes written by hosts", Wear::host_bytes),
+        ("the bytes written to the flash", Wear::nand_bytes),
+        ("the hours", |wear| wear.power_on_hours),
+    ];
+    counters.into_iter().find(|(_, counter)| falls(before, after, *counter)).map(|(name, _)| name)
+}
+
+fn broken(before: &Wear, after: &Wear, seconds: f64, link: Option<DriveLink>) -> Option<String> {
+    if let Some(name) = went_back(before, after) {
+        return Some(format!("{name} went back"));
+    }
+    let gained = |counter: fn(&Wear) -> Option<u64>| {
+        let (before, after) = counter(before).zip(counter(after))?;
+        after.checked_sub(before)
+    };
+    let hours = seconds / 3_600.0;
+    let most_hours = hours * HOURS_DRIFT + HOURS_SLACK;
+    if let Some(powered) = gained(|wear| wear.power_on_hours).filter(|powered| *powered as f64 > most_hours) {
+        return Some(format!(
+            "{powered} hours powered on in {hours:.0} hours, which two readings of one drive cannot be"
+        ));
+    }
+    let most = link.unwrap_or(DriveLink::Nvme).bytes_per_s_max() as f64 * (seconds + BYTES_SLACK_S);
+    if let Some(bytes) = gained(Wear::host_bytes).filter(|bytes| *bytes as f64 > most) {
+        return Some(format!(
+            "{bytes} bytes written in {seconds:.0} seconds, more than its interface carries"
+        ));
+    }
     let origin = |wear: &Wear| wear.host.as_ref().map(|counted| counted.origin.clone());
-    if falls(before.host_bytes(), after.host_bytes()) {
-        return Some("the bytes written by hosts went back".to_owned());
-    }
-    if falls(before.nand_bytes(), after.nand_bytes()) {
-        return Some("the bytes written to the flash went back".to_owned());
-    }
-    if falls(before.power_on_hours, after.power_on_hours) {
-        return Some("the hours went back".to_owned());
-    }
     let both = origin(before).zip(origin(after));
     both.filter(|(before, after)| before != after)
         .map(|(before, after)| format!("counted by {before} and then by {after}"))

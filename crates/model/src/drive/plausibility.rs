@@ -33,6 +33,11 @@ pub(super) fn warnings(
     found.into_iter().flatten().map(|message| Warning::new(WarningCode::Implausible, message)).collect()
 }
 
+/// Whether its hours, or the bytes of those hours, cannot be: nothing that was counted over its life is a rate then.
+pub(super) fn are_hours_wrong(drive: &DriveIdentity, wear: &Wear) -> bool {
+    busier_than_on(wear).is_some() || too_much_an_hour(drive, wear).is_some()
+}
+
 fn too_much_an_hour(drive: &DriveIdentity, wear: &Wear) -> Option<String> {
     let (written, hours, link) = (wear.host_bytes()?, wear.power_on_hours?, drive.link?);
     let most = link.bytes_per_s_max().saturating_mul(3_600).saturating_mul(hours.saturating_add(HOURS_SLACK));

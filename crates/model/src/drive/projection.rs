@@ -34,11 +34,14 @@ pub struct Route {
     pub days: Option<DaysBand>,
     /// What the answer rests on, or what is missing.
     pub basis: String,
+    /// Its days have as many hours powered on as a day has: a drive that is off at night lasts longer.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_powered_time: bool,
 }
 
 impl Route {
     fn missing(name: RouteName, why: &str) -> Self {
-        Self { name, days: None, basis: why.to_owned() }
+        Self { name, days: None, basis: why.to_owned(), is_powered_time: false }
     }
 }
 
@@ -48,9 +51,15 @@ pub(super) struct Ground<'a> {
     pub(super) window: Option<&'a WearInterval>,
     /// Bytes a day that hosts are expected to write.
     pub(super) per_day: Option<f64>,
+    /// Whether that is a mean over hours powered on.
+    pub(super) is_powered_rate: bool,
     /// Other rates that are as well founded, bytes a day.
     pub(super) other_rates: Vec<f64>,
     pub(super) life_per_day: Option<f64>,
+    /// The hours of its life, where nothing says that they are wrong.
+    pub(super) life_hours: Option<u64>,
+    /// A counter was set back: what was written in all is unknown.
+    pub(super) was_reset: bool,
     /// Flash bytes for each byte of hosts.
     pub(super) write_amplification: Option<f64>,
 }
@@ -72,17 +81,21 @@ impl Ground<'_> {
             let rate = window.host_bytes.map(|bytes| bytes as f64 / window.days());
             let band = used_band(used, gained, window.days(), self.faster(rate));
             let basis = format!("{gained} % in {:.1} days", window.days());
-            return Route { name, days: Some(band), basis: basis + &self.rescaled(rate) };
+            let basis = basis + &self.rescaled(rate);
+            return Route { name, days: Some(band), basis, is_powered_time: false };
         }
-        let hours = self.wear.power_on_hours.filter(|hours| *hours > 0);
-        match hours {
+        match self.life_hours {
             Some(hours) if used >= 1 => {
                 let rate = self.life_per_day;
                 let band = used_band(used, used, hours as f64 / 24.0, self.faster(rate));
                 let basis = format!("{used} % in {hours} hours of its life");
-                Route { name, days: Some(band), basis: basis + &self.rescaled(rate) }
+                Route { name, days: Some(band), basis: basis + &self.rescaled(rate), is_powered_time: true }
             }
             Some(_) => Route::missing(name, "no percent is used yet"),
+            None if self.wear.power_on_hours.is_some() => Route::missing(
+                name,
+                "no percent was added between the readings, and its hours are not those of its life",
+            ),
             None => Route::missing(name, "neither a percent was added, nor does it count its hours"),
         }
     }
@@ -109,6 +122,9 @@ impl Ground<'_> {
         let Some(written) = self.wear.host_bytes() else {
             return Route::missing(name, "the drive does not count what hosts write");
         };
+        if self.was_reset {
+            return Route::missing(name, "its counters went back: nobody knows how much was written in all");
+        }
         self.at_rates(
             name,
             rated - written as f64,
@@ -126,7 +142,8 @@ impl Ground<'_> {
                 "no rating: erase-cycles and physical of a [[drive]] of --drives have it",
             );
         };
-        let of_nand = || Some(self.wear.nand_bytes()? as f64 / physical as f64);
+        let nand = self.wear.nand_bytes().filter(|_| !self.was_reset);
+        let of_nand = || Some(nand? as f64 / physical as f64);
         let Some(average) = self.wear.erase_cycles.map(|cycles| cycles as f64).or_else(of_nand) else {
             return Route::missing(name, "the drive counts neither erase cycles nor flash bytes");
         };
@@ -146,6 +163,9 @@ impl Ground<'_> {
         let Some(programmed) = self.wear.nand_bytes() else {
             return Route::missing(name, "the drive does not count what it writes to its flash");
         };
+        if self.was_reset {
+            return Route::missing(name, "its counters went back: nobody knows how much was written in all");
+        }
         let Some(amplification) = self.write_amplification else {
             return Route::missing(name, "the write amplification is unknown");
         };
@@ -166,7 +186,7 @@ impl Ground<'_> {
             .filter(|rate| **rate > 0.0)
             .fold((per_day, per_day), |(slow, fast), rate| (slow.min(*rate), fast.max(*rate)));
         let band = DaysBand { likely: days(per_day), earliest: days(fast), latest: Some(days(slow)) };
-        Route { name, days: Some(band), basis }
+        Route { name, days: Some(band), basis, is_powered_time: self.is_powered_rate }
     }
 }
 

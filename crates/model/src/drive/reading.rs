@@ -24,6 +24,27 @@ impl DriveLink {
     }
 }
 
+/// So many characters of so few kinds are no number of a single drive: `AA000000000000000001`.
+const FILLED_CHARS_MIN: usize = 8;
+const FILLED_KINDS_MAX: usize = 3;
+/// `123456`, `0123456789ABCDEF` up to its letters.
+const COUNTED_CHARS_MIN: usize = 6;
+/// What stands in place of a serial number, in lower case and without punctuation.
+const NO_SERIALS: [&str; 12] = [
+    "redacted",
+    "removed",
+    "hidden",
+    "anonymous",
+    "unknown",
+    "none",
+    "na",
+    "default",
+    "serial",
+    "serialnumber",
+    "tobefilledbyoem",
+    "0123456789abcdef",
+];
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveIdentity {
     pub model: String,
@@ -32,6 +53,9 @@ pub struct DriveIdentity {
     pub family: Option<String>,
     /// Its serial number, or a name given to a document without one.
     pub serial: String,
+    /// Where it was read, if the serial number is none that a maker gave: the same name elsewhere is another drive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,6 +63,36 @@ pub struct DriveIdentity {
     /// What a host can address, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<u64>,
+}
+
+impl DriveIdentity {
+    /// Whether its serial number is one that a maker gives a single drive. Cheap drives, bridges and hypervisors fill in zeros,
+    /// documents that were made anonymous a word, and a document without one has the name of its file or device.
+    pub fn has_serial(&self) -> bool {
+        let serial: Vec<char> = self.serial.chars().filter(char::is_ascii_alphanumeric).collect();
+        let mut kinds = serial.clone();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let is_filled = serial.len() >= FILLED_CHARS_MIN && kinds.len() <= FILLED_KINDS_MAX;
+        let is_counted = serial.len() >= COUNTED_CHARS_MIN
+            && serial.windows(2).all(|pair| matches!(pair, [a, b] if u32::from(*b) == u32::from(*a) + 1));
+        let word: String = serial.iter().map(char::to_ascii_lowercase).collect();
+        let is_word = NO_SERIALS.contains(&word.as_str());
+        let is_path = self.serial.starts_with('/');
+        !(serial.is_empty() || is_filled || is_counted || is_word || is_path)
+    }
+
+    /// Whether readings of both are of one drive, as far as they say. A log of its own has no model and no capacity.
+    pub fn is_same(&self, other: &Self) -> bool {
+        fn agree<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
+            one.zip(other).is_none_or(|(one, other)| one == other)
+        }
+        let model = |drive: &Self| Some(drive.model.clone()).filter(|model| !model.is_empty());
+        self.serial == other.serial
+            && agree(model(self), model(other))
+            && agree(self.capacity_bytes, other.capacity_bytes)
+            && agree(self.place.as_ref(), other.place.as_ref())
+    }
 }
 
 /// Bytes since the drive was made, and which of its counters says so.

@@ -233,3 +233,124 @@ fn logs_of_the_same_time_are_one_reading() {
     let history = DriveHistory::of(vec![reading(0, 1.0, 2), nand]).unwrap();
     assert_eq!((history.timed().len(), history.latest().wear.nand_bytes()), (1, Some(7)));
 }
+
+fn drive(model: &str, serial: &str, capacity_gb: u64) -> DriveIdentity {
+    DriveIdentity {
+        model: model.into(),
+        serial: serial.into(),
+        capacity_bytes: Some(capacity_gb * 1_000_000_000),
+        ..DriveIdentity::default()
+    }
+}
+
+/// The story: drives of two models with the serial number `AA000000000000000001` became one that wrote 7,874 PB a day.
+#[test]
+fn drives_are_one_by_serial_number_model_and_capacity_together() {
+    let of = |drive: DriveIdentity| DriveReading { drive, ..reading(0, 5.0, 4) };
+    let (cheap, other) = (drive("Cheap", "S9", 512), drive("Other", "S9", 512));
+    let larger = drive("Cheap", "S9", 1000);
+    // A log of its own says neither model nor capacity.
+    let log = DriveIdentity { serial: "S9".into(), ..DriveIdentity::default() };
+    let all = [cheap.clone(), other, larger, cheap, log].map(of);
+    let groups = DriveHistory::by_drive(all);
+    let models =
+        |group: &Vec<DriveReading>| group.iter().map(|one| one.drive.model.clone()).collect::<Vec<_>>();
+    let found: Vec<Vec<String>> = groups.iter().map(models).collect();
+    assert_eq!(found, [vec!["Cheap", "Cheap", ""], vec!["Other"], vec!["Cheap"]]);
+}
+
+#[test]
+fn a_name_without_a_serial_number_is_a_drive_of_its_place_only() {
+    let at = |place: &str| DriveIdentity { place: Some(place.into()), ..drive("M", "nvme0n1", 1) };
+    assert!(at("h1").is_same(&at("h1")) && !at("h1").is_same(&at("h2")));
+    assert!(at("h1").is_same(&drive("M", "nvme0n1", 1)));
+}
+
+#[test]
+fn what_stands_in_place_of_a_serial_number_is_none() {
+    for none in [
+        "",
+        "0000000000000000",
+        "AA000000000000000001",
+        "1234567890",
+        "123456",
+        "REDACTED",
+        "To be filled by O.E.M.",
+        "N/A",
+        "/dev/nvme0",
+    ] {
+        assert!(!drive("M", none, 1).has_serial(), "{none}");
+    }
+    for one in ["S3Z8NB0K", "TESTSERIAL0001", "S1", "BTWA123456789", "PHKS750500G1480BGN", "50026B72823D1475"]
+    {
+        assert!(drive("M", one, 1).has_serial(), "{one}");
+    }
+}
+
+/// The story: 51.2 TB in 9,000 hours, then a reset. The bytes since were set against all hours, and 9.7 years became 112 days.
+#[test]
+fn after_a_reset_nothing_is_a_mean_of_its_life() {
+    let readings = [(0, 51.2, 9_000), (10, 0.5, 9_240), (20, 2.56, 9_480)].map(|(day, tb, hours)| {
+        let mut one = reading(day, tb, 10);
+        one.wear.power_on_hours = Some(hours);
+        one
+    });
+    let found = of(readings.to_vec(), Some(rated(100.0, 5.0)), None);
+    assert_eq!((found.rates.life, found.implied_bytes), (None, None));
+    assert!(found.rates.recent.is_some());
+    // Its hours and its percentage are still those of its life: 90 % at 10 % in 9,480 hours, whatever was written then.
+    let answer = found.answer.unwrap();
+    assert_eq!(answer.name, RouteName::PercentUsed);
+    close(answer.days.unwrap().likely, 9.0 * 9_480.0 / 24.0, 1e-9);
+    assert!(found.routes[1].days.is_none(), "nobody knows how much was written in all");
+}
+
+/// The story: "its hours, and every rate over its life, are wrong", and above it "It lasts 382 days", from these hours.
+#[test]
+fn hours_that_cannot_be_give_no_projection() {
+    let mut one = reading(0, 1_445.9, 5);
+    (one.wear.power_on_hours, one.wear.busy_minutes) = (Some(482), Some(1_184_621));
+    let found = of(vec![one], None, None);
+    assert!(found.answer.is_none() && found.rates.life.is_none(), "{found:?}");
+    assert!(found.too_thin.is_some());
+}
+
+#[test]
+fn two_readings_that_no_drive_can_have_are_no_interval() {
+    // 456 TB in five seconds.
+    let mut fast = reading(0, 461.0, 40);
+    fast.taken_utc = Some(at(0) + SignedDuration::from_secs(5));
+    // 12,000 hours powered on in 19 days.
+    let [mut young, mut old] = [(0, 10.0, 3), (19, 10.5, 4)].map(|(day, tb, used)| reading(day, tb, used));
+    (young.wear.power_on_hours, old.wear.power_on_hours) = (Some(8_000), Some(20_000));
+    for pair in [vec![reading(0, 5.0, 4), fast], vec![young, old]] {
+        let found = of(pair, None, None);
+        assert!(found.intervals[0].broken.is_some(), "{:?}", found.intervals);
+        assert!(found.rates.recent.is_none() && found.rates.peak_day.is_none());
+    }
+}
+
+#[test]
+fn a_life_by_its_hours_is_one_of_hours_powered_on() {
+    let mut one = reading(0, 100.0, 10);
+    one.wear.power_on_hours = Some(8_760);
+    assert!(of(vec![one], None, None).answer.unwrap().is_powered_time);
+    let two = vec![reading(0, 100.0, 10), reading(10, 101.0, 11)];
+    assert!(!of(two, None, None).answer.unwrap().is_powered_time);
+}
+
+#[test]
+fn a_limit_is_met_missed_or_for_nobody_to_say() {
+    use crate::requirement::Requirement;
+    let limit = |text: &str| match text.parse().unwrap() {
+        Requirement::Limit(limit) => limit,
+        other => panic!("{other}"),
+    };
+    let worn = of(vec![reading(0, 100.0, 90), reading(10, 110.0, 92)], None, None);
+    assert_eq!(worn.meets(&limit("days>90")), Some(false), "8 % at 0.2 % a day");
+    assert_eq!((worn.meets(&limit("days>30")), worn.meets(&limit("used<80"))), (Some(true), Some(false)));
+    let fresh = of(vec![reading(0, 1.0, 0)], None, None);
+    assert_eq!((fresh.meets(&limit("days>90")), fresh.meets(&limit("used<80"))), (Some(true), Some(true)));
+    let silent = of(vec![DriveReading::default()], None, None);
+    assert_eq!((silent.meets(&limit("days>90")), silent.meets(&limit("used<80"))), (None, None));
+}

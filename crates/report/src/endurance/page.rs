@@ -2,7 +2,7 @@
 
 use iostall_model::drive::{Converted, CountedBytes, DriveState, Endurance, WearInterval};
 use iostall_model::warning::Rank;
-use iostall_watch::EnduranceReport;
+use iostall_watch::{EnduranceReport, Judged, RatedLife};
 
 use crate::format::{NONE, count, shown};
 use crate::section::{Fact, Layout, Note, Section};
@@ -31,13 +31,36 @@ pub fn sections(report: &EnduranceReport) -> Vec<Section> {
     let mut sections: Vec<Section> = report.drives.iter().map(section).collect();
     if let (true, Some(converted)) = (sections.is_empty(), &report.converted) {
         let facts = spellings(converted);
-        sections.push(Section { layout: Layout::Facts, facts, ..Section::titled("Rating") });
+        let notes = report.planned.iter().map(life_of_rating).collect();
+        sections.push(Section { layout: Layout::Facts, notes, facts, ..Section::titled("Rating") });
+    }
+    if !report.judged.is_empty() {
+        let notes = report.judged.iter().map(judged).collect();
+        sections.push(Section { notes, ..Section::titled("Required") });
     }
     if !report.left_out.is_empty() {
         let notes = report.left_out.iter().map(|said| Note::caution(shown(said))).collect();
         sections.push(Section { notes, ..Section::titled("Left out") });
     }
     sections
+}
+
+fn life_of_rating(life: &RatedLife) -> Note {
+    let each = rate(Some(life.of_each_drive));
+    let array = life
+        .raid
+        .map(|raid| format!(", which {} on {raid} write to each drive", rate(Some(life.bytes_per_day))));
+    Note::strong(format!("It lasts {} at {each}{}.", time(Some(life.days)), array.unwrap_or_default()))
+}
+
+fn judged(one: &Judged) -> Note {
+    let drive = if one.drive.is_empty() { String::new() } else { format!("{}: ", shown(&one.drive)) };
+    let limit = shown(&one.limit);
+    match one.is_met {
+        Some(true) => Note::plain(format!("{drive}{limit} is met.")),
+        Some(false) => Note::bad(format!("{drive}{limit} is missed.")),
+        None => Note::caution(format!("{drive}{limit} cannot be judged: the drive does not say enough.")),
+    }
 }
 
 fn section(one: &Endurance) -> Section {
@@ -68,9 +91,10 @@ fn notes(one: &Endurance) -> Vec<Note> {
     if let Some((answer, days)) = one.answer.as_ref().and_then(|answer| Some((answer, answer.days?))) {
         let latest = days.latest.map_or_else(|| "no end".to_owned(), |days| time(Some(days)));
         let (likely, earliest) = (time(Some(days.likely)), time(Some(days.earliest)));
+        let powered = if answer.is_powered_time { " powered on" } else { "" };
         let text = match answer.name.name() {
             by if days.likely <= 0.0 => format!("It is used up, by {by}."),
-            by => format!("It lasts {likely}, by {by} ({earliest} to {latest})."),
+            by => format!("It lasts {likely}{powered}, by {by} ({earliest} to {latest})."),
         };
         notes.push(Note::strong(text));
     }
@@ -151,6 +175,7 @@ pub(super) fn of(one: &Endurance) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut add =
         |label: &str, value: Option<String>| facts.extend(value.map(|value| Fact::new(label, value)));
+    add("known by", drive.place.as_deref().map(shown));
     add("family", drive.family.as_deref().map(shown));
     add("firmware", drive.firmware.as_deref().map(shown));
     add("capacity", drive.capacity_bytes.map(|capacity| bytes(Some(capacity as f64))));

@@ -223,7 +223,9 @@ fn quantile(metric: Metric) -> Option<f64> {
         | Metric::Iops
         | Metric::Throughput
         | Metric::Failed
-        | Metric::Headroom => None,
+        | Metric::Headroom
+        | Metric::Days
+        | Metric::Used => None,
     }
 }
 

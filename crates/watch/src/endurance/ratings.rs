@@ -94,7 +94,8 @@ impl Ratings {
         let fitting = drives.iter().filter(|one| fits(&one.model, &drive.model));
         // A whole name goes before the beginning of one, and a longer beginning before a shorter one.
         let best = fitting.max_by_key(|one| (!one.model.ends_with('*'), one.model.len()));
-        best.map(|one| rating_of(path, one, drive.capacity_bytes)).transpose()
+        let capacity = self.typed.capacity.map(ByteCount::bytes).or(drive.capacity_bytes);
+        best.map(|one| rating_of(path, one, capacity)).transpose()
     }
 
     /// One rating from the command line holds for one model.

@@ -1,6 +1,8 @@
 //! Drives whose raw counters are public: the test data of `prometheus-community/smartctl_exporter`. The documents are made
 //! here, with its numbers.
 
+use iostall_model::WarningCode;
+use iostall_model::drive::DriveReading;
 use serde_json::{Value, json};
 
 use super::super::parse;
@@ -178,7 +180,7 @@ fn every_bit_of_the_exit_status_leaves_a_valid_document_or_an_error_in_words() {
         let read = parse("x", document.to_string().as_bytes());
         assert_eq!(read.is_err(), status & 3 != 0, "{status}");
         let Ok(reading) = read else { continue };
-        assert_eq!(reading.wear.passed, Some(status & 8 == 0), "{status}");
+        assert_eq!(reading.wear.passed, Some(status & 0b1_1000 == 0), "{status}");
         assert_eq!(reading.warnings.len(), (status & 0b1111_0100).count_ones() as usize, "{status}");
     }
 }
@@ -209,4 +211,94 @@ fn a_counter_of_the_wrong_type_is_an_error_that_names_it() {
             assert!(said.starts_with("x: "), "{pointer} {wrong}: {said}");
         }
     }
+}
+
+fn kingston(value: u64, raw: u64, erases: Option<u64>) -> DriveReading {
+    let mut attributes = vec![(231, "SSD_Life_Left", value, raw), (241, "Lifetime_Writes_GiB", 100, 5_597)];
+    attributes.extend(erases.map(|erases| (244, "Average_Erase_Count", 100, erases)));
+    parse("x", document(Some("Phison Driven SSDs"), "KINGSTON SA400S37", &attributes).to_string().as_bytes())
+        .unwrap()
+}
+
+/// The story: a drive with 15 % of its bytes written was "86 % used", and a new one of the other firmware "replace it".
+#[test]
+fn of_two_numbers_that_are_complements_the_erases_tell_which_is_left() {
+    let used = |value, raw, erases| kingston(value, raw, erases).wear.used_percent();
+    assert_eq!(used(14, 86, Some(131)), Some(14));
+    assert_eq!(used(100, 0, Some(0)), Some(0));
+    assert_eq!(used(100, 0, Some(2_000)), Some(100));
+    assert_eq!(used(50, 50, Some(500)), Some(50));
+    assert_eq!(used(100, 74, Some(808)), Some(26), "no complements");
+    let unknown = kingston(14, 86, None);
+    assert_eq!(unknown.wear.used_percent(), None);
+    assert!(unknown.warnings.iter().any(|one| one.code == WarningCode::NotCounted), "{:?}", unknown.warnings);
+}
+
+#[test]
+fn crucial_counts_pages_although_its_family_has_the_name_of_micron_too() {
+    for family in ["Crucial/Micron Client SSDs", "Silicon Motion based SSDs"] {
+        let wear = read(&document(
+            Some(family),
+            "CT1000",
+            &[
+                (246, "Total_LBAs_Written", 100, 2_000_000_000),
+                (247, "Host_Program_Page_Count", 100, 1_000),
+                (248, "FTL_Program_Page_Count", 100, 3_000),
+            ],
+        ));
+        let host = wear.host_bytes().unwrap();
+        assert_eq!((host, wear.nand_bytes()), (2_000_000_000 * 512, Some(host * 4)), "{family}");
+    }
+}
+
+#[test]
+fn a_unit_in_a_name_is_read_for_families_that_smartmontools_knows_and_for_no_others() {
+    let attributes = [(233, "NAND_GB_Written_TLC", 100, 500), (241, "Host_Writes_GiB", 100, 249)];
+    let known = read(&document(Some("WD Blue / Red / Green SSDs"), "WDC", &attributes));
+    assert_eq!((known.host_bytes(), known.nand_bytes()), (Some(249 << 30), Some(500_000_000_000)));
+    let unknown = read(&document(None, "ACME", &attributes));
+    assert_eq!((unknown.host_bytes(), unknown.nand_bytes()), (None, None));
+}
+
+#[test]
+fn a_statistic_of_nothing_gives_way_to_what_the_vendor_counts() {
+    let mut document = document(
+        Some("Samsung based SSDs"),
+        "Samsung SSD 860 EVO 500GB",
+        &[(177, "Wear_Leveling_Count", 60, 278), (241, "Total_LBAs_Written", 99, 1_000)],
+    );
+    let line = |offset| json!({"offset": offset, "value": 0, "flags": {"valid": true}});
+    document["ata_device_statistics"] = json!({"pages": [
+        {"number": 1, "table": [line(24)]}, {"number": 7, "table": [line(8)]},
+    ]});
+    let wear = read(&document);
+    assert_eq!((wear.host_bytes(), wear.used_percent()), (Some(512_000), Some(40)));
+}
+
+/// The story: a drive whose own attribute was at its threshold was "healthy".
+#[test]
+fn an_attribute_that_has_reached_its_threshold_is_a_failure() {
+    let mut document =
+        document(Some("Crucial/Micron Client SSDs"), "CT1", &[(5, "Reallocate_NAND_Blk_Cnt", 1, 900)]);
+    document["ata_smart_attributes"]["table"][0]["when_failed"] = json!("now");
+    let reading = parse("x", document.to_string().as_bytes()).unwrap();
+    assert_eq!(reading.wear.passed, Some(false));
+    assert!(
+        reading.warnings.iter().any(|one| one.code == WarningCode::DriveReports),
+        "{:?}",
+        reading.warnings
+    );
+    document["ata_smart_attributes"]["table"][0]["when_failed"] = json!("past");
+    assert_eq!(read(&document).passed, None);
+}
+
+#[test]
+fn a_log_without_a_name_says_what_is_missing_and_an_old_disk_is_no_unknown_drive() {
+    let mut bare = document(None, "", &[(9, "Power_On_Hours", 100, 1)]);
+    bare["serial_number"] = json!("");
+    let error = parse("x", bare.to_string().as_bytes()).unwrap_err();
+    assert!(matches!(error, SmartError::Nameless { .. }), "{error}");
+    let mut disk = document(None, "ST3200820AS", &[(7, "Seek_Error_Rate", 80, 5)]);
+    disk.as_object_mut().unwrap().remove("rotation_rate");
+    assert!(matches!(parse("x", disk.to_string().as_bytes()), Err(SmartError::HardDisk { .. })));
 }
