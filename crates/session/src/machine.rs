@@ -12,8 +12,8 @@ const LOOK_BEFORE_NS: u64 = 300_000_000;
 const BUSIEST_MAX: usize = 3;
 /// Of one tick of a processor.
 const TICK_NS: u64 = 10_000_000;
-/// A shorter time says nothing of the processors, ticks.
-const TICKS_MIN: u64 = 50;
+/// In a shorter time others are soon busy by chance: two seconds, ticks of each processor.
+const TICKS_MIN: u64 = 200;
 
 /// Distinct names of the block devices under `targets`, including the lowest layers.
 pub(crate) fn device_names<'a>(targets: impl IntoIterator<Item = &'a Target>) -> Vec<String> {
@@ -79,7 +79,7 @@ pub(crate) fn processors_of_others(before: &[CpuTicks], own: CpuTime) -> Option<
     let total: u64 = cpus.iter().map(CpuTicks::total).sum();
     let busy: u64 = cpus.iter().map(|cpu| cpu.user + cpu.system + cpu.steal).sum();
     let is_ours = own.user_ns.saturating_add(own.system_ns) > busy.saturating_mul(TICK_NS) / 2;
-    if total < TICKS_MIN || is_ours { None } else { processors(&cpus, &[]) }
+    if total < TICKS_MIN * cpus.len() as u64 || is_ours { None } else { processors(&cpus, &[]) }
 }
 
 #[cfg(test)]
