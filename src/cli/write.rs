@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use iostall_measure::{ByteCount, Nanos};
+use iostall_measure::{ByteCount, Nanos, Throughput};
 use iostall_model::paced::WriteMethod;
 
 use super::copy::GiveWayArgs;
@@ -116,37 +116,7 @@ fn above<T: FromStr<Err: Display> + PartialEq>(nothing: T, text: &str) -> Result
     if amount == nothing { Err("it must be above 0".to_owned()) } else { Ok(amount) }
 }
 
-/// Bytes a second from `622Mbit/s` (decimal, as for network lines) or `100MB/s`.
-fn line_rate(text: &str) -> Result<f64, String> {
-    let refuse =
-        || format!("{text:?} is not a rate: write bits or bytes a second, such as 622Mbit/s or 100MB/s");
-    let amount = text.strip_suffix("/s").ok_or_else(refuse)?;
-    let bytes = if let Some(bits) = amount.strip_suffix("bit") {
-        let split = bits.len() - usize::from(bits.ends_with(['k', 'K', 'M', 'G']));
-        let factor = match &bits[split..] {
-            "k" | "K" => 1e3,
-            "M" => 1e6,
-            "G" => 1e9,
-            _ => 1.0,
-        };
-        bits[..split].trim().parse::<f64>().map_err(|_| refuse())? * factor / 8.0
-    } else {
-        amount.parse::<ByteCount>().map_err(|_| refuse())?.bytes() as f64
-    };
-    if bytes.is_finite() && bytes > 0.0 { Ok(bytes) } else { Err(refuse()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_sold_in_bits_and_disks_in_bytes() {
-        assert!((line_rate("622Mbit/s").unwrap() - 77.75e6).abs() < 1.0);
-        assert!((line_rate("1Gbit/s").unwrap() - 125e6).abs() < 1.0);
-        assert!((line_rate("100MB/s").unwrap() - 1e8).abs() < 1.0);
-        for text in ["622", "fast/s", "0MB/s", "-1Mbit/s"] {
-            assert!(line_rate(text).is_err(), "{text}");
-        }
-    }
+/// Bytes a second from `622Mbit/s` or `100MB/s`.
+pub(super) fn line_rate(text: &str) -> Result<f64, String> {
+    text.parse().map(Throughput::bytes_per_second).map_err(|error| error.to_string())
 }

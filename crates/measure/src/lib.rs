@@ -23,5 +23,5 @@ pub use moments::Moments;
 pub use percentile::Percentile;
 pub use request::{Caching, Durability, Op, SyncCall};
 pub use unavailable::{Feature, Unavailable};
-pub use units::{BlockSize, ByteCount, Nanos, Percent, Rate, as_typed};
+pub use units::{BlockSize, ByteCount, Nanos, Percent, Rate, Throughput, as_typed};
 pub use windows_path::WindowsPath;

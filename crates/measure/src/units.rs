@@ -30,10 +30,12 @@ mod share;
 mod size;
 #[cfg(test)]
 mod tests;
+mod throughput;
 mod time;
 
 pub use error::UnitError;
 pub use rate::Rate;
 pub use share::Percent;
 pub use size::{BlockSize, ByteCount, as_typed};
+pub use throughput::Throughput;
 pub use time::Nanos;

@@ -15,7 +15,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use iostall_measure::{ByteCount, Nanos, Percentile};
+use iostall_measure::{Nanos, Percentile, Throughput};
 use thiserror::Error;
 
 use crate::verdict::FigureUnit;
@@ -244,8 +244,7 @@ fn value_of(metric: Metric, text: &str) -> Result<f64, String> {
             text.parse::<Nanos>().map(|length| length.nanos() as f64).map_err(|error| error.to_string())
         }
         Metric::Throughput => {
-            let bytes = text.strip_suffix("/s").unwrap_or(text);
-            bytes.parse::<ByteCount>().map(|bytes| bytes.bytes() as f64).map_err(|error| error.to_string())
+            text.parse().map(Throughput::bytes_per_second).map_err(|error| error.to_string())
         }
         Metric::Iops | Metric::Failed | Metric::Headroom | Metric::Days | Metric::Used => {
             match text.parse::<f64>() {

@@ -11,8 +11,6 @@ use iostall_watch::{EnduranceRequest, TypedRating};
 use crate::cli::branches::{Branch, Verb, is_typed};
 use crate::cli::output::of_drive;
 
-const DAY_S: f64 = 86_400.0;
-
 /// A rating alone has no drives to list.
 pub(in crate::cli) const BRANCHES: Verb = Verb {
     words: &["drive", "endurance"],
@@ -68,7 +66,7 @@ pub(crate) struct EnduranceArgs {
     #[arg(long, value_name = "SIZE", requires = "rating", help_heading = "Rating")]
     pub(crate) capacity: Option<ByteCount>,
     /// Project these writes of the database instead of those observed: 200GB/day, 5MB/s
-    #[arg(long, value_name = "RATE", value_parser = per_day, help_heading = "Writes")]
+    #[arg(long, value_name = "RATE", value_parser = crate::cli::rate::bytes_per_day, help_heading = "Writes")]
     pub(crate) from_rate: Option<f64>,
     /// The array between the database and the drives: LEVEL:DRIVES, such as 10:8 or 5:4; 5:4:full where whole stripes are
     /// written
@@ -111,38 +109,6 @@ impl EnduranceArgs {
             },
             limits: self.require.clone(),
             planned: self.from_rate.map(|bytes_per_day| Planned { bytes_per_day, raid: self.raid }),
-        }
-    }
-}
-
-/// `200GB/day` or `5MB/s` as bytes a day. A period is needed: a size alone says nothing.
-fn per_day(text: &str) -> Result<f64, String> {
-    let wanted =
-        || format!("{text:?} is no rate: write bytes and a period, such as 200GB/day, 9GB/h or 5MB/s");
-    let (size, period) = text.split_once('/').ok_or_else(wanted)?;
-    let size: ByteCount = size.parse().map_err(|_| wanted())?;
-    let periods = match period {
-        "day" | "d" => 1.0,
-        "h" | "hour" => 24.0,
-        "s" => DAY_S,
-        "week" | "w" => 1.0 / 7.0,
-        _ => return Err(wanted()),
-    };
-    if size.bytes() == 0 { Err(wanted()) } else { Ok(size.bytes() as f64 * periods) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rate_of_writes_has_a_period() {
-        let read = |text| per_day(text).map(|rate| format!("{rate:.0}"));
-        assert_eq!(read("200GB/day").unwrap(), "200000000000");
-        assert_eq!(read("5MB/s").unwrap(), "432000000000");
-        assert_eq!(read("70GiB/w").unwrap(), "10737418240");
-        for wrong in ["200GB", "200GB/", "/day", "0GB/day", "200GB/year", "much/day"] {
-            assert!(per_day(wrong).unwrap_err().contains("such as"), "{wrong}");
         }
     }
 }

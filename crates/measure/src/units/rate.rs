@@ -6,7 +6,8 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use super::error::UnitError;
-use super::size::{ByteCount, typed};
+use super::size::typed;
+use super::throughput::Throughput;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
@@ -36,9 +37,9 @@ impl FromStr for Rate {
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let refuse = || UnitError::new(text, RATE_WANTED);
         let trimmed = text.trim();
-        if let Some(size) = trimmed.strip_suffix("/s") {
-            let bytes: ByteCount = size.parse().map_err(|_| refuse())?;
-            return Self::positive(bytes.0 as f64, text).map(Self::BytesPerSecond);
+        let has_unit = trimmed.ends_with(['b', 'B']) || trimmed.ends_with("bit") || trimmed.ends_with("bits");
+        if Throughput::has_period(trimmed) || has_unit {
+            return Ok(Self::BytesPerSecond(trimmed.parse::<Throughput>()?.bytes_per_second()));
         }
         let number = trimmed.trim_end_matches("iops").trim_end_matches("IOPS").trim_end();
         let (number, factor) = match number.strip_suffix(['k', 'K']) {
