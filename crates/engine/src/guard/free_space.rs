@@ -13,6 +13,9 @@ const FLOOR_BYTES: u64 = 1 << 30;
 /// Also at least the total divided by this (5 %), up to `FLOOR_MAX_BYTES`.
 const FLOOR_DIVISOR: u64 = 20;
 
+/// But no more than the total divided by this (10 %): a small file system could not be tested at all.
+const FLOOR_DIVISOR_MIN: u64 = 10;
+
 /// What a test leaves free is enough for a server's log to grow into, however large the file system is.
 const FLOOR_MAX_BYTES: u64 = 8 << 30;
 
@@ -34,8 +37,8 @@ pub enum FreeSpaceError {
     System { directory: PathBuf, source: io::Error },
 }
 
-/// Whether `wanted_bytes` may be taken on the file system of `directory`: 5 % of the file system must stay free, at least 1 GiB and at
-/// most 8 GiB.
+/// Whether `wanted_bytes` may be taken on the file system of `directory`: 5 % of the file system must stay free, at least 1 GiB (but
+/// no more than 10 %) and at most 8 GiB.
 pub fn check_free_space(directory: &Path, wanted_bytes: u64) -> Result<(), FreeSpaceError> {
     check(directory, wanted_bytes, floor)
 }
@@ -63,7 +66,7 @@ fn check(directory: &Path, wanted_bytes: u64, floor: fn(u64) -> u64) -> Result<(
 }
 
 fn floor(total_bytes: u64) -> u64 {
-    (total_bytes / FLOOR_DIVISOR).clamp(FLOOR_BYTES, FLOOR_MAX_BYTES)
+    (total_bytes / FLOOR_DIVISOR).clamp(FLOOR_BYTES, FLOOR_MAX_BYTES).min(total_bytes / FLOOR_DIVISOR_MIN)
 }
 
 #[cfg(test)]
@@ -71,8 +74,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_floor_is_a_twentieth_between_one_and_eight_gibibytes() {
-        assert_eq!(floor(0), 1 << 30);
+    fn the_floor_is_a_twentieth_between_one_and_eight_gibibytes_and_a_tenth_of_what_is_small() {
+        assert_eq!(floor(0), 0);
+        assert_eq!(floor(10 << 20), 1 << 20);
         assert_eq!(floor(20 << 30), 1 << 30);
         assert_eq!(floor(100 << 30), 5 << 30);
         assert_eq!(floor(4 << 40), 8 << 30);
