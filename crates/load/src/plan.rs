@@ -16,6 +16,7 @@ mod zipf;
 
 use std::sync::Arc;
 
+use iostall_measure::Op;
 use iostall_model::RoleProfile;
 use iostall_model::profile::Access;
 
@@ -43,6 +44,8 @@ enum Path {
     Random(RandomPath),
     Mixed(MixedPath),
     Own(OwnPath),
+    /// Of reads, and of writes.
+    Apart(Box<[OwnPath; 2]>),
     Shared(SharedPath),
     Recorded(RecordedPath),
 }
@@ -66,7 +69,7 @@ impl StreamPlan {
         let span = region::usable(role, &place)?;
         let path = match role.access {
             Access::Random => {
-                let random = RandomPath::new(role, span, place.seed);
+                let random = RandomPath::new(role, span, &place);
                 match role.random_pct {
                     Some(share) if share.percent() < 100.0 => {
                         Path::Mixed(MixedPath::new(random, Bernoulli::new(share), span))
@@ -78,7 +81,10 @@ impl StreamPlan {
                 let shared = shared.expect("a role with a shared sequence is planned with one");
                 Path::Shared(SharedPath::new(role, span, shared))
             }
-            Access::Sequential => Path::Own(OwnPath::new(role, &place, span)?),
+            Access::Sequential => {
+                let own = OwnPath::new(role, &place, span)?;
+                if role.apart { Path::Apart(Box::new([own.clone(), own])) } else { Path::Own(own) }
+            }
         };
         Ok(Self {
             rng: StreamRng::new(place.seed, place.stream_number),
@@ -116,6 +122,10 @@ impl StreamPlan {
             Path::Random(path) => path.next(size_index, &mut self.rng),
             Path::Mixed(path) => return path.next(size_index, length, self.writes, &mut self.rng),
             Path::Own(path) => path.next(length),
+            Path::Apart(paths) => {
+                let op = read_or_write(self.writes, &mut self.rng);
+                return Planned { op, offset: paths[usize::from(op == Op::Write)].next(length), length };
+            }
             Path::Shared(path) => path.next(length),
             Path::Recorded(path) => return path.next(),
         };

@@ -1,5 +1,6 @@
 //! Runs a span: opens targets, starts the workers together, watches them, aggregates the results. A simulated device has its own time.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
@@ -13,7 +14,7 @@ use iostall_model::figures::machine_busy;
 use crate::job::{EngineKind, SpanJob};
 use crate::run_error::RunError;
 use crate::watcher::{TICK, Watcher};
-use crate::window::{StopToken, Window};
+use crate::window::{SpanEnd, StopToken, Window};
 use crate::worker::WorkerOutcome;
 use crate::worker_spec::{WorkerSpec, worker_specs, workers_of_roles};
 use crate::worker_stats::IntervalReport;
@@ -41,6 +42,7 @@ pub fn run_span<C: Clock>(
     }
     let worker_specs = worker_specs(&job)?;
     let workers = workers_of_roles(&job, &worker_specs);
+    let end = end_of(&worker_specs);
     let (reports, incoming) = channel();
     // Before the first request: reading many processes takes CPU time itself.
     let before = process_cpu_times();
@@ -66,7 +68,7 @@ pub fn run_span<C: Clock>(
                 let _ = go.send(window);
             }
         }
-        let mut watcher = Watcher::new(&job, &workers, window);
+        let mut watcher = Watcher::new(&job, &workers, window, end);
         let handles: Vec<_> = started.into_iter().map(|(worker, _, handle)| (worker, handle)).collect();
         if all_made {
             watcher.watch(&incoming, clock, stop, observer);
@@ -85,6 +87,10 @@ pub fn run_span<C: Clock>(
         }
         Ok(outcome)
     })
+}
+
+fn end_of(worker_specs: &[WorkerSpec]) -> Arc<SpanEnd> {
+    worker_specs.first().map_or_else(|| Arc::new(SpanEnd::of(1)), |spec| Arc::clone(&spec.end))
 }
 
 /// One worker's thread: creates its engine, reports readiness, waits for the start, runs. `None` if there was
@@ -117,7 +123,7 @@ pub(crate) fn simulate(
     let worker_specs = worker_specs(&job)?;
     let workers_of_roles = workers_of_roles(&job, &worker_specs);
     let window = Window::of(job.span, clock.now_ns());
-    let mut watcher = Watcher::new(&job, &workers_of_roles, window);
+    let mut watcher = Watcher::new(&job, &workers_of_roles, window, end_of(&worker_specs));
     let (reports, incoming) = channel();
     let mut workers = Vec::with_capacity(worker_specs.len());
     for spec in worker_specs {

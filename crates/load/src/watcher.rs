@@ -1,6 +1,7 @@
 //! Watches a span while its workers run: reads system counters at both ends of the measured part, collects
 //! the series, and updates the observer.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::aggregate::role_outcomes;
 use crate::checks::cpus_between;
 use crate::collector::Collector;
 use crate::job::SpanJob;
-use crate::window::{StopToken, Window};
+use crate::window::{SpanEnd, StopToken, Window};
 use crate::worker::WorkerOutcome;
 use crate::worker_stats::IntervalReport;
 
@@ -67,20 +68,26 @@ pub(crate) struct Watcher<'a> {
     collector: Collector,
     roles: usize,
     window: Window,
+    end: Arc<SpanEnd>,
     before: Option<Counters>,
     after: Option<Counters>,
 }
 
 impl<'a> Watcher<'a> {
-    pub(crate) fn new(job: &SpanJob<'a>, workers: &[Vec<u32>], window: Window) -> Self {
+    pub(crate) fn new(job: &SpanJob<'a>, workers: &[Vec<u32>], window: Window, end: Arc<SpanEnd>) -> Self {
         Self {
             devices: job.devices,
             collector: Collector::new(workers, window.measured_ns(), job.span.interval.0),
             roles: workers.len(),
             window,
+            end,
             before: None,
             after: None,
         }
+    }
+
+    fn window_until(&self, stop: &StopToken) -> Window {
+        self.window.cut_at(stop.at_ns().min(self.end.at_ns()))
     }
 
     pub(crate) fn watch<C: Clock>(
@@ -95,13 +102,13 @@ impl<'a> Watcher<'a> {
                 Ok(report) => drop(self.collector.take(report)),
                 Err(RecvTimeoutError::Timeout) => {
                     let now_ns = clock.now_ns();
-                    self.read_counters(now_ns, self.window.cut_at(stop.at_ns()));
+                    self.read_counters(now_ns, self.window_until(stop));
                     self.tick(now_ns, stop, observer);
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        self.read_counters(u64::MAX, self.window.cut_at(stop.at_ns()));
+        self.read_counters(u64::MAX, self.window_until(stop));
     }
 
     pub(crate) fn take_reports(&mut self, incoming: &Receiver<IntervalReport>) {
@@ -111,7 +118,7 @@ impl<'a> Watcher<'a> {
     }
 
     pub(crate) fn tick(&self, now_ns: u64, stop: &StopToken, observer: &mut dyn Observer) {
-        let (phase, left_ns) = phase_at(now_ns, self.window.cut_at(stop.at_ns()));
+        let (phase, left_ns) = phase_at(now_ns, self.window_until(stop));
         let newest: Vec<_> = (0..self.roles).map(|role| self.collector.latest(role)).collect();
         observer.tick(phase, left_ns, &newest);
     }
@@ -140,7 +147,7 @@ impl<'a> Watcher<'a> {
         outcomes: Vec<(u32, WorkerOutcome)>,
         stop: &StopToken,
     ) -> SpanOutcome {
-        let window = self.window.cut_at(stop.at_ns());
+        let window = self.window_until(stop);
         let measured_ns = window.measured_ns();
         let series = self.collector.finish(measured_ns);
         let (cpus, devices, process_user_ns, process_system_ns) = match (self.before, self.after) {
@@ -154,7 +161,7 @@ impl<'a> Watcher<'a> {
         };
         SpanOutcome {
             measured_ns,
-            interrupted: stop.at_ns() < self.window.measure_to_ns,
+            interrupted: stop.at_ns() < self.window.cut_at(self.end.at_ns()).measure_to_ns,
             target_bytes: job.targets.iter().map(|target| target.size_bytes).collect(),
             roles: role_outcomes(job, outcomes, series, measured_ns),
             cpus,

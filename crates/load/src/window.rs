@@ -1,7 +1,7 @@
 //! The times of a span on the run's clock, and the stop token.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use iostall_model::SpanProfile;
 
@@ -104,6 +104,31 @@ impl StopToken {
 
     pub fn is_raised(&self) -> bool {
         self.at_ns() != u64::MAX
+    }
+}
+
+/// When the last worker of a span has asked for all that it was to ask for.
+#[derive(Debug)]
+pub(crate) struct SpanEnd {
+    working: AtomicU32,
+    at_ns: AtomicU64,
+}
+
+impl SpanEnd {
+    pub(crate) fn of(workers: u32) -> Self {
+        Self { working: AtomicU32::new(workers), at_ns: AtomicU64::new(u64::MAX) }
+    }
+
+    /// A worker has nothing more to ask for at `now_ns`, and nothing in flight.
+    pub(crate) fn worker_done(&self, now_ns: u64) {
+        if self.working.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.at_ns.store(now_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// `u64::MAX` while one still works.
+    pub(crate) fn at_ns(&self) -> u64 {
+        self.at_ns.load(Ordering::Relaxed)
     }
 }
 

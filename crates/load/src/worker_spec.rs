@@ -21,12 +21,12 @@ use iostall_model::profile::{Arrivals, WriteData};
 
 use crate::fill::BlockFiller;
 use crate::job::{EngineKind, LoadTarget, SpanJob, Speed};
-use crate::plan::{SharedSequence, StreamPlace, StreamPlan};
+use crate::plan::{SharedSequence, StreamPlace, StreamPlan, region_in};
 use crate::resource_limits::check_resources;
 use crate::run_error::RunError;
 use crate::source::{WriteSource, ramp};
 use crate::stream::{BurstPace, OpenPace, Pace, Stream, StreamDraw, SyncState};
-use crate::window::{StopToken, Window};
+use crate::window::{SpanEnd, StopToken, Window};
 use crate::worker::{Worker, WorkerOutcome, WorkerParts};
 use crate::worker_stats::{IntervalReport, WorkerStats};
 
@@ -51,6 +51,9 @@ pub(crate) struct WorkerSpec {
     interval_ns: u64,
     keeps_series: bool,
     speed: Speed,
+    /// What it asks for in all, bytes; `u64::MAX`: as much as it can.
+    budget_bytes: u64,
+    pub(crate) end: Arc<SpanEnd>,
     /// The shared data pool of the role's writes, if the profile asks for one.
     pool: Option<Arc<[u8]>>,
 }
@@ -76,12 +79,14 @@ fn targets_of(role: &RoleProfile, targets: &[LoadTarget]) -> Vec<u32> {
 pub(crate) fn worker_specs(job: &SpanJob<'_>) -> Result<Vec<WorkerSpec>, RunError> {
     let mut worker_specs = Vec::new();
     let mut number = 0_u64;
+    let end = Arc::new(SpanEnd::of(job.span.roles.iter().map(|role| role.workers).sum()));
     check_resources(job, |role| targets_of(role, job.targets).len() as u64)?;
     for (role, profile) in job.span.roles.iter().enumerate() {
         let files = role_files(profile, job)?;
         let pool = write_pool(profile, job.seed)?;
         for worker_in_role in 0..profile.workers {
             let mut streams = Vec::with_capacity(files.len());
+            let mut region_bytes = 0;
             for file in &files {
                 let place = StreamPlace {
                     target_size_bytes: file.size_bytes,
@@ -91,6 +96,8 @@ pub(crate) fn worker_specs(job: &SpanJob<'_>) -> Result<Vec<WorkerSpec>, RunErro
                     seed: job.seed,
                     sector_align: file.sector_align,
                 };
+                let (from, to) = region_in(profile, file.size_bytes, file.sector_align);
+                region_bytes += to - from;
                 let plan = plan(job, profile, place, file)?;
                 let first_header = job.targets[file.target as usize].first_header;
                 streams.push(StreamSpec {
@@ -115,6 +122,8 @@ pub(crate) fn worker_specs(job: &SpanJob<'_>) -> Result<Vec<WorkerSpec>, RunErro
                 keeps_series: job.span.worker_series,
                 pool: pool.clone(),
                 speed: job.speed.clone(),
+                budget_bytes: profile.passes.map_or(u64::MAX, |passes| region_bytes * u64::from(passes)),
+                end: Arc::clone(&end),
             });
         }
     }
@@ -434,5 +443,6 @@ fn worker_on<E: Engine, C: Clock>(
             .batch
             .map(|batch| (batch, spec.profile.batch_wait.unwrap_or(RoleProfile::BATCH_WAIT).nanos())),
         draw,
+        budget: (spec.budget_bytes, spec.end),
     })
 }

@@ -234,7 +234,9 @@ fn access(role: &RoleProfile) -> String {
         (Access::Random, Some(share)) if share < Percent::HUNDRED => {
             format!("{share} random, else sequential")
         }
+        (Access::Random, _) if role.every_block => "random, each block once a pass".to_owned(),
         (Access::Random, _) => "random".to_owned(),
+        (Access::Sequential, _) if role.apart => "sequential, reads and writes apart".to_owned(),
         (Access::Sequential, _) => "sequential".to_owned(),
     };
     let align = role.align.map(|align| format!(" at multiples of {align}"));
@@ -275,7 +277,12 @@ pub fn role_drive(role: &RoleProfile) -> String {
             format!(", completions in batches of {batch} or {wait}")
         })
         .unwrap_or_default();
-    format!("{drive}{bursts}{batches}")
+    let passes = match role.passes {
+        None => String::new(),
+        Some(1) => ", once through its region".to_owned(),
+        Some(many) => format!(", {many} times through its region"),
+    };
+    format!("{drive}{bursts}{batches}{passes}")
 }
 
 pub fn in_flight(role: &RoleOutcome) -> String {

@@ -3,7 +3,7 @@
 use iostall_measure::number::number;
 use iostall_measure::{Nanos, Op, Percentile};
 use iostall_model::outcome::{IntervalPoint, RoleOutcome, SpanOutcome};
-use iostall_model::{RoleProfile, Warning, WarningCode};
+use iostall_model::{RoleProfile, SpanProfile, Warning, WarningCode};
 use iostall_stats::burst::{Burst, burst};
 
 use super::Evidence;
@@ -38,7 +38,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
             warnings.extend(few_samples(role, profile, span.measured_ns));
             warnings.extend(changed_rate(role));
         }
-        warnings.extend(short(span));
+        warnings.extend(short(span, asked));
     }
     warnings
 }
@@ -119,12 +119,13 @@ fn few_samples(role: &RoleOutcome, asked: &RoleProfile, measured_ns: u64) -> Opt
     })
 }
 
-fn short(span: &SpanOutcome) -> Option<Warning> {
+fn short(span: &SpanOutcome, asked: &SpanProfile) -> Option<Warning> {
+    let why = if span.measured_ns < asked.duration.0 { ", because the load ended with its size" } else { "" };
     (!span.interrupted && span.measured_ns < SHORT_NS).then(|| {
         Warning::new(
             WarningCode::ShortRun,
             format!(
-                "the measured part is {:.1} s: short tests see caches and burst credits, not the storage",
+                "the measured part is {:.1} s{why}: short tests see caches and burst credits, not the storage",
                 Nanos(span.measured_ns).seconds()
             ),
         )

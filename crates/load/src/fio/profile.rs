@@ -102,6 +102,9 @@ fn role(job: &FioJob, files: &mut Vec<FioFile>) -> Result<RoleProfile, FioError>
         burst: None,
         compressible_pct: share(job.compressible_pct),
         write_data: None,
+        every_block: false,
+        passes: None,
+        apart: false,
         sequence_per_request: false,
         // A job's depth is over all its files.
         target_weights: if targets.len() > 1 { vec![1; targets.len()] } else { Vec::new() },

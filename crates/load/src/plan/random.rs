@@ -8,7 +8,7 @@ use iostall_model::slots::{SlotShare, slot_shares};
 use super::region::ByteSpan;
 use super::rng::{Bernoulli, Choices, StreamRng, mix, scaled};
 use super::zipf::{BlockPermutation, Zipf};
-use super::{Planned, read_or_write};
+use super::{Planned, StreamPlace, read_or_write};
 
 #[derive(Clone, Debug)]
 pub(super) struct RandomPath {
@@ -21,7 +21,7 @@ pub(super) struct RandomPath {
 impl RandomPath {
     /// `span` must hold the largest block. Hot spots depend only on `seed` and the number of slots, so that
     /// all workers and roles of a run share them.
-    pub(super) fn new(role: &RoleProfile, span: ByteSpan, seed: u64) -> Self {
+    pub(super) fn new(role: &RoleProfile, span: ByteSpan, place: &StreamPlace) -> Self {
         let smallest = u64::from(role.block_size.smallest().bytes());
         let align = role.align.map_or(smallest, |align| align.bytes().max(1));
         let slots_for = |bytes: u64| (span.length() - bytes) / align + 1;
@@ -31,14 +31,18 @@ impl RandomPath {
             .iter()
             .map(|(size, _)| {
                 let slots = slots_for(u64::from(size.bytes()));
-                SlotPicker::new(&role.distribution, slots, slots_for(smallest), align, seed)
+                if role.every_block {
+                    let seed = place.seed ^ mix(place.stream_number);
+                    return SlotPicker::EveryBlock(EveryBlock::new(slots, seed));
+                }
+                SlotPicker::new(&role.distribution, slots, slots_for(smallest), align, place.seed)
             })
             .collect();
         Self { start: span.start, align, pickers }
     }
 
     #[inline]
-    pub(super) fn next(&self, size_index: usize, rng: &mut StreamRng) -> u64 {
+    pub(super) fn next(&mut self, size_index: usize, rng: &mut StreamRng) -> u64 {
         self.start + self.align * self.pickers[size_index].draw(rng)
     }
 }
@@ -49,6 +53,31 @@ enum SlotPicker {
     Uniform(Choices),
     Zipf(Zipf, BlockPermutation),
     Ranges(Box<[SlotRange]>),
+    EveryBlock(EveryBlock),
+}
+
+/// Each slot once, in an order that is another one in every pass.
+#[derive(Clone, Debug)]
+struct EveryBlock {
+    slots: u64,
+    next: u64,
+    seed: u64,
+    order: BlockPermutation,
+}
+
+impl EveryBlock {
+    fn new(slots: u64, seed: u64) -> Self {
+        Self { slots, next: 0, seed, order: BlockPermutation::new(slots, slots, mix(seed)) }
+    }
+
+    #[inline]
+    fn draw(&mut self) -> u64 {
+        if self.next == self.slots {
+            *self = Self::new(self.slots, mix(self.seed));
+        }
+        self.next += 1;
+        self.order.at(self.next - 1)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -73,8 +102,9 @@ impl SlotPicker {
     }
 
     #[inline]
-    fn draw(&self, rng: &mut StreamRng) -> u64 {
+    fn draw(&mut self, rng: &mut StreamRng) -> u64 {
         match self {
+            Self::EveryBlock(blocks) => blocks.draw(),
             Self::Uniform(slots) => slots.draw(rng),
             Self::Zipf(ranks, permutation) => permutation.at(ranks.draw(rng)),
             Self::Ranges(ranges) => {

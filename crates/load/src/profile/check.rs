@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use iostall_measure::{ByteCount, Caching, Nanos, Rate};
+use iostall_measure::{ByteCount, Caching, Nanos, Percent, Rate};
 use iostall_model::profile::{Access, Arrivals, Bound, Distribution};
 use iostall_model::{Profile, RoleProfile, SpanProfile};
 
@@ -156,6 +156,7 @@ fn check_access(role: &RoleProfile) -> Result<(), Broken> {
                 ("stride", role.stride.is_some()),
                 ("worker-offset", role.worker_offset.is_some()),
                 ("shared-sequence", role.shared_sequence),
+                ("apart", role.apart),
             ],
             "write access = \"sequential\", or leave it out",
         ),
@@ -163,6 +164,7 @@ fn check_access(role: &RoleProfile) -> Result<(), Broken> {
             vec![
                 ("random-pct", role.random_pct.is_some()),
                 ("align", role.align.is_some()),
+                ("every-block", role.every_block),
                 ("distribution", role.distribution != Distribution::Uniform),
             ],
             "write access = \"random\", or leave it out",
@@ -181,6 +183,21 @@ fn check_access(role: &RoleProfile) -> Result<(), Broken> {
             "is for workers with a sequence each, and these share one",
             "leave it out, or write shared-sequence = false",
         );
+    }
+    let jumps_only = role.random_pct.is_none_or(|share| share == Percent::HUNDRED);
+    let is_uniform = role.distribution == Distribution::Uniform && role.align.is_none() && jumps_only;
+    if role.every_block && !(is_uniform && role.block_size.parts().len() == 1) {
+        return broken(
+            "every-block",
+            "is for blocks of one size, all alike",
+            "leave it out, or align, distribution, random-pct and other sizes",
+        );
+    }
+    if role.apart && role.shared_sequence {
+        return broken("apart", "is for workers with a sequence each", "leave it out, or shared-sequence");
+    }
+    if role.passes == Some(0) {
+        return broken("passes", "is 0", "write 1 or more, or leave it out to go on for the duration");
     }
     if role.align == Some(ByteCount(0)) {
         return broken("align", "is 0", "write a size such as 4K, or leave it out for the block size");

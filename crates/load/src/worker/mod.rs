@@ -9,6 +9,8 @@
 //! batch, and both make a latency longer, never shorter. Where the profile asks for batches of completions, the wait for
 //! the others of a batch is in each latency, too, and the run says so.
 
+use std::sync::Arc;
+
 use iostall_engine::buffer::Buffer;
 use iostall_engine::cpu::{CpuTime, thread_cpu};
 use iostall_engine::{Completion, Engine, EngineError, EngineReport, Request, RequestOp, Wait};
@@ -17,7 +19,7 @@ use iostall_model::Cell;
 use iostall_model::outcome::{ErrorOutcome, OpenLoop};
 
 use crate::stream::{Pace, Stream, StreamDraw};
-use crate::window::{StopToken, Window};
+use crate::window::{SpanEnd, StopToken, Window};
 use crate::worker_stats::{Failure, Failures, WorkerStats};
 
 /// Up to this depth every request gets its own timestamp.
@@ -66,6 +68,8 @@ pub(crate) struct WorkerParts<'a, E, C> {
     pub(crate) batch: Option<(u32, u64)>,
     /// If given, the depth is that of all streams together, and each request draws its stream.
     pub(crate) draw: Option<StreamDraw>,
+    /// What it may ask for, bytes, and whom it tells when it has.
+    pub(crate) budget: (u64, Arc<SpanEnd>),
 }
 
 pub(crate) struct Worker<'a, E, C> {
@@ -88,6 +92,19 @@ pub(crate) struct Worker<'a, E, C> {
     unfinished: u64,
     unfinished_age_ns_max: u64,
     meter: Meter,
+    /// What it may still ask for, bytes; `u64::MAX`: as much as it likes.
+    left_bytes: u64,
+    progress: Progress,
+    end: Arc<SpanEnd>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    Asking,
+    /// It may ask for nothing more.
+    Asked,
+    /// And all of it has been answered.
+    Answered,
 }
 
 #[derive(Default)]
@@ -124,6 +141,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             targets,
             batch,
             draw,
+            budget: (left_bytes, end),
         } = parts;
         let mut slots = Vec::with_capacity(buffers.len());
         let mut undealt = Vec::with_capacity(buffers.len());
@@ -171,18 +189,50 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             unfinished: 0,
             unfinished_age_ns_max: 0,
             meter: Meter::default(),
+            left_bytes,
+            progress: Progress::Asking,
+            end,
+        }
+    }
+
+    fn window(&self) -> Window {
+        self.window.cut_at(self.stop.at_ns().min(self.end.at_ns()))
+    }
+
+    /// What falls due after all has been asked for is not waited for.
+    fn next_start_ns(&self) -> Option<u64> {
+        let asks = self.progress == Progress::Asking;
+        self.streams.iter().filter(|_| asks).filter_map(Stream::next_start_ns).min()
+    }
+
+    fn look_ahead(&mut self, now_ns: u64, window: Window) {
+        let asks = self.progress == Progress::Asking;
+        self.streams.iter_mut().filter(|_| asks).for_each(|stream| stream.look_ahead(now_ns, window));
+    }
+
+    /// Tells the span once when all that it was to ask for has been answered.
+    fn note_end(&mut self) {
+        let owes_sync = || self.streams.iter().any(|stream| !stream.to_sync.is_empty());
+        if self.progress == Progress::Asked && self.engine.in_flight() == 0 && !owes_sync() {
+            self.progress = Progress::Answered;
+            self.end.worker_done(self.clock.now_ns());
         }
     }
 
     pub(crate) fn run(mut self) -> Result<WorkerOutcome, EngineError> {
         let mut completions = Vec::with_capacity(self.slots.len());
+        if self.left_bytes != u64::MAX {
+            // What it asks for is counted: none of it may be answered before it is measured.
+            self.clock.sleep_until(self.window.start_ns);
+        }
         loop {
+            self.note_end();
             let now_ns = self.clock.now_ns();
-            let window = self.window.cut_at(self.stop.at_ns());
+            let window = self.window();
             self.meter_at(now_ns, window);
             if now_ns >= window.stop_ns {
                 // Arrivals that fell due while the storage kept this worker waiting count too.
-                self.streams.iter_mut().for_each(|stream| stream.look_ahead(now_ns, window));
+                self.look_ahead(now_ns, window);
                 break;
             }
             self.start_requests(now_ns, window);
@@ -208,15 +258,16 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if self.failures.hopeless() {
             self.stop.give_up(self.clock.now_ns());
         }
+        self.note_end();
         let now_ns = self.clock.now_ns();
-        let window = self.window.cut_at(self.stop.at_ns());
+        let window = self.window();
         if now_ns >= window.stop_ns {
-            self.streams.iter_mut().for_each(|stream| stream.look_ahead(now_ns, window));
+            self.look_ahead(now_ns, window);
             return Ok((self.engine.in_flight() > 0).then_some(u64::MAX));
         }
         self.start_requests(now_ns, window);
         self.engine.submit(Wait::NO, completions)?;
-        let next_start_ns = self.streams.iter().filter_map(Stream::next_start_ns).min();
+        let next_start_ns = self.next_start_ns();
         Ok(Some(next_start_ns.unwrap_or(u64::MAX).min(window.stop_ns).max(now_ns + 1)))
     }
 
@@ -240,6 +291,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             while let Some(token) = self.streams[index].to_sync.pop() {
                 self.start_sync(index, token);
             }
+            if self.progress != Progress::Asking {
+                continue;
+            }
             self.streams[index].look_ahead(now_ns, window);
             while let Some(token) = self.streams[index].free.pop() {
                 if self.stamp_each {
@@ -253,7 +307,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                 let due_ns = if due_ns == now_ns { stamp_ns } else { due_ns };
                 if !self.start_planned(index, token, due_ns, stamp_ns) {
                     self.streams[index].free.push(token);
-                    self.stop.raise(now_ns);
+                    if self.progress == Progress::Asking {
+                        self.stop.raise(now_ns);
+                    }
                     break;
                 }
                 self.streams[index].note_start(due_ns, stamp_ns, window);
@@ -276,6 +332,13 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     fn start_planned(&mut self, index: usize, token: u32, due_ns: u64, stamp_ns: u64) -> bool {
         let stream = &mut self.streams[index];
         let planned = stream.plan_next(token);
+        if self.left_bytes != u64::MAX {
+            let Some(left) = self.left_bytes.checked_sub(u64::from(planned.length)) else {
+                self.progress = Progress::Asked;
+                return false;
+            };
+            self.left_bytes = left;
+        }
         if !self.stop.take_bytes(planned.length) {
             return false;
         }
@@ -332,7 +395,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         window: Window,
         completions: &mut Vec<Completion>,
     ) -> Result<(), EngineError> {
-        let next_start_ns = self.streams.iter().filter_map(Stream::next_start_ns).min();
+        let next_start_ns = self.next_start_ns();
         if self.engine.in_flight() == 0 {
             let until_ns = next_start_ns.unwrap_or(window.stop_ns).min(window.stop_ns);
             self.clock.sleep_until(until_ns.min(now_ns + LOOK_UP_NS));
@@ -353,7 +416,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             return;
         }
         let now_ns = self.clock.now_ns();
-        let window = self.window.cut_at(self.stop.at_ns());
+        let window = self.window();
         let measured = (window.measure_from_ns..window.measure_to_ns).contains(&now_ns);
         if measured {
             self.stats.roll(now_ns);

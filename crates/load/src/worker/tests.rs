@@ -1,6 +1,7 @@
 //! The worker on simulated devices and clocks: every failure repeats from its seed.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use iostall_engine::cpu::thread_cpu;
@@ -8,7 +9,7 @@ use iostall_engine::sim::{Faults, SimFile, Stall};
 use iostall_engine::{
     Buffer, BufferPool, Engine, FileIndex, NullEngine, Pages, Schedule, SimConfig, SimDevice, SimEngine,
 };
-use iostall_measure::{ManualClock, Nanos, Op, Percent, Percentile, SyncCall};
+use iostall_measure::{Clock, ManualClock, Nanos, Op, Percent, Percentile, SyncCall};
 use iostall_model::profile::{Access, Arrivals, SyncRule};
 use iostall_model::{Cell, OpOutcome, RoleProfile, SpanProfile};
 
@@ -18,7 +19,7 @@ use crate::job::Speed;
 use crate::plan::{StreamPlace, StreamPlan};
 use crate::source::WriteSource;
 use crate::stream::{OpenPace, Pace, Stream, SyncState};
-use crate::window::{StopToken, Window};
+use crate::window::{SpanEnd, StopToken, Window};
 use crate::worker_stats::WorkerStats;
 
 const MIB: u64 = 1 << 20;
@@ -111,6 +112,7 @@ fn with_worker<E: Engine, T>(
         targets: vec![0],
         batch: role.batch.map(|batch| (batch, RoleProfile::BATCH_WAIT.nanos())),
         draw: None,
+        budget: (role.passes.map_or(u64::MAX, |passes| MIB * u64::from(passes)), Arc::new(SpanEnd::of(1))),
     };
     work(Worker::new(parts))
 }
@@ -118,6 +120,28 @@ fn with_worker<E: Engine, T>(
 fn run_on(device: SimDevice, clock: &ManualClock, role: &RoleProfile, measured_ms: u64) -> WorkerOutcome {
     let engine = SimEngine::new(device, role.queue_depth);
     run(engine, clock, role, measured_ms)
+}
+
+/// A load that was to write a device once could only be stopped by time.
+#[test]
+fn a_worker_with_passes_ends_when_it_has_been_answered_all_that_it_asks_for_syncs_included() {
+    for every in [None, Some(3)] {
+        let clock = ManualClock::new();
+        let mut role = role(100.0, 4);
+        role.sync = every.map(|every| SyncRule { every, call: SyncCall::default() });
+        (role.every_block, role.passes) = (true, Some(2));
+        // The warm-up counts as well: as it does in fio.
+        let outcome =
+            run_on(device(&clock, |config| config.service_ns_base = 1_000_000), &clock, &role, 3_600_000);
+        let writes: u64 = outcome
+            .cells
+            .iter()
+            .filter(|cell| cell.op == Op::Write)
+            .map(|cell| cell.service_ns.count())
+            .sum();
+        assert!((400..=512).contains(&writes) && outcome.unfinished == 0, "{writes}");
+        assert!(clock.now_ns() < 3_000 * MS, "{}", clock.now_ns());
+    }
 }
 
 /// In simulated time a worker gets turns until it says that all is done. It must not say so while requests are in flight, nor

@@ -29,6 +29,13 @@ pub struct RoleProfile {
     /// 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub random_pct: Option<Percent>,
+    /// With random access and one block size: each block once, in random order, before any comes again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub every_block: bool,
+    /// A worker ends when it has asked for as many bytes as this many times its region has; the span ends with the last worker, or
+    /// at its time. Absent: it goes on until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passes: Option<u32>,
     /// With random access: the distribution of offsets.
     #[serde(default)]
     pub distribution: Distribution,
@@ -39,6 +46,9 @@ pub struct RoleProfile {
     /// With sequential access: distance between starts; 0 repeats one block. Default: end to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stride: Option<ByteCount>,
+    /// With sequential access: reads and writes each continue where the last of their kind ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
     /// With sequential access: workers share one sequence (interlocked) instead of one each.
     #[serde(default)]
     pub shared_sequence: bool,

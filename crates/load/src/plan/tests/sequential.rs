@@ -17,6 +17,19 @@ fn workers_with_an_offset_start_apart_and_wrap_to_their_phase() {
     assert_eq!(kib(offsets(fields, at(1), 7)), [12, 20, 28, 36, 4, 12, 20]);
 }
 
+/// As fio's rw=rw: read 0, write 0, read 4K, write 4K.
+#[test]
+fn reads_and_writes_apart_each_go_through_the_region() {
+    let fields = "access = 'sequential'\nblock-size = '4K'\nwrite-pct = 50\napart = true";
+    let mut plan = StreamPlan::new(&role(fields), place(1 << 20), None).unwrap();
+    let all = requests(&mut plan, 200);
+    for op in [Op::Read, Op::Write] {
+        let own: Vec<u64> =
+            all.iter().filter(|request| request.op == op).map(|request| request.offset).collect();
+        assert!(own.len() > 50 && own.iter().copied().eq((0..).step_by(4096).take(own.len())), "{own:?}");
+    }
+}
+
 #[test]
 fn a_stride_of_0_repeats_one_block() {
     let fields = "access = 'sequential'\nblock-size = '4K'\nstride = 0";
