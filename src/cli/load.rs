@@ -60,7 +60,7 @@ pub(crate) struct WhatArgs {
     /// A profile of your own in TOML (see docs/load.md)
     #[arg(long, value_name = "FILE", help_heading = "What")]
     pub(crate) profile: Option<PathBuf>,
-    /// A job file of fio's: its jobs are roles, on the files that they name or on FILE
+    /// A job file of fio's, or - for standard input: its jobs are roles, on the files that they name or on FILE
     #[arg(long, value_name = "JOBS", conflicts_with_all = ["preset", "profile"], help_heading = "What")]
     pub(crate) fio: Option<PathBuf>,
     /// Use PATH for the roles that refer to NAME, such as log=/log/t.dat

@@ -63,7 +63,7 @@ pub(crate) use fleet::{
     ReleaseKeygenArgs, ReleaseMakeArgs, ReleaseShowArgs, ReleaseUndoArgs, ReleaseVerifyArgs,
 };
 pub(crate) use fsync::FsyncArgs;
-pub(crate) use load::LoadArgs;
+pub(crate) use load::{EngineChoice, LoadArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use matrix::MatrixArgs;
 pub(crate) use notes::{NoteArgs, NotesArgs, NotesChoice};

@@ -10,7 +10,6 @@ use super::load::preset_name;
 const EXAMPLES: &str = "Examples:
   iostall profile list
   iostall profile show oltp > mine.toml             a profile to change
-  iostall profile show oltp --fio > oltp.fio        the same for fio
   iostall profile translate --fio nightly.fio       fio's jobs as a profile
   iostall profile translate -- diskspd -b8K -d30 -o8 -t4 -r -w25 t.dat";
 
@@ -33,22 +32,19 @@ pub(crate) enum ProfileCommand {
     Translate(TranslateArgs),
 }
 
-/// Which, and in which form.
+/// Which.
 #[derive(Debug, Args)]
 pub(crate) struct ShowProfileArgs {
     /// Its name (`iostall profile list`)
     #[arg(value_name = "NAME", value_parser = preset_name())]
     pub(crate) name: String,
-    /// Print it as a job file of fio's
-    #[arg(long)]
-    pub(crate) fio: bool,
 }
 
 /// Where the load is described.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("from").required(true).args(["fio", "diskspd"]))]
 pub(crate) struct TranslateArgs {
-    /// A job file of fio's
+    /// A job file of fio's; - is standard input
     #[arg(long, value_name = "JOBS")]
     pub(crate) fio: Option<PathBuf>,
     /// A command line of DiskSpd's
@@ -62,7 +58,4 @@ pub(crate) struct PresetsArgs {
     /// Print this one as TOML
     #[arg(value_name = "NAME", add = super::candidates::presets())]
     pub(crate) name: Option<String>,
-    /// Print it as a job file of fio's
-    #[arg(long, requires = "name")]
-    pub(crate) fio: bool,
 }

@@ -111,6 +111,8 @@ pub enum WarningCode {
     DriveReports,
     /// Several drives have one serial number.
     SerialShared,
+    /// A load that was written for another tool is not in all the one that this tool would make.
+    NotAsWritten,
 }
 
 /// How much a warning changes what the numbers mean. The most severe is the least.
@@ -183,7 +185,8 @@ impl WarningCode {
             | Self::Implausible
             | Self::FirmwareChanged
             | Self::DriveReports
-            | Self::SerialShared => Rank::Caution,
+            | Self::SerialShared
+            | Self::NotAsWritten => Rank::Caution,
             Self::LatencyBatched
             | Self::FewSamples
             | Self::EngineFallback

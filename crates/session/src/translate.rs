@@ -1,15 +1,15 @@
 //! Loads of other tools as profiles.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use iostall_diskspd::command_line::Surroundings;
 use iostall_diskspd::xml::PROFILE_BYTES_MAX;
 use iostall_diskspd::{CommandLineError, MappingError, Parsed, parse, to_profile};
 use iostall_engine::{Input, InputError};
-use iostall_load::fio::{FioError, FioProfile, read_jobs};
+use iostall_load::fio::{FioError, FioFile, FioProfile, read_jobs};
 use iostall_measure::ByteCount;
-use iostall_model::Profile;
+use iostall_model::{Profile, Warning, WarningCode};
 use thiserror::Error;
 
 use crate::error::SessionError;
@@ -21,6 +21,8 @@ pub struct Translated {
     pub profile: Profile,
     /// What differs from the other tool, a sentence each.
     pub notes: Vec<String>,
+    /// The files that its roles ask for by name.
+    pub files: Vec<FioFile>,
 }
 
 #[derive(Debug, Error)]
@@ -42,7 +44,7 @@ pub enum TranslateError {
 
 pub fn from_fio(path: &Path) -> Result<Translated, TranslateError> {
     let fio = read_job_file(path)?;
-    Ok(Translated { profile: fio.profile, notes: fio.notes })
+    Ok(Translated { profile: fio.profile, notes: fio.notes, files: fio.files })
 }
 
 /// The profile of a DiskSpd command line, with or without the program's name at its start.
@@ -64,7 +66,7 @@ pub fn from_diskspd(words: &[OsString]) -> Result<Translated, TranslateError> {
     let mapped = to_profile(&request.profile)?;
     let unsupported = request.unsupported.iter().map(ToString::to_string);
     let notes = request.warnings.into_iter().chain(unsupported).chain(mapped.notes).collect();
-    Ok(Translated { profile: mapped.profile, notes })
+    Ok(Translated { profile: mapped.profile, notes, files: Vec::new() })
 }
 
 /// Thousands of jobs are a hundredth of it.
@@ -76,17 +78,32 @@ pub enum JobFileError {
     Input(#[from] InputError),
     #[error("{path}: {source}")]
     Jobs { path: String, source: FioError },
+    #[error("{path} is not there, and its job makes no file (allow_file_create=0, or a size in percent): name one that is there", path = .path.display())]
+    NotThere { path: PathBuf },
 }
 
+/// `-` is standard input.
 pub fn read_job_file(path: &Path) -> Result<FioProfile, JobFileError> {
+    let path = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
     let text = JOB_FILE.text(path)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    read_jobs(&name, &text).map_err(|source| JobFileError::Jobs { path: path.display().to_string(), source })
+    let variable = |name: &str| std::env::var(name).ok();
+    read_jobs(&name, &text, &variable)
+        .map_err(|source| JobFileError::Jobs { path: path.display().to_string(), source })
+}
+
+/// What is done otherwise than fio does it, as it is kept with the run.
+pub fn doubts(fio: &FioProfile) -> Vec<Warning> {
+    let doubt = |note: &String| {
+        let message = format!("read from the job file {}, not as fio does it: {note}", fio.profile.name);
+        Warning::new(WarningCode::NotAsWritten, message)
+    };
+    fio.notes.iter().map(doubt).collect()
 }
 
 /// Has the jobs of `fio` work on the files that they name. Where `request` names files, they take their place. Which part of a
 /// file a job uses, its region says.
-pub fn bind_files(request: &mut TargetRequest, fio: &FioProfile) {
+pub fn bind_files(request: &mut TargetRequest, fio: &FioProfile) -> Result<(), JobFileError> {
     let spans = fio.profile.spans.len();
     let typed = request.size;
     let own = |size: Option<ByteCount>| OwnSize {
@@ -96,10 +113,18 @@ pub fn bind_files(request: &mut TargetRequest, fio: &FioProfile) {
     if !request.paths.is_empty() {
         let largest = fio.files.iter().filter_map(|file| file.size).max();
         request.sizes.push((None, own(largest)));
-        return;
+        let must_exist = fio.files.iter().any(|file| file.must_exist);
+        return match request.paths.iter().find(|path| must_exist && !path.exists()) {
+            Some(path) => Err(JobFileError::NotThere { path: path.clone() }),
+            None => Ok(()),
+        };
     }
     for file in &fio.files {
+        if file.must_exist && !file.path.exists() {
+            return Err(JobFileError::NotThere { path: file.path.clone() });
+        }
         request.bindings.push(TargetBinding { name: file.name.clone(), path: file.path.clone() });
         request.sizes.push((Some(file.name.clone()), own(file.size)));
     }
+    Ok(())
 }

@@ -9,7 +9,7 @@ pub(crate) enum Answer {
         /// Options that change nothing here, and so are not in it.
         left_out: Vec<String>,
         /// What is otherwise all the same.
-        note: Option<&'static str>,
+        note: Option<String>,
     },
     /// Something that nothing here does, and why, or what does it instead.
     No(String),

@@ -123,7 +123,7 @@ fn of_sql(words: &[String]) -> Answer {
     let to = if to.is_empty() { vec!["--to FILE".to_owned()] } else { to };
     let line =
         [vec!["iostall backup create".to_owned()], to, options, vec!["SOURCE".to_owned()]].concat().join(" ");
-    Answer::Line { line, left_out: Vec::new(), note: Some(OWN_BACKUP) }
+    Answer::Line { line, left_out: Vec::new(), note: Some(OWN_BACKUP.to_owned()) }
 }
 
 const OWN_BACKUP: &str = "SOURCE is a directory, a file or a snapshot of this machine. SQL Server backs up a database itself: \

@@ -2,7 +2,7 @@
 
 use clap::CommandFactory;
 use iostall_diskspd::command_line::{Surroundings, in_diskspds_words};
-use iostall_load::fio::{Effect, FioError, FioJob, to_options, to_words};
+use iostall_load::fio::{Effect, FioEngine, FioError, FioJob, to_options, to_words};
 
 use super::answer::{Answer, quoted};
 use crate::cli::Cli;
@@ -60,29 +60,34 @@ fn diskspd(words: &[String]) -> Option<Answer> {
     Some(Answer::line(format!("iostall diskspd {}", quoted(words)), Vec::new()))
 }
 
-/// fio's options. Beside options that only we have each is put into our words by itself; else they are a whole job, with
-/// fio's defaults.
+/// fio's options. Where they say what a whole job is, they are one, with fio's defaults; else each is put into our words by
+/// itself, beside options that only we have.
 fn fio(words: &[String]) -> Option<Answer> {
+    const OF_A_JOB: [&str; 4] = ["rw", "readwrite", "ioengine", "filename"];
+    let name_of = |word: &String| word.split('=').next().unwrap_or_default().to_owned();
+    let plain = |word: &String| name_of(word).trim_start_matches('-').to_owned();
     let ours = options_of_load();
-    let is_ours = |word: &String| {
-        let name = word.strip_prefix("--")?.split('=').next()?;
-        ours.iter().find(|(known, _)| known == name)
-    };
-    let is_only_ours = |word: &String| is_ours(word).is_some_and(|(name, _)| !FioJob::knows(name));
+    let is_ours = |word: &String| ours.iter().find(|(known, _)| *known == name_of(word));
+    let is_only_ours = |word: &String| is_ours(word).is_some() && !FioJob::knows(&plain(word));
+    let is_whole = words.iter().any(|word| word.starts_with('-') && OF_A_JOB.contains(&plain(word).as_str()));
     let beside_ours = words.iter().any(is_only_ours);
     let mut line = FioLine::default();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
-        if let Some((_, takes_value)) = is_ours(word).filter(|_| beside_ours) {
+        let is_kept = if is_whole { is_only_ours(word) } else { beside_ours && is_ours(word).is_some() };
+        if let Some((_, takes_value)) = is_ours(word).filter(|_| is_kept) {
             line.kept.push(word.clone());
             if *takes_value && !word.contains('=') {
                 line.kept.extend(rest.next().cloned());
             }
         } else if !line.take(word, &mut rest) {
-            return None;
+            if !is_whole {
+                return None;
+            }
+            line.refused.push(format!("{} is no option of fio's that is known here", name_of(word)));
         }
     }
-    line.answer()
+    line.answer(is_whole)
 }
 
 /// A line of fio's, as far as it was read.
@@ -121,7 +126,7 @@ impl FioLine {
         true
     }
 
-    fn answer(mut self) -> Option<Answer> {
+    fn answer(mut self, is_whole: bool) -> Option<Answer> {
         let line = |words: &str, left_out| Answer::line(format!("iostall load {words}"), left_out);
         let nothing_given = self.given.is_empty() && self.refused.is_empty() && self.kept.is_empty();
         if nothing_given
@@ -140,22 +145,26 @@ impl FioLine {
         if !self.refused.is_empty() {
             return Some(Answer::No(self.refused.join("; ")));
         }
-        if !self.kept.is_empty() {
-            return Some(line(&beside_ours(&self).join(" "), self.left_out));
-        }
-        if self.job.depth_is_ignored() {
-            self.left_out.push("--iodepth (fio's own engine keeps one request in flight)".to_owned());
+        if !is_whole && !self.kept.is_empty() {
+            return Some(match beside_ours(&self) {
+                Ok(words) => line(&words.join(" "), self.left_out),
+                Err(error) => Answer::No(error.to_string()),
+            });
         }
         self.job.files.append(&mut self.files);
         Some(match to_words(&self.job) {
-            Ok(words) => line(&words.join(" "), self.left_out),
+            Ok((words, notes)) => Answer::Line {
+                line: format!("iostall load {}", [self.kept, words].concat().join(" ")),
+                left_out: self.left_out,
+                note: (!notes.is_empty()).then(|| format!("not as fio does it: {}", notes.join("; "))),
+            },
             Err(error) => Answer::No(error.to_string()),
         })
     }
 }
 
 /// Only what was given, behind the words that are ours already.
-fn beside_ours(line: &FioLine) -> Vec<String> {
+fn beside_ours(line: &FioLine) -> Result<Vec<String>, FioError> {
     let asked = |option: &str| {
         line.given.iter().any(|name| {
             name == option || NAMES.iter().any(|(theirs, ours)| name == theirs && ours.contains(&option))
@@ -163,26 +172,31 @@ fn beside_ours(line: &FioLine) -> Vec<String> {
     };
     // What fio's engine does with a depth is of no interest beside our own words.
     let mut deep = line.job.clone();
-    deep.one_at_a_time = false;
-    if !line.given.iter().any(|name| name == "rw" || name == "readwrite") {
+    deep.engine = FioEngine::Async;
+    // A mix without `rw` is that of whatever it stands beside.
+    if line.given.iter().any(|name| name == "rwmixread" || name == "rwmixwrite") {
         deep.mix();
     }
-    let options = to_options(&deep).into_iter().filter(|(name, _)| asked(name));
+    let options = to_options(&deep)?.into_iter().filter(|(name, _)| asked(name));
     let translated = options.flat_map(|(name, value)| [format!("--{name}"), value]);
     let files = line.job.files.iter().chain(&line.files).cloned();
-    line.kept.iter().cloned().chain(translated).chain(files).collect()
+    Ok(line.kept.iter().cloned().chain(translated).chain(files).collect())
 }
 
 fn is_job_file(file: &str) -> bool {
     [".fio", ".job", ".ini", ".conf"].iter().any(|end| file.ends_with(end))
 }
 
-/// The long options of a load, and whether a value follows.
+/// The options of a load as they are typed, and whether a value follows.
 fn options_of_load() -> Vec<(String, bool)> {
     let mut command = Cli::command();
     command.build();
     let Some(load) = command.find_subcommand("load") else { return Vec::new() };
-    let takes_value = |argument: &clap::Arg| argument.get_action().takes_values();
-    let arguments = load.get_arguments();
-    arguments.filter_map(|argument| Some((argument.get_long()?.to_owned(), takes_value(argument)))).collect()
+    let spelled = |argument: &clap::Arg| {
+        let short = argument.get_short().map(|letter| format!("-{letter}"));
+        let takes_value = argument.get_action().takes_values();
+        let long = argument.get_long().map(|name| format!("--{name}"));
+        [short, long].into_iter().flatten().map(move |name| (name, takes_value)).collect::<Vec<_>>()
+    };
+    load.get_arguments().flat_map(spelled).collect()
 }

@@ -2,12 +2,16 @@
 
 mod profile;
 
+use std::path::PathBuf;
+
+use iostall_load::fio::FioEngine;
+use iostall_measure::foreign::shell_path;
 use iostall_session::load::{LoadRequest, load};
 use iostall_session::requirements::check_roles;
 use iostall_session::targets::{TargetRequest, named_or_scratch};
-use iostall_session::translate::{bind_files, read_job_file};
+use iostall_session::translate::{bind_files, doubts, read_job_file};
 
-use crate::cli::{GlobalArgs, LoadArgs, RunOutput as _};
+use crate::cli::{EngineChoice, GlobalArgs, LoadArgs, RunOutput as _};
 use crate::failure::{Status, hinted};
 use crate::frame::Frame;
 use crate::printer::Printer;
@@ -25,13 +29,46 @@ pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> an
         ..TargetRequest::of_paths(args.targets.clone(), what.size, args.safety.consent())
     };
     if let Some(fio) = &fio {
-        fio.notes.iter().for_each(|note| printer.note(note));
-        bind_files(&mut targets, fio);
+        bind_files(&mut targets, fio)?;
+    } else {
+        refuse_job_file(&args.targets, what.size.is_some())?;
     }
     let bound = targets.bindings.iter().map(|binding| binding.path.clone());
     let named: Vec<_> = args.targets.iter().cloned().chain(bound).collect();
     let taken = taken(global).targets(named_or_scratch(&named)).inputs(what.profile.iter().chain(&what.fio));
-    let (engine, no_store, output) = (what.engine.into(), args.no_store, &args.output);
+    let engine = fio.as_ref().map_or(what.engine, |fio| engine_of(what.engine, fio.engine)).into();
+    let (no_store, output) = (args.no_store, &args.output);
     let frame = Frame { engine, no_store, output, taken, global, printer };
-    frame.run(|session, _| Ok(load(LoadRequest { targets, profile, asked: None, name }, session)?))
+    frame.run(|session, _| {
+        let mut run = load(LoadRequest { targets, profile, asked: None, name }, session)?;
+        run.warnings.extend(fio.iter().flat_map(doubts));
+        Ok(run)
+    })
+}
+
+/// The engine that jobs of fio's name, unless one was typed.
+fn engine_of(typed: EngineChoice, jobs: FioEngine) -> EngineChoice {
+    match (typed, jobs) {
+        (EngineChoice::Auto, FioEngine::Sync) => EngineChoice::Psync,
+        (EngineChoice::Auto, FioEngine::Null) => EngineChoice::Null,
+        _ => typed,
+    }
+}
+
+/// `load nightly.fio` would read the job file as if it were data, or make a test file of that name.
+fn refuse_job_file(targets: &[PathBuf], has_size: bool) -> anyhow::Result<()> {
+    let is_meant = |path: &&PathBuf| {
+        let is_named_so = path.extension().is_some_and(|end| end == "fio");
+        is_named_so && (if path.exists() { read_job_file(path).is_ok() } else { !has_size })
+    };
+    match targets.iter().find(is_meant) {
+        Some(path) => Err(hinted(
+            anyhow::anyhow!("{} is named like a job file of fio's, and not like a target", path.display()),
+            format!(
+                "iostall load --fio {} runs its jobs; --size SIZE makes a test file of that name",
+                shell_path(path)
+            ),
+        )),
+        None => Ok(()),
+    }
 }

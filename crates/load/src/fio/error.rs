@@ -14,6 +14,8 @@ pub enum FioError {
     Value { option: String, value: String, wanted: &'static str },
     #[error("{option} is no option of fio's that is known here")]
     Unknown { option: String },
+    #[error("the variable {variable} is not set: write {variable}=… before the command")]
+    NotSet { variable: String },
     #[error("line {line}: {message}")]
     Syntax {
         /// From 1.
@@ -30,4 +32,24 @@ pub enum FioError {
     },
     #[error("there is no job in it: a section is [name], with options below it")]
     NoJobs,
+    #[error("{}", .0.iter().map(|error| format!("\n  {error}")).collect::<String>())]
+    Several(Vec<FioError>),
+}
+
+impl FioError {
+    /// One error of all that were found; each is said once.
+    pub(super) fn all(mut errors: Vec<Self>) -> Result<(), Self> {
+        let mut seen: Vec<String> = Vec::new();
+        errors.retain(|error| {
+            let text = error.to_string();
+            let is_new = !seen.contains(&text);
+            seen.push(text);
+            is_new
+        });
+        match errors.len() {
+            0 => Ok(()),
+            1 => Err(errors.remove(0)),
+            _ => Err(Self::Several(errors)),
+        }
+    }
 }

@@ -1,14 +1,12 @@
-//! One job, option by option.
+//! One job, option by option. What an option means may depend on others of its job: `whole` reads them together.
 
-use iostall_measure::{BlockSize, Nanos, Rate, SyncCall};
-use iostall_model::profile::{Access, Arrivals, BlockMix, Distribution, SyncRule};
+use iostall_measure::{BlockSize, ByteCount, Nanos, Rate, SyncCall};
+use iostall_model::profile::{Access, Arrivals, BlockMix, Bound, Distribution, SyncRule};
 
 use super::error::FioError;
 use super::number::{count, flag, percent, size, time, wrong};
-use super::others::{no_equal, without_effect};
-
-/// fio's own block size.
-const BLOCK_DEFAULT: &str = "4k";
+use super::others::{Other, no_equal, other};
+use super::values::{Each, blocks, bound, distribution, files, split, sync};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -17,47 +15,71 @@ pub enum Effect {
     None,
 }
 
+/// How requests are handed to the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FioEngine {
+    /// One request in flight whatever `iodepth` says: fio's default does so.
+    Sync,
+    Async,
+    /// No I/O.
+    Null,
+}
+
 /// A job with fio's defaults: sequential reads of 4 KiB through the page cache, one at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioJob {
     pub name: String,
     /// `filename`, taken apart at the colons.
     pub files: Vec<String>,
-    pub directory: Option<String>,
-    pub size: Option<u64>,
-    pub offset: u64,
+    /// Whether they are of the section that is being read: its first `filename` takes the place of others.
+    pub(super) has_own_files: bool,
+    pub(super) file_count: Option<u32>,
+    pub(super) takes_turns: bool,
+    pub(super) directory: Option<String>,
+    pub(super) size: Option<Bound>,
+    pub(super) file_size: Option<u64>,
+    pub(super) offset: Bound,
+    pub(super) offset_increment: u64,
+    pub(super) may_make_files: bool,
+    pub(super) only_reads: bool,
     /// `rw`: random or sequential.
-    pub access: Access,
+    pub(super) access: Access,
     /// `rw`: percent of writes; `None` where it mixes, which `rwmixread` and `rwmixwrite` say.
-    kind_pct: Option<u32>,
-    mix_pct: u32,
+    pub(super) kind_pct: Option<u32>,
+    pub(super) mix_pct: u32,
     /// `bs` or `bssplit`.
-    pub block: BlockMix,
-    pub align: Option<u64>,
-    pub random_pct: Option<u32>,
-    pub distribution: Distribution,
-    depth: u32,
-    pub jobs: u32,
+    pub(super) block: Each<BlockMix>,
+    pub(super) align: Each<Option<u64>>,
+    pub(super) random_pct: Each<u32>,
+    pub(super) has_random_map: bool,
+    pub(super) distribution: Distribution,
+    pub(super) depth: u32,
+    pub(super) jobs: u32,
     /// `rate_iops` or `rate`, of one job.
-    pub rate: Option<Rate>,
-    pub arrivals: Arrivals,
-    pub direct: bool,
-    pub write_through: bool,
+    pub(super) rate: Each<Option<Rate>>,
+    pub(super) arrivals: Arrivals,
+    pub(super) direct: bool,
+    pub(super) invalidates: bool,
+    pub(super) write_through: bool,
     /// `fsync`, `fdatasync`.
-    pub sync: Option<SyncRule>,
-    pub runtime: Option<Nanos>,
-    pub ramp: Nanos,
-    pub seed: u64,
+    pub(super) sync: Option<SyncRule>,
+    pub(super) runtime: Option<Nanos>,
+    pub(super) by_time: bool,
+    pub(super) loops: u32,
+    pub(super) ramp: Nanos,
+    pub(super) seed: u64,
     /// `buffer_compress_percentage`, `zero_buffers`.
-    pub compressible_pct: u32,
-    /// `ioengine`, where it keeps one request in flight whatever `iodepth` says: fio's default does.
-    pub one_at_a_time: bool,
-    pub no_io: bool,
+    pub(super) compressible_pct: u32,
+    pub engine: FioEngine,
     /// `output`, where `output-format` is JSON.
-    pub output: Option<String>,
-    pub json: bool,
+    pub(super) output: Option<String>,
+    pub(super) json: bool,
     /// `stonewall`: it begins when those before it have ended.
-    pub waits: bool,
+    pub(super) waits: bool,
+    pub(super) waits_for: Option<String>,
+    pub(super) ends_others: bool,
+    /// What is otherwise than fio does it, a sentence each.
+    pub(super) notes: Vec<&'static str>,
 }
 
 impl Default for FioJob {
@@ -65,43 +87,56 @@ impl Default for FioJob {
         Self {
             name: "fio".to_owned(),
             files: Vec::new(),
+            has_own_files: false,
+            file_count: None,
+            takes_turns: true,
             directory: None,
             size: None,
-            offset: 0,
+            file_size: None,
+            offset: Bound::Bytes(ByteCount(0)),
+            offset_increment: 0,
+            may_make_files: true,
+            only_reads: false,
             access: Access::Sequential,
             kind_pct: Some(0),
             mix_pct: 50,
-            block: BlockMix::single(block(4096)),
-            align: None,
-            random_pct: None,
+            block: Each::both(BlockMix::single(BlockSize::new(4096).expect("fio's own block size is one"))),
+            align: Each::both(None),
+            random_pct: Each::both(100),
+            has_random_map: true,
             distribution: Distribution::Uniform,
             depth: 1,
             jobs: 1,
-            rate: None,
+            rate: Each::both(None),
             arrivals: Arrivals::Constant,
             direct: false,
+            invalidates: true,
             write_through: false,
             sync: None,
             runtime: None,
+            by_time: false,
+            loops: 1,
             ramp: Nanos(0),
             seed: 0,
             compressible_pct: 0,
-            one_at_a_time: true,
-            no_io: false,
+            engine: FioEngine::Sync,
             output: None,
             json: false,
             waits: false,
+            waits_for: None,
+            ends_others: false,
+            notes: Vec::new(),
         }
     }
 }
 
-fn block(bytes: u64) -> BlockSize {
-    BlockSize::new(bytes).expect("fio's own block size is one")
-}
-
 impl FioJob {
-    pub fn write_pct(&self) -> u32 {
-        self.kind_pct.unwrap_or(self.mix_pct)
+    pub(super) fn reads(&self) -> bool {
+        self.kind_pct.unwrap_or(self.mix_pct) < 100
+    }
+
+    pub(super) fn writes(&self) -> bool {
+        self.kind_pct.unwrap_or(self.mix_pct) > 0
     }
 
     /// Takes `rwmixread` and `rwmixwrite` for what they say although no `rw` mixes.
@@ -110,12 +145,12 @@ impl FioJob {
     }
 
     /// Requests that it really keeps in flight.
-    pub fn depth(&self) -> u32 {
-        if self.one_at_a_time { 1 } else { self.depth }
+    pub(super) fn depth(&self) -> u32 {
+        if self.engine == FioEngine::Sync { 1 } else { self.depth }
     }
 
     pub fn depth_is_ignored(&self) -> bool {
-        self.one_at_a_time && self.depth > 1
+        self.engine == FioEngine::Sync && self.depth > 1
     }
 
     /// Whether `name` is an option of fio's that is known here, whatever comes of it.
@@ -127,17 +162,28 @@ impl FioJob {
 
     pub fn take(&mut self, name: &str, value: Option<&str>) -> Result<Effect, FioError> {
         let name = name.replace('-', "_").to_ascii_lowercase();
-        if without_effect(&name, value)? {
-            return Ok(Effect::None);
+        match other(&name, value)? {
+            Some(Other::Otherwise(said)) => {
+                self.notes.push(said);
+                return Ok(Effect::None);
+            }
+            Some(Other::NoEffect) => return Ok(Effect::None),
+            None => {}
         }
         let text = value.map(str::trim).unwrap_or_default();
         match name.as_str() {
             "direct" => self.direct = flag(&name, value)?,
             "buffered" => self.direct = !flag(&name, value)?,
+            "invalidate" => self.invalidates = flag(&name, value)?,
+            "norandommap" => self.has_random_map = !flag(&name, value)?,
+            "time_based" => self.by_time = flag(&name, value)?,
+            "allow_file_create" => self.may_make_files = flag(&name, value)?,
+            "readonly" => self.only_reads = flag(&name, value)?,
+            "exitall" => self.ends_others = flag(&name, value)?,
             "stonewall" | "wait_for_previous" => self.waits = flag(&name, value)?,
             "zero_buffers" if flag(&name, value)? => self.compressible_pct = 100,
             "zero_buffers" => {}
-            "sync" => self.write_through = !matches!(text, "0" | "none"),
+            "sync" => self.take_sync(&name, text)?,
             _ if text.is_empty() && is_known(&name) => {
                 return Err(wrong(&name, text, "a value must follow"));
             }
@@ -148,18 +194,31 @@ impl FioJob {
 
     fn take_where(&mut self, name: &str, text: &str) -> Result<Effect, FioError> {
         match name {
-            "name" | "description" => {
-                if name == "name" {
-                    text.clone_into(&mut self.name);
+            "name" => text.clone_into(&mut self.name),
+            "description" => {}
+            "filename" => {
+                if !std::mem::replace(&mut self.has_own_files, true) {
+                    self.files.clear();
                 }
+                self.files.extend(files(text));
             }
-            "filename" => self.files = files(text),
-            "directory" => self.directory = Some(text.to_owned()),
-            "size" | "filesize" if text.ends_with('%') => {
-                return Err(no_equal(name, "a share of the device; name bytes, or a region of the profile"));
+            "directory" if files(text).len() > 1 => {
+                return Err(no_equal(name, "name each of the files (filename)"));
             }
-            "size" | "filesize" => self.size = Some(size(name, text)?),
-            "offset" => self.offset = size(name, text)?,
+            "directory" => self.directory = files(text).into_iter().next(),
+            "nrfiles" => self.file_count = Some(count(name, text, 1)?),
+            "file_service_type" => {
+                self.takes_turns = match text {
+                    "roundrobin" | "roundrobin:1" => true,
+                    "random" | "random:1" => false,
+                    _ => return Err(no_equal(name, "requests go to the files of a job alike")),
+                };
+            }
+            "size" => self.size = Some(bound(name, text)?),
+            "filesize" => self.file_size = Some(size(name, text)?),
+            "offset" => self.offset = bound(name, text)?,
+            "offset_increment" => self.offset_increment = size(name, text)?,
+            "wait_for" => self.waits_for = Some(text.to_owned()),
             "output" => self.output = Some(text.to_owned()),
             "output_format" => self.json = text.starts_with("json"),
             _ => return self.take_what(name, text),
@@ -172,15 +231,26 @@ impl FioJob {
             "rw" | "readwrite" => self.take_kind(name, text)?,
             "rwmixread" => self.mix_pct = 100 - percent(name, text)?,
             "rwmixwrite" => self.mix_pct = percent(name, text)?,
-            "bs" | "blocksize" => self.block = blocks(name, text)?,
-            "bssplit" => self.block = split(name, text)?,
-            "ba" | "blockalign" => self.align = Some(size(name, text)?),
-            "percentage_random" => self.random_pct = Some(percent(name, text)?),
+            "bs" | "blocksize" => self.block.set(text, |text| blocks(name, text))?,
+            "bssplit" => self.block.set(text, |text| split(name, text))?,
+            "ba" | "blockalign" => self.align.set(text, |text| size(name, text).map(Some))?,
+            "percentage_random" => self.random_pct.set(text, |text| percent(name, text))?,
             "random_distribution" => self.distribution = distribution(name, text)?,
+            // Both of the others draw each block again and again unless there is a map.
+            "random_generator" => match text {
+                "tausworthe" | "tausworthe64" => {}
+                "lfsr" => self.has_random_map = true,
+                _ => return Err(wrong(name, text, "write tausworthe, tausworthe64 or lfsr")),
+            },
             "buffer_compress_percentage" => self.compressible_pct = percent(name, text)?,
             "randseed" => self.seed = size(name, text)?,
-            "fsync" => self.sync = sync(name, text, SyncCall::Fsync)?,
-            "fdatasync" => self.sync = sync(name, text, SyncCall::Fdatasync)?,
+            "fsync" | "fdatasync" => {
+                let call = if name == "fsync" { SyncCall::Fsync } else { SyncCall::Fdatasync };
+                let rule = sync(name, text, call)?;
+                if rule.is_some() || self.sync.is_some_and(|before| before.call == call) {
+                    self.sync = rule;
+                }
+            }
             _ => return self.take_pace(name, text),
         }
         Ok(Effect::Taken)
@@ -188,13 +258,21 @@ impl FioJob {
 
     fn take_pace(&mut self, name: &str, text: &str) -> Result<Effect, FioError> {
         const SECOND: u64 = 1_000_000_000;
+        let above_0 = |number: f64| (number > 0.0).then_some(number);
         match name {
             "iodepth" => self.depth = count(name, text, 1)?,
             "numjobs" => self.jobs = count(name, text, 1)?,
-            "runtime" | "timeout" => self.runtime = Some(time(name, text, SECOND)?),
+            "loops" => self.loops = count(name, text, 1)?,
+            "runtime" | "timeout" => {
+                self.runtime = Some(time(name, text, SECOND)?).filter(|time| time.0 > 0);
+            }
             "ramp_time" => self.ramp = time(name, text, SECOND)?,
-            "rate_iops" => self.rate = Some(Rate::Iops(f64::from(count(name, one(name, text)?, 1)?))),
-            "rate" => self.rate = Some(Rate::BytesPerSecond(size(name, one(name, text)?)? as f64)),
+            "rate_iops" => {
+                self.rate.set(text, |text| Ok(above_0(f64::from(count(name, text, 0)?)).map(Rate::Iops)))?
+            }
+            "rate" => {
+                self.rate.set(text, |text| Ok(above_0(size(name, text)? as f64).map(Rate::BytesPerSecond)))?
+            }
             "rate_process" => {
                 self.arrivals = match text {
                     "linear" => Arrivals::Constant,
@@ -225,82 +303,40 @@ impl FioJob {
         Ok(())
     }
 
+    fn take_sync(&mut self, name: &str, text: &str) -> Result<(), FioError> {
+        self.write_through = match text {
+            "0" | "none" => false,
+            "dsync" => true,
+            "" | "1" | "sync" => {
+                self.notes
+                    .push("a write is durable with its data, and does not wait for its time stamps (sync=1)");
+                true
+            }
+            _ => return Err(wrong(name, text, "write none, sync or dsync")),
+        };
+        Ok(())
+    }
+
     fn take_engine(&mut self, name: &str, text: &str) -> Result<(), FioError> {
-        match text {
-            "libaio" | "io_uring" | "posixaio" | "io_uring_cmd" => self.one_at_a_time = false,
-            "psync" | "sync" | "pvsync" | "pvsync2" | "vsync" => self.one_at_a_time = true,
-            "null" => (self.no_io, self.one_at_a_time) = (true, false),
+        self.engine = match text {
+            "libaio" | "io_uring" | "posixaio" => FioEngine::Async,
+            "windowsaio" | "solarisaio" => {
+                self.notes.push("requests go through the engine of this machine (ioengine)");
+                FioEngine::Async
+            }
+            "psync" | "sync" | "pvsync" | "pvsync2" | "vsync" => FioEngine::Sync,
+            "null" => FioEngine::Null,
             _ => {
                 return Err(no_equal(
                     name,
                     "files and block devices are read and written through io_uring or threads",
                 ));
             }
-        }
+        };
         Ok(())
     }
 }
 
 fn is_known(name: &str) -> bool {
     !matches!(FioJob::default().take_where(name, "1"), Err(FioError::Unknown { .. }))
-}
-
-/// One value for all: fio takes one each for reads, writes and trims.
-fn one<'a>(name: &str, text: &'a str) -> Result<&'a str, FioError> {
-    if text.trim_matches(',').contains(',') {
-        return Err(no_equal(
-            name,
-            "reads and writes of a role share one value; make them two roles of a profile",
-        ));
-    }
-    Ok(text.trim_matches(','))
-}
-
-fn blocks(name: &str, text: &str) -> Result<BlockMix, FioError> {
-    let bytes = size(name, one(name, text)?)?;
-    let size = BlockSize::new(bytes).map_err(|_| wrong(name, text, "a block is 1 byte to below 4 GiB"))?;
-    Ok(BlockMix::single(size))
-}
-
-/// `4k/60:64k/40`.
-fn split(name: &str, text: &str) -> Result<BlockMix, FioError> {
-    let parts: Result<Vec<String>, FioError> = one(name, text)?
-        .split(':')
-        .map(|part| {
-            let (bytes, share) = part.split_once('/').unwrap_or((part, ""));
-            let bytes = size(name, if bytes.is_empty() { BLOCK_DEFAULT } else { bytes })?;
-            let share = percent(name, share)
-                .map_err(|_| wrong(name, text, "give each size its share, such as 4k/60:64k/40"))?;
-            Ok(format!("{bytes}:{share}"))
-        })
-        .collect();
-    parts?.join(",").parse().map_err(|_| wrong(name, text, "give each size its share, such as 4k/60:64k/40"))
-}
-
-fn distribution(name: &str, text: &str) -> Result<Distribution, FioError> {
-    let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
-    match kind {
-        "random" => Ok(Distribution::Uniform),
-        "zipf" => text.parse().map_err(|_| wrong(name, text, "write zipf:THETA, such as zipf:1.2")),
-        "zoned" => zones(rest).ok_or_else(|| {
-            wrong(name, text, "write zoned:IO%/SIZE%:…, whose sizes add up to 100, such as zoned:60/10:40/90")
-        }),
-        _ => Err(no_equal(
-            name,
-            "where requests land is uniform, zipf:, hot:, ranges: or spans: (--distribution)",
-        )),
-    }
-}
-
-fn zones(text: &str) -> Option<Distribution> {
-    format!("ranges:{}", text.replace(':', ",")).parse().ok()
-}
-
-fn sync(name: &str, text: &str, call: SyncCall) -> Result<Option<SyncRule>, FioError> {
-    let every = count(name, text, 0)?;
-    Ok((every > 0).then_some(SyncRule { every, call }))
-}
-
-fn files(text: &str) -> Vec<String> {
-    text.split(':').filter(|file| !file.is_empty()).map(str::to_owned).collect()
 }
