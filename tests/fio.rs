@@ -52,3 +52,81 @@ fn a_file_is_made_as_long_as_its_jobs_reach_and_a_job_without_a_size_uses_all_of
     assert_eq!(fs::metadata(here.path("new.dat")).unwrap().len(), 6 << 20);
     assert!(!here.path("f").exists());
 }
+
+/// A job that fills a file once went on for its runtime, and a random one missed a third of the blocks. fio counts 43 and 2,048 too.
+#[test]
+fn a_job_ends_with_its_size_and_writes_each_block_once() {
+    let here = Workspace::new();
+    let jobs = "[order]\nfilename=a.dat\nrw=write\nsize=100000\nbs=2300\nruntime=600\n\
+                [fill]\nstonewall\nfilename=b.dat\nrw=randwrite\nsize=8m\nbs=4k\nruntime=600\nioengine=libaio\niodepth=4\n";
+    fs::write(here.path("j.fio"), jobs).unwrap();
+    zeros(&here, "b.dat");
+    here.run(&["load", "--overwrite", "b.dat", "--fio", "j.fio", "--no-store", "--json", "o.json"])
+        .expect_status(0);
+    let run = here.json("o.json");
+    let writes = |span: usize| {
+        let mut cells = run["load"]["spans"][span]["roles"][0]["cells"].as_array().unwrap().iter();
+        cells.find(|cell| cell["op"] == "write").unwrap()["service_ns"]["count"].as_u64().unwrap()
+    };
+    assert_eq!((writes(0), writes(1)), (43, 2048));
+    assert_eq!(run["load"]["spans"][1]["interrupted"], false);
+    let bytes = fs::read(here.path("b.dat")).unwrap();
+    let filled = bytes.chunks(4096).filter(|block| block.iter().any(|byte| *byte != 0)).count();
+    assert_eq!((filled, bytes.len()), (2048, 32 * MIB));
+    let short =
+        run["warnings"].as_array().unwrap().iter().find(|warning| warning["code"] == "short-run").unwrap();
+    assert!(short["message"].as_str().unwrap().contains("its size"), "it says why it ended: {short}");
+}
+
+/// `ioengine=null` made a file of 64 MiB and wrote it 49,846 times.
+#[test]
+fn a_job_without_io_makes_no_file_and_one_that_may_make_none_measures_nothing() {
+    let here = Workspace::new();
+    let global = "[a]\nfilename=n.dat\nsize=8m\nrw=randwrite\nruntime=1\ntime_based\n";
+    fs::write(here.path("null.fio"), [global, "ioengine=null\n"].concat()).unwrap();
+    here.run(&["load", "--fio", "null.fio", "--no-store", "--json", "o.json"]).expect_status(0);
+    assert_eq!(here.json("o.json")["load"]["spans"][0]["roles"][0]["engine"]["name"], "null");
+    fs::write(here.path("none.fio"), [global, "allow_file_create=0\n"].concat()).unwrap();
+    let refused = here.run(&["load", "--fio", "none.fio", "--no-store"]).expect_status(2);
+    assert!(
+        refused.stderr.contains("n.dat") && refused.stderr.contains("allow_file_create"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!here.path("n.dat").exists());
+}
+
+/// The notes went to the standard error, and a stored number lost them.
+#[test]
+fn what_is_not_as_fio_does_it_is_in_the_report_the_document_and_the_stored_run() {
+    let here = Workspace::new();
+    fs::write(here.path("j.fio"), "[a]\nfilename=a.dat\nsize=8m\nrw=write\nend_fsync=1\n").unwrap();
+    let ran = here.run(&["load", "--fio", "j.fio", "--json", "o.json"]).expect_status(0);
+    let said = |run: &serde_json::Value| {
+        let mut warnings = run["warnings"].as_array().unwrap().iter();
+        warnings
+            .any(|warning| warning["code"] == "not-as-written" && warning.to_string().contains("end_fsync"))
+    };
+    assert!(said(&here.json("o.json")) && ran.stdout.contains("end_fsync"), "{}", ran.stdout);
+    here.run(&["runs", "show", "last", "--json", "stored.json"]).expect_status(0);
+    assert!(said(&here.json("stored.json")));
+    assert_eq!(here.json("o.json")["load"]["spans"][0]["roles"][0]["engine"]["name"], "psync");
+}
+
+/// `load nightly.fio` took the job file for a target.
+#[test]
+fn a_job_file_is_no_target_and_comes_from_standard_input_too() {
+    let here = Workspace::new();
+    fs::write(here.path("j.fio"), "[a]\nfilename=a.dat\nsize=2m\n").unwrap();
+    for name in ["j.fio", "missing.fio"] {
+        let refused = here.run(&["load", name, "--no-store"]).expect_status(2);
+        assert!(refused.stderr.contains("--fio"), "{}", refused.stderr);
+    }
+    assert!(!here.path("missing.fio").exists());
+    let mut command = here.command(&["load", "--fio", "-", "--no-store"]);
+    command.stdin(fs::File::open(here.path("j.fio")).unwrap());
+    assert!(command.output().unwrap().status.success());
+    assert!(here.path("a.dat").exists());
+    let toml = here.run(&["profile", "translate", "--fio", "j.fio"]).expect_status(0).stdout;
+    assert!(toml.contains("--target file1=a.dat") && toml.contains("2 MiB"), "{toml}");
+}
