@@ -8,6 +8,9 @@ use super::number::{count, flag, percent, size, time, wrong};
 use super::others::{Other, no_equal, other};
 use super::values::{Each, blocks, bound, distribution, files, split, sync};
 
+/// As many files and jobs are run: each is looked up among the others.
+pub(super) const PLACES_MAX: usize = 1000;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     Taken,
@@ -200,13 +203,18 @@ impl FioJob {
                 if !std::mem::replace(&mut self.has_own_files, true) {
                     self.files.clear();
                 }
-                self.files.extend(files(text));
+                // Each is one file however often it is named. More than can be run are refused as they are.
+                for file in files(text) {
+                    if self.files.len() > PLACES_MAX || !self.files.contains(&file) {
+                        self.files.push(file);
+                    }
+                }
             }
             "directory" if files(text).len() > 1 => {
                 return Err(no_equal(name, "name each of the files (filename)"));
             }
             "directory" => self.directory = files(text).into_iter().next(),
-            "nrfiles" => self.file_count = Some(count(name, text, 1)?),
+            "nrfiles" | "nr_files" => self.file_count = Some(count(name, text, 1)?),
             "file_service_type" => {
                 self.takes_turns = match text {
                     "roundrobin" | "roundrobin:1" => true,

@@ -4,7 +4,7 @@ use super::error::FioError;
 
 /// How fio counts, prints, prepares and hands over: what is measured is the same.
 const NO_EFFECT: &str = "
-    group_reporting thread randrepeat allrandrepeat refill_buffers scramble_buffers fallocate create_on_open create_serialize
+    group_reporting thread threads randrepeat allrandrepeat refill_buffers scramble_buffers fallocate create_on_open create_serialize
     create_fsync eta eta_newline eta_interval status_interval new_group gtod_reduce gtod_cpu clocksource disable_lat disable_clat
     disable_slat disable_bw disable_bw_measurement lat_percentiles clat_percentiles slat_percentiles percentile_list
     significant_figures unified_rw_reporting write_bw_log write_lat_log write_iops_log write_hist_log log_avg_msec log_hist_msec

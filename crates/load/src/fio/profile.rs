@@ -7,8 +7,8 @@ use iostall_model::Profile;
 use iostall_model::profile::{Access, Bound, RoleProfile, SpanProfile};
 
 use super::error::FioError;
-use super::job::{FioEngine, FioJob};
-use super::whole::{Whole, paths};
+use super::job::{FioEngine, FioJob, PLACES_MAX};
+use super::whole::{Whole, file_count, paths};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioProfile {
@@ -34,6 +34,7 @@ const DURATION_NS: u64 = 86_400_000_000_000;
 
 pub(super) fn to_profile(name: &str, jobs: &[FioJob]) -> Result<FioProfile, FioError> {
     let mut errors = Vec::new();
+    check_count(jobs)?;
     let spans = together(jobs, &mut errors);
     let (engine, mixed) = engine(jobs, &mut errors);
     let mut made = FioProfile {
@@ -72,6 +73,23 @@ pub(super) fn to_profile(name: &str, jobs: &[FioJob]) -> Result<FioProfile, FioE
     FioError::all(errors)?;
     made.notes = notes.sentences();
     Ok(made)
+}
+
+fn check_count(jobs: &[FioJob]) -> Result<(), FioError> {
+    let mut places = 0;
+    for job in jobs {
+        places += u64::from(copies(job)) * u64::from(file_count(job));
+        if places > PLACES_MAX as u64 {
+            let reason = "nrfiles, numjobs: no more than 1,000 files and jobs are run";
+            return Err(FioError::Together { job: job.name.clone(), reason });
+        }
+    }
+    Ok(())
+}
+
+/// How many of its `numjobs` have files or offsets of their own; else all work in one place.
+fn copies(job: &FioJob) -> u32 {
+    if job.files.is_empty() || job.offset_increment > 0 { job.jobs } else { 1 }
 }
 
 const LAST_ENDS: &str =
@@ -158,12 +176,10 @@ fn span(jobs: &[&FioJob], roles: Vec<RoleProfile>, errors: &mut Vec<FioError>) -
 
 /// One role, or one for each of the copies of `job` that work in a place of their own.
 fn roles_of(job: &FioJob, whole: &Whole, files: &mut Vec<FioFile>) -> Vec<RoleProfile> {
-    let is_apart = job.jobs > 1 && (job.files.is_empty() || job.offset_increment > 0);
-    if !is_apart {
+    if copies(job) == 1 {
         return vec![role(job, whole, targets(job, whole, 0, 0, files), job.jobs, 0)];
     }
-    let copies = 0..job.jobs;
-    copies
+    (0..job.jobs)
         .map(|copy| {
             let further = job.offset_increment.saturating_mul(u64::from(copy));
             role(job, whole, targets(job, whole, copy, further, files), 1, further)

@@ -110,6 +110,8 @@ fn what_cannot_be_expressed_is_refused_by_name_all_at_once() {
         ("[a]\nfilename=${NONE}\n", "NONE"),
         ("[a]\nioengine=null\n[b]\n", "ioengine"),
         ("[a]\n[b]\n[c]\nwait_for=a\n", "wait_for"),
+        ("[a]\nnrfiles=200000\n", "nrfiles"),
+        ("[a]\nnumjobs=4000000000\n", "numjobs"),
     ] {
         assert!(refused(text).contains(part), "{text:?}: {}", refused(text));
     }
@@ -183,7 +185,7 @@ fn names_of_files_are_read_as_fio_reads_them() {
     };
     assert_eq!(paths("[a]\nfilename=a\\:b.dat:c.dat\n"), ["a:b.dat", "c.dat"]);
     assert_eq!(paths("[a]\nfilename=${DIR}/x.dat ; the file\n"), ["sub/x.dat"]);
-    assert_eq!(paths("[a]\nfilename=a.dat\nfilename=b.dat\n"), ["a.dat", "b.dat"]);
+    assert_eq!(paths("[a]\nfilename=a.dat\nfilename=b.dat:a.dat\n"), ["a.dat", "b.dat"]);
     assert_eq!(paths("[global]\nfilename=g\n[a]\nfilename=a\n[b]\n"), ["a", "g"]);
     assert_eq!(paths("[a]\ndirectory=p1\nfilename=/abs/x\n"), ["p1//abs/x"]);
     assert_eq!(paths("[a]\nnumjobs=2\n[b]\nnrfiles=2\nsize=8m\n"), ["a.0.0", "a.1.0", "b.0.0", "b.0.1"]);
