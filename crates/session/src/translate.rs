@@ -93,12 +93,12 @@ pub fn read_job_file(path: &Path) -> Result<FioProfile, JobFileError> {
 }
 
 /// What is done otherwise than fio does it, as it is kept with the run.
-pub fn doubts(fio: &FioProfile) -> Vec<Warning> {
-    let doubt = |note: &String| {
+pub fn warnings(fio: &FioProfile) -> Vec<Warning> {
+    let warning = |note: &String| {
         let message = format!("read from the job file {}, not as fio does it: {note}", fio.profile.name);
         Warning::new(WarningCode::NotAsWritten, message)
     };
-    fio.notes.iter().map(doubt).collect()
+    fio.notes.iter().map(warning).collect()
 }
 
 /// Has the jobs of `fio` work on the files that they name. Where `request` names files, they take their place. Which part of a

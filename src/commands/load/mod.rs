@@ -9,7 +9,7 @@ use iostall_measure::foreign::shell_path;
 use iostall_session::load::{LoadRequest, load};
 use iostall_session::requirements::check_roles;
 use iostall_session::targets::{TargetRequest, named_or_scratch};
-use iostall_session::translate::{bind_files, doubts, read_job_file};
+use iostall_session::translate::{bind_files, read_job_file, warnings};
 
 use crate::cli::{EngineChoice, GlobalArgs, LoadArgs, RunOutput as _};
 use crate::failure::{Status, hinted};
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> an
     let frame = Frame { engine, no_store, output, taken, global, printer };
     frame.run(|session, _| {
         let mut run = load(LoadRequest { targets, profile, asked: None, name }, session)?;
-        run.warnings.extend(fio.iter().flat_map(doubts));
+        run.warnings.extend(fio.iter().flat_map(warnings));
         Ok(run)
     })
 }

@@ -138,8 +138,8 @@ pub(super) fn with_variables(
 ) -> Result<String, FioError> {
     let mut whole = String::new();
     let mut rest = text;
-    while let Some((before, behind)) = rest.split_once("${") {
-        let Some((name, after)) = behind.split_once('}') else { break };
+    while let Some((before, opened)) = rest.split_once("${") {
+        let Some((name, after)) = opened.split_once('}') else { break };
         whole.push_str(before);
         whole.push_str(&variable(name).ok_or_else(|| FioError::NotSet { variable: name.to_owned() })?);
         rest = after;
