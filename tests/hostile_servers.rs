@@ -40,6 +40,9 @@ fn let_in(stream: &mut TcpStream) {
     let ready = message(b'Z', b"I");
     let _ = stream.write_all(&[message(b'R', &WELCOME), ready].concat());
     let mut request = [0; 4096];
+    // The settings of the session, and what is asked then.
+    let _ = stream.read(&mut request);
+    let _ = stream.write_all(&[message(b'C', b"SET\0"), message(b'Z', b"I")].concat());
     let _ = stream.read(&mut request);
 }
 

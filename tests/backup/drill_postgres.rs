@@ -117,7 +117,7 @@ fn a_server_under_load_is_backed_up_verified_restored_and_drilled() {
     copy.passes("pg_amcheck", &["--install-missing", "--heapallindexed"]);
     copy.check_pages();
 
-    let check_sql = "--check=SELECT count(*) = 30000 FROM account";
+    let check_sql = "--check=SELECT count(*) = 30000 FROM public.account";
     let ran = here.run(&case.drill(&["--json", "d.json", check_sql, "b1", "b2"])).expect_status(0);
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("time to recover") && said.contains("every check passed"), "{said}");
@@ -176,7 +176,8 @@ fn what_the_user_asks_for_must_be_true_and_a_library_that_is_missing_is_named() 
     let Some(case) = Case::new() else { return };
     case.here.run(&strs(&case.create("a"))).expect_status(0);
     for (asked, words) in [
-        ("--check=SELECT count(*) > 30000 FROM account", "it is not true"),
+        ("--check=SELECT count(*) > 30000 FROM public.account", "it is not true"),
+        ("--check=SELECT count(*) > 0 FROM account", "with its schema"),
         ("--check=SELECT 1 FROM nowhere", "relation \"nowhere\" does not exist"),
         ("--set=shared_preload_libraries=pg_no_such", "needs the library pg_no_such"),
         ("--role=nobody_here", "--role names a superuser"),
@@ -223,4 +224,31 @@ fn a_drill_whose_time_is_over_says_so_and_leaves_nothing() {
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("(--timeout)"), "{said}");
     assert_eq!(case.left(), [""; 0]);
+}
+
+/// Who owned any database in a backup had a program of his run on the host of the drill, as its superuser: through a view on the path of
+/// his database, or a function beside those of amcheck.
+#[test]
+fn nothing_that_the_owner_of_a_database_has_put_there_runs_in_a_drill() {
+    let Some(case) = Case::new() else { return };
+    let server = &case.server;
+    server.sql("CREATE ROLE mallory");
+    server.sql("CREATE DATABASE own OWNER mallory");
+    let place = Postgres::place();
+    let file = place.path().join("pwned");
+    server.value_in("own", "CREATE EXTENSION amcheck SCHEMA public");
+    let hostile = include_str!("../sql/hostile_owner.sql");
+    server.value_in("own", &hostile.replace("{file}", &file.display().to_string()));
+    // It is a trap.
+    server.value_in("own", include_str!("../sql/hostile_extensions.sql"));
+    fs::remove_file(&file).unwrap();
+
+    case.here.run(&strs(&case.create("a"))).expect_status(0);
+    let check_sql = ["--database=own", "--check=SELECT count(*) > 0 FROM pg_available_extensions"];
+    let drill = case.drill(&[&check_sql[..], &["--json", "d.json", "b1", "b2"]].concat());
+    case.here.run(&drill).expect_status(0);
+    let run = case.here.json("d.json");
+    let looked = check(&run, "amcheck of own");
+    assert_eq!(looked["state"], "passed", "{looked}");
+    assert!(!file.exists(), "{run}");
 }

@@ -50,7 +50,7 @@ SELECT pg_wal_replay_resume();
 SELECT timeline_id FROM pg_control_checkpoint();
 
 -- name: is_last
-SELECT max(id) = $number FROM ledger;
+SELECT max(id) = $number FROM public.ledger;
 
 -- name: checkpoint
 CHECKPOINT;

@@ -99,6 +99,8 @@ pub enum WarningCode {
     NewerBackup,
     StripeRenamed,
     MissingGrant,
+    /// A login that only reads may do anything.
+    TooManyRights,
     SettingOff,
     CountersLost,
     NotCounted,
@@ -194,6 +196,7 @@ impl WarningCode {
             | Self::CacheUnverified
             | Self::LeftOut
             | Self::StripeRenamed
+            | Self::TooManyRights
             | Self::NotCounted => Rank::Note,
         }
     }

@@ -23,7 +23,7 @@ use crate::cli::rate::bytes_per_second;
 #[command(after_help = "Examples:\n  \
     iostall backup drill /b1 /b2                              the newest backup in these directories\n  \
     iostall backup drill --source db1/shop /b1 /b2            the newest one of this database\n  \
-    iostall backup drill /b1/shop.iob --database shop --check \"select max(at) > now() - interval '1 day' from orders\"\n  \
+    iostall backup drill /b1/shop.iob --database shop --check \"select max(at) > now() - interval '1 day' from public.orders\"\n  \
     iostall backup drill /b1/shop.iob --scratch /scratch --engine-dir /opt/pg16/bin --keep\n  \
     iostall backup drill /b1 --wal /wal --until 2h            can it be brought to where it was two hours ago?\n  \
     iostall backup drill --sqlserver sqlserver://dba@test1 --from 'E:\\b\\sales.bak' --as sales_drill --move-to 'F:\\drill'\n\n\
@@ -68,7 +68,8 @@ pub(crate) struct DrillArgs {
     /// A setting of the restored server, such as shared_preload_libraries=; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Server")]
     pub(crate) set: Vec<(String, String)>,
-    /// A statement that must run without an error, and be true (SQL Server: not 0) if it says whether something is; may be repeated
+    /// A statement that must run without an error, and be true (SQL Server: not 0) if it says whether something is; may be repeated.
+    /// In PostgreSQL tables carry their schema, such as public.orders
     #[arg(long, value_name = "SQL", help_heading = "Server")]
     pub(crate) check: Vec<String>,
     /// The database in which the statements of --check are run [default: postgres; for MariaDB none]; of SQL Server the one to restore

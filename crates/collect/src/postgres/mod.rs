@@ -135,6 +135,9 @@ impl Server {
             epoch.counters_since = marks.into_iter().flatten().collect();
             let timed = |name| INSTANCE.column(login, row, name);
             warnings = setting_warnings(version, timed("io_timing")?, timed("wal_timing")?);
+            if INSTANCE.column(login, row, "is_superuser")? {
+                warnings.push(too_many_rights(login.user()));
+            }
         }
         for row in TIMING.ask(login, client, version).await? {
             let name = |column| -> Result<Option<String>, SourceError> {
@@ -237,6 +240,12 @@ fn place_unknown() -> Warning {
         "the login may not read the data directory's path: tables and indexes outside named tablespaces cannot be assigned to a volume",
     )
     .hint("`iostall collect grants postgres` prints a function that reveals this path and no other setting")
+}
+
+fn too_many_rights(user: &str) -> Warning {
+    let message = format!("the login {user} is a superuser, which nothing that is read needs");
+    Warning::new(WarningCode::TooManyRights, message)
+        .hint("`iostall collect grants postgres` prints a login with fewer rights; name that one in the URL")
 }
 
 fn setting_warnings(version: u32, io_timing: bool, wal_timing: bool) -> Vec<Warning> {

@@ -178,3 +178,34 @@ fn another_time_zone_of_the_server_is_no_restart() {
     let now = read(source(&url).as_mut());
     assert_eq!(before.epoch, now.epoch);
 }
+
+/// The owner of a watched database decided what the monitor read there, and what it ran: with a superuser's login a program on the
+/// server's host.
+#[test]
+fn nothing_of_the_owner_of_a_database_is_read_or_run_and_a_superusers_login_is_a_warning() {
+    let Some(server) = Postgres::start(15, None) else { return skip("PostgreSQL 15 is not installed") };
+    for statement in ["CREATE ROLE mallory", "CREATE ROLE mon LOGIN", "CREATE DATABASE own OWNER mallory"] {
+        server.sql(statement);
+    }
+    let file = server.data().join("pwned");
+    let hostile = include_str!("../../testdata/sql/postgres_hostile_owner.sql");
+    server.sql_in("own", &hostile.replace("{file}", &file.display().to_string()));
+    // It is a trap.
+    server.number_in("own", include_str!("../../testdata/sql/postgres_send_name.sql"));
+    std::fs::remove_file(&file).unwrap();
+
+    for (role, is_superuser) in [("postgres", true), ("mon", false)] {
+        for first in ["postgres", "own"] {
+            let mut source = source(&format!("postgres://{role}@127.0.0.1:{}/{first}", server.port));
+            let sample = read(source.as_mut());
+            let of_own = |row: &&Row| row.subject.scope.database() == Some("own");
+            let of_other = |row: &&Row| row.subject.scope.database() == Some("postgres");
+            let tables = |of: &dyn Fn(&&Row) -> bool| sample.rows.iter().filter(of).count();
+            assert_eq!(tables(&of_own), tables(&of_other), "{role} {first}: {:?}", sample.warnings);
+            assert!(!source.settings().unwrap().is_empty());
+            assert!(!file.exists(), "{role} {first}");
+            let is_said = sample.warnings.iter().any(|warning| warning.code == WarningCode::TooManyRights);
+            assert_eq!(is_said, is_superuser, "{:?}", sample.warnings);
+        }
+    }
+}

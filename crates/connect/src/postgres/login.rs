@@ -26,6 +26,8 @@ pub struct Login {
     pub allowance: Allowance,
     pub(super) address: Address,
     config: Config,
+    /// The settings once more, as statements.
+    first_words: String,
     tls: Option<MakeRustlsConnect>,
 }
 
@@ -36,44 +38,52 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
+/// Where the names in our SQL are looked up. Who owns a database sets the path of all who connect to it, and who owns a schema on
+/// the path has his functions and views called under our login: so it is the server's own catalog alone, and what is elsewhere is
+/// called by its schema.
+const SEARCH_PATH: &str = "pg_catalog,pg_temp";
+
 impl Login {
     /// Logs in as `address` says, only to read. `limit` is the timeout of every statement.
     pub fn new(address: &Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
-        let options =
-            format!("-c statement_timeout={} -c default_transaction_read_only=on", limit.as_millis());
-        Self::with(address, password, &options, Allowance::for_one_reading())
+        let settings = [("default_transaction_read_only", "on")];
+        Self::with(address, password, limit, &settings, Allowance::for_one_reading())
     }
 
     /// Logs in to a database that iostall keeps its own data in. `limit` is the timeout of every statement. The server compiles none:
     /// for a report that runs for a second it would take two.
     pub fn to_write(address: &Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
-        let options = format!(
-            "-c statement_timeout={} -c default_transaction_read_only=off -c jit=off",
-            limit.as_millis()
-        );
-        Self::with(address, password, &options, Allowance::without_limit())
+        let settings = [("default_transaction_read_only", "off"), ("jit", "off")];
+        Self::with(address, password, limit, &settings, Allowance::without_limit())
     }
 
+    /// Every session begins with these settings, the path and the timeout.
     fn with(
         address: &Address,
         password: &Secret,
-        options: &str,
+        limit: Duration,
+        settings: &[(&str, &str)],
         allowance: Allowance,
     ) -> Result<Self, SourceError> {
+        let limit = limit.as_millis().to_string();
+        let always = [("search_path", SEARCH_PATH), ("statement_timeout", &limit)];
+        let all = || always.iter().chain(settings);
+        let options: Vec<String> = all().map(|(name, value)| format!("-c {name}={value}")).collect();
+        let first_words = all().map(|(name, value)| format!("SET {name} = {value};")).collect();
         let mut config = Config::new();
         config
             .user(&address.user)
             .dbname(if address.database.is_empty() { "postgres" } else { &address.database })
             .application_name("iostall")
             .ssl_mode(if address.tls == Tls::Off { SslMode::Disable } else { SslMode::Require })
-            .options(options);
+            .options(options.join(" "));
         if !password.is_empty() {
             config.password(password.reveal());
         }
         // Read once and not for every connection: there may be one per database and second.
         let tls = tls::client(address)?.map(MakeRustlsConnect::new);
         let (name, address) = (address.to_string(), address.clone());
-        Ok(Self { name, allowance, address, config, tls })
+        Ok(Self { name, allowance, address, config, first_words, tls })
     }
 
     /// Connects to the database of the URL, or to `database`. The task drives the connection whenever this
@@ -87,7 +97,7 @@ impl Login {
             config.dbname(database);
         }
         // A broken connection is reported by the query that fails.
-        let connected = match self.tls.clone() {
+        let (client, connection) = match self.tls.clone() {
             None => {
                 let stream = Messages::new(stream, self.allowance.clone());
                 let (client, connection) = config.connect_raw(stream, NoTls).await.map_err(refused)?;
@@ -102,7 +112,9 @@ impl Login {
             }
         };
         let_in.done();
-        Ok(connected)
+        // What begins a session beats what ALTER DATABASE and ALTER ROLE say; a pooler may leave it out without a word.
+        client.batch_execute(&self.first_words).await.map_err(refused)?;
+        Ok((client, connection))
     }
 
     /// Encrypts `socket`, on which the server has agreed to that; the same without if the address asks for none.
@@ -192,4 +204,22 @@ pub fn explain(error: &tokio_postgres::Error) -> String {
         Some(db_error) => db_error.message().to_owned(),
         None => std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tenant's view was read and his function called, because the path was that of his database.
+    #[test]
+    fn every_login_looks_names_up_in_the_catalog_alone_from_its_first_statement_on() {
+        let address: Address = "postgres://iostall@db1/sales".parse().unwrap();
+        for login in [Login::new, Login::to_write] {
+            let login = login(&address, &Secret::default(), Duration::from_secs(10)).unwrap();
+            let options = login.config.get_options().unwrap();
+            assert!(options.contains("-c search_path=pg_catalog,pg_temp"), "{options}");
+            assert!(login.first_words.starts_with("SET search_path = pg_catalog,pg_temp;"));
+            assert!(login.first_words.contains("SET statement_timeout = 10000;"));
+        }
+    }
 }

@@ -8,7 +8,7 @@ mod messages;
 mod replication;
 
 pub use backup::{BackupServer, BackupSession, BackupSessionError, BackupStop, system_identifier};
-pub use drill::{COPY_PORT, CopyDatabase, CopyFacts, CopyRelation, CopyServer, CopySession};
+pub use drill::{Amcheck, COPY_PORT, CopyDatabase, CopyFacts, CopyRelation, CopyServer, CopySession};
 pub use login::{Login, explain};
 pub use lsn::{Lsn, LsnError};
 pub use replication::{

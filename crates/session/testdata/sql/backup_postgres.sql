@@ -24,7 +24,7 @@ SELECT coalesce(max(id), 0) FROM ledger
 SELECT count(*) FROM ledger
 
 -- name: is_consistent
-SELECT sum(balance) = 0 AND (SELECT coalesce(max(id), 0) = count(*) FROM ledger) FROM account
+SELECT sum(balance) = 0 AND (SELECT coalesce(max(id), 0) = count(*) FROM public.ledger) FROM public.account
 
 -- name: balances
 SELECT abs(sum(balance))::bigint FROM account

@@ -8,4 +8,5 @@ SELECT current_setting('server_version_num')::int / 10000              AS versio
        ARRAY[(SELECT 'bgwriter ' || extract(epoch FROM stats_reset)::text FROM pg_stat_bgwriter),
              (SELECT 'archiver ' || extract(epoch FROM stats_reset)::text FROM pg_stat_archiver)] AS marks,
        current_setting('track_io_timing')::bool                        AS io_timing,
-       true                                                            AS wal_timing
+       true                                                            AS wal_timing,
+       current_setting('is_superuser')::bool                           AS is_superuser

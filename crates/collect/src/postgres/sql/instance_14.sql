@@ -9,4 +9,5 @@ SELECT current_setting('server_version_num')::int / 10000              AS versio
              (SELECT 'archiver ' || extract(epoch FROM stats_reset)::text FROM pg_stat_archiver),
              (SELECT 'wal ' || extract(epoch FROM stats_reset)::text FROM pg_stat_wal)]    AS marks,
        current_setting('track_io_timing')::bool                        AS io_timing,
-       current_setting('track_wal_io_timing')::bool                    AS wal_timing
+       current_setting('track_wal_io_timing')::bool                    AS wal_timing,
+       current_setting('is_superuser')::bool                           AS is_superuser

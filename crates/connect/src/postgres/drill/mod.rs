@@ -21,12 +21,17 @@ const SERVER: &str = include_str!("sql/server.sql");
 const DATABASES: &str = include_str!("sql/databases.sql");
 const AMCHECK_THERE: &str = include_str!("sql/amcheck_there.sql");
 const AMCHECK_CREATE: &str = include_str!("sql/amcheck_create.sql");
-const AMCHECK_PATH: &str = include_str!("sql/amcheck_path.sql");
+const AMCHECK_SCHEMA: &str = include_str!("sql/amcheck_schema.sql");
 const WRITABLE: &str = include_str!("sql/writable.sql");
 const INDEXES: &str = include_str!("sql/indexes.sql");
 const HEAPS: &str = include_str!("sql/heaps.sql");
 const CHECK_INDEX: &str = include_str!("sql/check_index.sql");
 const CHECK_HEAP: &str = include_str!("sql/check_heap.sql");
+
+/// What the schema of amcheck stands for in the statements that call it.
+const SCHEMA: &str = "{schema}";
+/// SQLSTATE of a table, a function and a type that is not there.
+const UNDEFINED: [&str; 3] = ["42P01", "42883", "42704"];
 
 /// The port whose number is in the name of the socket.
 pub const COPY_PORT: u16 = 5432;
@@ -70,6 +75,9 @@ pub struct CopySession<'a> {
     server: CopyServer<'a>,
 }
 
+/// Where the functions of amcheck are in a database, as SQL writes it.
+pub struct Amcheck(String);
+
 impl<'a> CopySession<'a> {
     /// Connects to `database`. [`CopyError::is_not_up_yet`] tells whether to try again.
     pub fn open(server: CopyServer<'a>, database: &str) -> Result<Self, CopyError> {
@@ -108,16 +116,15 @@ impl<'a> CopySession<'a> {
         self.rows(DATABASES, &[])?.iter().map(database).collect()
     }
 
-    /// Makes the functions of amcheck callable in this session. `false` if the extension is not installed.
-    pub fn prepare_amcheck(&self) -> Result<bool, CopyError> {
+    /// Has the functions of amcheck in this database. `None` if the extension is not installed.
+    pub fn amcheck(&self) -> Result<Option<Amcheck>, CopyError> {
         let rows = self.rows(AMCHECK_THERE, &[])?;
-        let is_there = rows.first().map_or(Ok(false), |row| column(row, "is_there"))?;
-        if is_there {
-            self.execute(WRITABLE)?;
-            self.execute(AMCHECK_CREATE)?;
-            self.rows(AMCHECK_PATH, &[])?;
+        if !rows.first().map_or(Ok(false), |row| column(row, "is_there"))? {
+            return Ok(None);
         }
-        Ok(is_there)
+        self.execute(WRITABLE)?;
+        self.execute(AMCHECK_CREATE)?;
+        self.rows(AMCHECK_SCHEMA, &[])?.first().map(|row| column(row, "schema").map(Amcheck)).transpose()
     }
 
     /// The indexes that amcheck can check.
@@ -131,19 +138,26 @@ impl<'a> CopySession<'a> {
     }
 
     /// Checks the order of an index. What is wrong is the server's error.
-    pub fn check_index(&self, index: &CopyRelation) -> Result<(), CopyError> {
-        self.rows(CHECK_INDEX, &[&index.oid]).map(drop)
+    pub fn check_index(&self, amcheck: &Amcheck, index: &CopyRelation) -> Result<(), CopyError> {
+        self.rows(&CHECK_INDEX.replace(SCHEMA, &amcheck.0), &[&index.oid]).map(drop)
     }
 
     /// Checks the rows of a table. The first few things that are wrong; the server's error if a page cannot be read.
-    pub fn check_heap(&self, heap: &CopyRelation) -> Result<Vec<String>, CopyError> {
-        self.rows(CHECK_HEAP, &[&heap.oid])?.iter().map(|row| column(row, "problem")).collect()
+    pub fn check_heap(&self, amcheck: &Amcheck, heap: &CopyRelation) -> Result<Vec<String>, CopyError> {
+        let found = self.rows(&CHECK_HEAP.replace(SCHEMA, &amcheck.0), &[&heap.oid])?;
+        found.iter().map(|row| column(row, "problem")).collect()
     }
 
     /// Whether a statement of the user holds: it runs without an error, and where its first column is a truth value, there is a
-    /// row, and the value is true in every row.
+    /// row, and the value is true in every row. It runs as a superuser, so its names are not looked up where the owner of the
+    /// database says, but in the server's own catalog: those of tables carry their schema.
     pub fn holds(&self, statement: &str) -> Result<bool, CopyError> {
-        let statement: Statement = self.wait(self.client.prepare(statement))?;
+        let prepared = wanted(&self.runtime, self.server.is_over, self.client.prepare(statement))?;
+        let statement: Statement = prepared.map_err(|error| {
+            let is_unknown = error.code().is_some_and(|state| UNDEFINED.contains(&state.code()));
+            let hint = if is_unknown { ": write it with its schema, such as public.orders" } else { "" };
+            CopyError::Said(explain(&error) + hint)
+        })?;
         let rows: Vec<Row> = self.wait(self.client.query(&statement, &[]))?;
         if statement.columns().first().is_none_or(|column| *column.type_() != Type::BOOL) {
             return Ok(true);
@@ -201,7 +215,7 @@ mod tests {
             DATABASES,
             AMCHECK_THERE,
             AMCHECK_CREATE,
-            AMCHECK_PATH,
+            AMCHECK_SCHEMA,
             WRITABLE,
             INDEXES,
             HEAPS,

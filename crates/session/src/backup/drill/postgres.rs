@@ -1,10 +1,12 @@
 //! The drill of a PostgreSQL cluster: finds its programs, starts a server on it, and asks amcheck, the pages and the user.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use iostall_connect::CopyError;
 use iostall_connect::postgres::{CopyDatabase, CopyFacts, CopyServer, CopySession};
+use iostall_engine::files;
 use iostall_host::{Account, CommandAtRoot, Program};
 use iostall_model::drill::{CheckState, DrillCheck};
 
@@ -24,6 +26,7 @@ const USUAL: &str = "postgres";
 const FIRST: &str = "template1";
 /// The first version whose amcheck looks at tables.
 const CHECKS_HEAPS: u32 = 14;
+const HISTORY_BYTES_MAX: u64 = 1 << 20;
 
 pub(super) struct Cluster<'a> {
     pub(super) request: &'a DrillRequest,
@@ -137,20 +140,18 @@ impl Cluster<'_> {
 
     /// `None` if the extension is not installed.
     fn amcheck(&self, session: &CopySession<'_>) -> Result<Option<Amchecked>, CopyError> {
-        if !session.prepare_amcheck()? {
-            return Ok(None);
-        }
+        let Some(amcheck) = session.amcheck()? else { return Ok(None) };
         let mut problems = Vec::new();
         let indexes = session.indexes()?;
         for index in &indexes {
-            if let Err(error) = said(session.check_index(index))? {
+            if let Err(error) = said(session.check_index(&amcheck, index))? {
                 problems.push(format!("index {}: {error}", index.name));
             }
         }
         let has_heaps = self.installation.major >= CHECKS_HEAPS;
         let heaps = if has_heaps { session.heaps()? } else { Vec::new() };
         for heap in &heaps {
-            match said(session.check_heap(heap))? {
+            match said(session.check_heap(&amcheck, heap))? {
                 Ok(found) => problems.extend(found.iter().map(|found| format!("{}: {found}", heap.name))),
                 Err(error) => problems.push(format!("{}: {error}", heap.name)),
             }
@@ -221,7 +222,9 @@ struct History {
 fn newest_history(data: &Path) -> Option<History> {
     let names = std::fs::read_dir(data.join("pg_wal")).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     let newest = names.filter(|path| path.extension().is_some_and(|end| end == "history")).max()?;
-    let text = std::fs::read_to_string(newest).ok()?;
+    // The directory is the account's of the server: no link of its is followed.
+    let (file, mut text) = (files::open_in_shared_directory(&newest).ok()?, String::new());
+    file.take(HISTORY_BYTES_MAX).read_to_string(&mut text).ok()?;
     let mut words = text.lines().rfind(|line| !line.trim().is_empty())?.splitn(3, '\t');
     let mut next = || Some(words.next()?.trim().to_owned());
     Some(History { timeline: next()?, at: next()?, why: next()? })

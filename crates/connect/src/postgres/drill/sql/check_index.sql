@@ -1,2 +1,2 @@
 /* iostall:drill_check_index */
-SELECT bt_index_check($1::oid::regclass)
+SELECT {schema}.bt_index_check($1::oid::regclass)

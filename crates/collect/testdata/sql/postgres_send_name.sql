@@ -1,0 +1,2 @@
+/* iostall:postgres_send_name */
+SELECT length(textsend(current_database()));

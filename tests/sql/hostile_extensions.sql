@@ -1,0 +1,2 @@
+/* iostall:hostile_extensions */
+SELECT count(*) FROM pg_available_extensions;
