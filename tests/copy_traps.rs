@@ -283,3 +283,27 @@ fn a_copy_interrupted_while_it_is_read_back_is_continued() {
     assert_eq!(tail, content(size)[size - 1000..]);
     assert_eq!(names(&here.path(".")), ["from", "o.json", "to"]);
 }
+
+/// The directory was another account's, and nobody else could write to it. Its owner had made the unfinished file that root's copy
+/// would have, read the secret through his open descriptor, and changed the copy after it was verified.
+#[test]
+fn a_copy_does_not_write_into_a_file_of_the_owner_of_the_directory() {
+    if !is_root("copies into directories of others") {
+        return;
+    }
+    let here = Workspace::new();
+    fs::create_dir(here.path("in")).unwrap();
+    fs::write(here.path("db.bak"), content(4 << 20)).unwrap();
+    let planted = iostall_transfer::copy::part_path(&here.path("in/db.bak"));
+    File::create(&planted).unwrap();
+    for path in [&here.path("in"), &planted] {
+        chown(path, Some(65_534), Some(65_534)).unwrap();
+    }
+    let theirs = File::open(&planted).unwrap();
+    let ran = here.run(&["copy", "--verify", "--reflink", "never", "db.bak", "in/"]);
+    assert_ne!(ran.status, Some(0), "{}", ran.stdout);
+    assert_eq!(theirs.metadata().unwrap().len(), 0, "nothing of the secret is in it");
+    assert_eq!(names(&here.path("in")).len(), 1, "no copy is there");
+    fs::remove_file(&planted).unwrap();
+    here.run(&["copy", "--verify", "db.bak", "in/"]).expect_status(0);
+}

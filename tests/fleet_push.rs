@@ -1,6 +1,8 @@
 //! Releases that go from a centre to servers: real PostgreSQL, the real service, real agents, and who would misuse them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
 
 use iostall_watch::release::{SigningKey, sealed};
 use serde_json::Value;
@@ -8,6 +10,7 @@ use serde_json::Value;
 use crate::fleet_centre::{Centre, assert_refused};
 use crate::fleet_release::{Signer, apply};
 use crate::support::{Ran, Workspace};
+use crate::unprivileged::{is_root, unprivileged};
 
 /// A centre, and somebody who signs releases.
 pub(crate) struct Pushing {
@@ -42,7 +45,18 @@ impl Pushing {
     }
 
     pub(crate) fn ask(&self, server: &Workspace) -> Ran {
-        server.run(&["fleet", "agent", &self.centre.address(), "--policy", "push.toml", "--once"])
+        let agent = ["fleet", "agent", &self.centre.address(), "--policy", "push.toml", "--once"];
+        if !is_root() {
+            return server.run(&agent);
+        }
+        // It refuses to be root: what it works with belongs to the account without rights.
+        let given = Command::new("chown").args(["-R", "65534:65534"]).arg(server.path(".")).status();
+        assert!(given.unwrap().success());
+        let asked = server.command(&agent);
+        let mut command = unprivileged(asked.get_program().as_ref());
+        command.args(asked.get_args()).current_dir(asked.get_current_dir().unwrap()).stdin(Stdio::null());
+        command.envs(asked.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.output().unwrap().into()
     }
 }
 
@@ -339,4 +353,24 @@ fn a_centre_in_the_wrong_hands_changes_nothing_on_a_server() {
     let ran = pushing.ask(&server).expect_status(1);
     assert!(ran.stderr.contains("is not the one that was signed"), "{}", ran.stderr);
     assert_eq!(read(&server, "a.toml"), "a = 2\n");
+}
+
+/// The agent of a server ran as root, and wrote where an application's user owned the directory: that user had a program of his run, and
+/// a file of root's given to him.
+#[test]
+fn an_agent_does_not_run_as_root_and_writes_nowhere_that_others_can_change() {
+    let Some(pushing) = Pushing::start(Centre::start()) else { return };
+    let server = pushing.server("db1", "standby");
+    let release = pushing.signer.release(1, &[("settings/a.toml", "a = 1\n")]);
+    pushing.push("apply", &[&release]).expect_status(0);
+    let etc = server.path("etc");
+    fs::set_permissions(&etc, fs::Permissions::from_mode(0o777)).unwrap();
+    let ran = pushing.ask(&server).expect_status(1);
+    assert!(ran.stderr.contains("another account") && ran.stderr.contains("hint: "), "{}", ran.stderr);
+    assert_eq!(fs::read_dir(&etc).unwrap().count(), 0);
+    if is_root() {
+        let agent = ["fleet", "agent", &pushing.centre.address(), "--policy", "push.toml", "--once"];
+        let ran = server.run(&agent).expect_status(2);
+        assert!(ran.stderr.contains("root") && ran.stderr.contains("hint: "), "{}", ran.stderr);
+    }
 }

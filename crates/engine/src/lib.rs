@@ -28,7 +28,7 @@ pub use buffer::{Buffer, BufferPool, Pages};
 pub use dependent::quits_with_us;
 pub use input::{Input, InputError};
 pub use null::NullEngine;
-pub use open::{Access, OpenError, OpenOptions, OpenTarget, open_again, open_target};
+pub use open::{Access, OpenError, OpenOptions, OpenTarget, open_again, open_path, open_target};
 pub use pacing::Schedule;
 pub use psync::PsyncEngine;
 pub use random::random_bytes;

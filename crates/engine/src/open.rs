@@ -164,7 +164,7 @@ fn reopen(inode: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
 }
 
 /// The path to reopen an open file by, while it is open.
-pub(crate) fn open_path(file: &impl AsRawFd) -> PathBuf {
+pub fn open_path(file: &impl AsRawFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 

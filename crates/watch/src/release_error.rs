@@ -55,6 +55,10 @@ pub enum ReleaseError {
     Policy { path: PathBuf, reason: String },
     #[error("{} is not replaced: {reason}", path.display())]
     Place { path: PathBuf, reason: String },
+    #[error("{} is not written: another account can change what is in {}", path.display(), directory.display())]
+    OpenPlace { path: PathBuf, directory: PathBuf },
+    #[error("an agent that a centre tells what to write does not run as root")]
+    Root,
     #[error("{} is no state of an agent: {reason}", path.display())]
     State { path: PathBuf, reason: String },
     #[error("another agent works with {}", path.display())]
@@ -102,6 +106,14 @@ impl ReleaseError {
             }
             Self::Policy { .. } => "docs/push.md explains the file",
             Self::Place { .. } => "nothing was changed; name the file itself in the policy, or move it aside",
+            Self::OpenPlace { .. } => {
+                "nothing was changed; the directory and those above it must belong to root or to the account of the agent, and be \
+                 writable for no other (chmod go-w): else that account decides what is replaced"
+            }
+            Self::Root => {
+                "give it an account of its own, to which the directories of its policy belong (User= in its unit); \
+                 `iostall fleet release apply` applies a release by hand"
+            }
             Self::State { .. } => "move it aside: the agent begins again, and knows no earlier release then",
             Self::NothingToUndo { .. } => {
                 "nothing was changed; `iostall fleet release make` with the earlier objects makes a newer release"
@@ -135,6 +147,7 @@ impl ReleaseError {
                 | Self::Forbidden { .. }
                 | Self::Object { .. }
                 | Self::Place { .. }
+                | Self::OpenPlace { .. }
                 | Self::NothingToUndo { .. }
         )
     }

@@ -6,7 +6,7 @@ use iostall_measure::foreign::shown;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_report::fleet_push::{applied_text, recovered_text};
 use iostall_watch::centre::Centre;
-use iostall_watch::deploy::{Policy, PushAgent};
+use iostall_watch::deploy::{Policy, PushAgent, refuse_root};
 use iostall_watch::{Asked, PushFollower, WatchError};
 
 use crate::cli::{FleetAgentArgs, GlobalArgs};
@@ -18,6 +18,7 @@ use crate::store::path;
 const LOOK_NS: u64 = 100_000_000;
 
 pub(super) fn run(args: &FleetAgentArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    refuse_root().map_err(WatchError::from)?;
     let policy = Policy::read(&args.policy).map_err(WatchError::from)?;
     let centre = Centre::open(&path(global)?, &args.url).map_err(WatchError::from)?;
     let (agent, recovered) = PushAgent::open(policy).map_err(WatchError::from)?;

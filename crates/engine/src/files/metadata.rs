@@ -1,4 +1,4 @@
-//! Metadata of a file: owner, mode, times, extended attributes; and giving a tree to another account.
+//! Metadata of a file: owner, mode, times and extended attributes.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid, chownat};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid};
 
 use super::attributes::{Attribute, Bearer, Loss, attributes, loss, not_kept, not_there, set_attributes};
 use super::stamp::{FileKind, FileStamp};
@@ -190,29 +190,15 @@ pub fn copy_symlink_metadata(source: &Path, stamp: &FileStamp, target: &Path) ->
     read_back(Bearer::Named(target), stamp, &all, losses)
 }
 
-/// Gives `path`, and everything below it, to the account `user` and the group `group`. Links themselves are given away, never
-/// what they lead to.
-pub fn give_tree(path: &Path, user: u32, group: u32) -> io::Result<()> {
-    let (owner, group_id) = (Uid::from_raw(user), Gid::from_raw(group));
-    chownat(CWD, path, Some(owner), Some(group_id), AtFlags::SYMLINK_NOFOLLOW)?;
-    if path.symlink_metadata()?.is_dir() {
-        for entry in std::fs::read_dir(path)? {
-            give_tree(&entry?.path(), user, group)?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::{MetadataExt as _, symlink};
+    use std::os::unix::fs::symlink;
 
     use rustix::fs::XattrFlags;
 
     use super::super::stamp::stamp;
     use super::*;
-    use crate::files::{effective_group, effective_user};
 
     #[test]
     fn mode_times_and_attributes_arrive() {
@@ -347,27 +333,5 @@ mod tests {
             let known = losses.clone();
             assert_eq!(read_back(file, &wanted, &attributes, known), losses, "and is told once");
         }
-    }
-
-    #[test]
-    fn everything_below_is_given_away_and_nothing_that_a_link_leads_to() {
-        let root = tempfile::tempdir().unwrap();
-        let (outside, tree) = (root.path().join("outside"), root.path().join("tree"));
-        std::fs::write(&outside, "mine").unwrap();
-        std::fs::create_dir_all(tree.join("a/b")).unwrap();
-        std::fs::write(tree.join("a/b/f"), "x").unwrap();
-        symlink(&outside, tree.join("a/link")).unwrap();
-        let mine = (effective_user(), effective_group());
-        let theirs = if mine.0 == 0 { (65_534, 65_534) } else { mine };
-        give_tree(&tree, theirs.0, theirs.1).unwrap();
-        let owner = |path: &Path| {
-            let stat = path.symlink_metadata().unwrap();
-            (stat.uid(), stat.gid())
-        };
-        for name in ["", "a", "a/b", "a/b/f", "a/link"] {
-            assert_eq!(owner(&tree.join(name)), theirs, "{name}");
-        }
-        assert_eq!(owner(&outside), mine);
-        assert!(give_tree(&root.path().join("absent"), mine.0, mine.1).is_err());
     }
 }

@@ -9,6 +9,7 @@ mod extents;
 mod file_system;
 mod metadata;
 mod names;
+mod ownership;
 mod page_cache;
 mod placing;
 mod positioned;
@@ -32,13 +33,14 @@ pub use creation::{
 pub use extents::{clone_blocks, data_ranges, discard, preallocate, punch_hole};
 pub use file_system::file_system_uuid;
 pub use metadata::{
-    NewMetadata, copy_metadata, copy_symlink_metadata, give_tree, has_metadata_of, set_metadata, set_times,
+    NewMetadata, copy_metadata, copy_symlink_metadata, has_metadata_of, set_metadata, set_times,
 };
 pub use names::{
     effective_group, effective_user, exchange, free_bytes, has_no_links, has_no_locks, is_direct,
     largest_file_bytes, make_special, path_bytes, path_from_bytes, raise_open_file_limit, rename_new,
     rename_over, sync_directory, sync_file_system, usable_bytes,
 };
+pub use ownership::{give, is_open_to_others, is_own, open_to_others, remove_own};
 pub use page_cache::{drop_from_cache, has_dirty_pages, page_cache_share};
 pub use positioned::{read_at, write_all_at};
 pub use removal::OpenDirectory;

@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
@@ -53,10 +54,13 @@ fn existing(path: &Path) -> io::Result<Option<File>> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
-        Ok(there) if there.is_file() => match File::open(path) {
-            Ok(file) => Ok(Some(file)),
-            Err(_) => Ok(Some(OpenOptions::new().write(true).open(path)?)),
-        },
+        Ok(there) if there.is_file() => {
+            let open = |write: bool| {
+                let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+                OpenOptions::new().read(!write).write(write).custom_flags(flags).open(path)
+            };
+            open(false).or_else(|_| open(true)).map(Some)
+        }
         Ok(_) => Err(io::Error::other("something else has taken its place")),
     }
 }
@@ -74,7 +78,8 @@ fn keeps_names(error: &io::Error) -> bool {
 fn overwrite(path: &Path, render: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut document = Vec::new();
     render(&mut document)?;
-    let mut file = OpenOptions::new().write(true).open(path)?;
+    // A link may have taken the place of what was there.
+    let mut file = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(path)?;
     file.write_all(&document)?;
     file.set_len(document.len() as u64)?;
     file.sync_all()
@@ -168,5 +173,21 @@ impl Drop for Part {
         if !self.is_renamed {
             drop(fs::remove_file(&self.path));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_that_takes_the_place_of_a_file_is_not_written_through() {
+        let dir = tempfile::tempdir().unwrap();
+        let [link, victim] = ["report", "victim"].map(|name| dir.path().join(name));
+        fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        overwrite(&link, &|out| out.write_all(b"report")).unwrap_err();
+        assert!(existing(&link).is_err());
+        assert_eq!(fs::read(&victim).unwrap(), b"precious");
     }
 }

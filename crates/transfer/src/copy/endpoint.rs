@@ -6,7 +6,7 @@ use std::path::Path;
 
 use iostall_engine::files::{self, FileStamp};
 use iostall_engine::guard::WriteGrant;
-use iostall_engine::{Access, FileHandle, OpenError, OpenOptions, OpenTarget, open_target};
+use iostall_engine::{Access, FileHandle, OpenError, OpenOptions, OpenTarget, open_path, open_target};
 use iostall_measure::Caching;
 
 use super::error::CopyError;
@@ -31,6 +31,13 @@ impl Endpoint {
         }
         let align = if files::is_direct(&open) { u32::try_from(PLAN_ALIGN).unwrap_or(4096) } else { 1 };
         Ok(Self { open, stat, align })
+    }
+
+    /// The unfinished file `path`, through its own descriptor: in a directory of others something else may have its name by now.
+    pub(super) fn of_part(part: &File, path: &Path, caching: Caching) -> Result<Self, CopyError> {
+        let mut opened = Self::open(&open_path(part), Access::ReadWrite, caching)?;
+        path.clone_into(&mut opened.open.path);
+        Ok(opened)
     }
 
     /// The device to be written, through the descriptor that was granted.

@@ -144,7 +144,7 @@ impl FileCopier<'_, '_> {
         }
         let Unfinished { from, part, target } = *file;
         let (options, size_bytes) = (self.context.options, from.stat.size_bytes);
-        let to = Endpoint::open(part.path(), Access::ReadWrite, options.target_caching)?;
+        let to = Endpoint::of_part(part.file(), part.path(), options.target_caching)?;
         let same_device =
             self.mover.devices.share(from.path(), from.stat.device, part.path(), to.stat.device);
         let resumed = resumed_ranges(self.context, self.mover, from, &to, target, same_device)?;

@@ -37,11 +37,12 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Creates it, or takes over one left by a dead process, with its content. In a directory that others may
-    /// write to, refuses a file that belongs neither to this user nor to `owner` (the owner of the future
-    /// copy): someone put it there and may have it open.
+    /// Creates it, or takes over one left by a dead process, with its content. Refuses a file that belongs neither to this user nor to
+    /// `owner` (the owner of the future copy): someone put it there and may have it open.
     pub(super) fn acquire(target: &Path, owner: u32) -> Result<Self, CopyError> {
         let path = part_path(target);
+        let directory = directory_of(target);
+        let mut was_removed = false;
         loop {
             // In a directory that others may write to, a planted link must not redirect us.
             let file = files::open_or_create_private(&path).map_err(CopyError::system("create", &path))?;
@@ -54,7 +55,7 @@ impl Part {
             let what = match () {
                 () if ours.kind != FileKind::Regular => Some("it is not a regular file"),
                 () if ours.links != 1 => Some("it has other names"),
-                () if ![files::effective_user(), owner].contains(&ours.uid) && is_open_to_others(&path) => {
+                () if ours.uid != owner && !files::is_own(&ours, directory) => {
                     Some("it belongs to another user")
                 }
                 () => None,
@@ -62,9 +63,13 @@ impl Part {
             if let Some(what) = what {
                 return Err(CopyError::PartNotOurs { path, what });
             }
-            // An attempt that died late has already set the source's mode, and the source may be a different
-            // one now.
+            // An attempt that died late has already set the source's mode, and the source may be a different one now. Where others
+            // may rename files it need not be such an attempt's: somebody may have opened it while it was something else.
             if ours.mode & 0o077 != 0 {
+                if is_open_to_others(directory) && !std::mem::replace(&mut was_removed, true) {
+                    std::fs::remove_file(&path).map_err(CopyError::system("remove", &path))?;
+                    continue;
+                }
                 files::make_private(&file).map_err(CopyError::system("keep to ourselves", &path))?;
             }
             let listed = UnfinishedFile::at_unless(&path, &journal_path(target));
@@ -176,16 +181,16 @@ impl Part {
 impl Drop for Part {
     fn drop(&mut self) {
         if *self.armed.get_mut() {
-            // Already failing; a leftover is recognisable by its name.
-            let _ = std::fs::remove_file(&self.path);
+            // Already failing; a leftover is recognisable by its name, which another process may have taken on a file system
+            // without locks.
+            let _ = files::remove_own(&self.path, &self.file);
         }
     }
 }
 
-/// Whether others may create files in the directory of `path`. Elsewhere a foreign owner comes from the file
-/// system itself, such as a share mounted for one user.
-pub(super) fn is_open_to_others(path: &Path) -> bool {
-    files::stamp_of_path(directory_of(path)).is_ok_and(|directory| directory.mode & 0o022 != 0)
+/// Whether others may rename files in a directory: its owner, too.
+fn is_open_to_others(directory: &Path) -> bool {
+    files::stamp_of_path(directory).is_ok_and(|directory| files::is_open_to_others(&directory))
 }
 
 /// Locks an unfinished file, which shows that a living process owns it.
@@ -293,17 +298,39 @@ mod tests {
         assert_eq!(files::stamp(part.file()).unwrap().size_bytes, 0);
     }
 
-    /// In a shared directory somebody else's file under the name of an unfinished copy was put there, and may be open. On a share
-    /// mounted for one user every file has another owner, and no copy could be resumed there.
+    /// In a directory of another account, which was not open to anybody else, its owner had a file under the name of the unfinished
+    /// copy, and kept it open: he read the copy while it was written, and changed it afterwards.
     #[test]
-    fn a_directory_is_open_to_others_if_its_group_or_anybody_may_create_files_in_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let inside = dir.path().join("data");
-        for (mode, is_open) in [(0o700, false), (0o755, false), (0o770, true), (0o702, true), (0o1777, true)]
-        {
-            std::fs::set_permissions(dir.path(), Permissions::from_mode(mode)).unwrap();
-            assert_eq!(is_open_to_others(&inside), is_open, "{mode:o}");
+    fn a_file_of_another_account_is_not_taken_over_whoever_owns_the_directory() {
+        const NOBODY: u32 = 65_534;
+        let us = files::effective_user();
+        if us != 0 {
+            return;
         }
+        for (owner, mode) in [(NOBODY, 0o755), (us, 0o1777), (us, 0o700)] {
+            let dir = tempfile::tempdir().unwrap();
+            let target = dir.path().join("data");
+            std::fs::write(part_path(&target), b"theirs").unwrap();
+            std::os::unix::fs::chown(part_path(&target), Some(NOBODY), None).unwrap();
+            std::os::unix::fs::chown(dir.path(), Some(owner), None).unwrap();
+            std::fs::set_permissions(dir.path(), Permissions::from_mode(mode)).unwrap();
+            assert!(matches!(Part::acquire(&target, us), Err(CopyError::PartNotOurs { .. })), "{mode:o}");
+            assert_eq!(std::fs::read(part_path(&target)).unwrap(), b"theirs");
+        }
+    }
+
+    /// A file of ours that others may read and rename can be anything that one of them has opened before.
+    #[test]
+    fn where_others_rename_files_one_that_they_may_read_is_made_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("data");
+        std::fs::set_permissions(dir.path(), Permissions::from_mode(0o777)).unwrap();
+        std::fs::write(part_path(&target), b"read by others").unwrap();
+        std::fs::set_permissions(part_path(&target), Permissions::from_mode(0o644)).unwrap();
+        let theirs = File::open(part_path(&target)).unwrap();
+        let part = Part::acquire(&target, files::effective_user()).unwrap();
+        let (before, now) = (files::stamp(&theirs).unwrap(), files::stamp(part.file()).unwrap());
+        assert!(!now.is_same_file(&before) && (now.size_bytes, now.mode) == (0, 0o600), "{now:?}");
     }
 
     #[test]

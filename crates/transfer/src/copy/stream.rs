@@ -280,7 +280,7 @@ fn from_device(copier: &mut FileCopier<'_, '_>, device: &Path, target: &Path) ->
     context.progress.begin_file(target, size_bytes, "writing the image");
     let part = Part::acquire(target, files::effective_user())?;
     part.file().set_len(0).map_err(CopyError::system("empty", part.path()))?;
-    let to = Endpoint::open(part.path(), Access::ReadWrite, options.target_caching)?;
+    let to = Endpoint::of_part(part.file(), part.path(), options.target_caching)?;
     files::preallocate(to.file(), &(0..size_bytes))
         .map_err(CopyError::system("reserve room for", part.path()))?;
     let same_device = mover.devices.share(device, from.stat.special_device, part.path(), to.stat.device);

@@ -13,7 +13,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::beside::{mark_path, unmarked_path};
 use super::error::CopyError;
-use super::part::is_open_to_others;
 use super::target::refuse_other_kind;
 use crate::hash::{from_hex, hex};
 
@@ -121,8 +120,7 @@ fn read(tree: &Path) -> io::Result<Option<PathBuf>> {
     let path = mark_path(tree);
     let file = files::open_in_shared_directory(&path)?;
     let stat = files::stamp(&file)?;
-    let is_ours = stat.uid == files::effective_user() || !is_open_to_others(&path);
-    if stat.kind != FileKind::Regular || !is_ours {
+    if stat.kind != FileKind::Regular || !files::is_own(&stat, tree) {
         return Ok(None);
     }
     let mut line = String::new();

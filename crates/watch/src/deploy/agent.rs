@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use iostall_notify::AlertFile;
 
 use super::carry_out::{Applied, ApplyStep, Change, ChangeKind, FileChange, carry_out, finish, kept_content};
-use super::place::{Form, present};
+use super::place::{Form, check_directory, present};
 use super::policy::{Destination, Policy};
 use super::state::{AppliedRelease, JournalStep, Placed, State, StateDirectory, Undo, UndoStep};
 use crate::release::{Object, ObjectKind, ObjectState, Opened, Permit, Release};
@@ -152,6 +152,7 @@ impl PushAgent {
                 let reason = format!("another object goes to {}, too", destination.path.display());
                 return Err(ReleaseError::Object { object: object.to_string(), reason });
             }
+            check_directory(&destination.path)?;
             let before = present(&destination.path)?;
             let change = match &before {
                 None => ChangeKind::Add,
@@ -190,6 +191,7 @@ impl PushAgent {
         let (mut changes, mut files) = (Vec::new(), Vec::new());
         for step in &undo.steps {
             self.check_undo(step)?;
+            check_directory(&step.path)?;
             let before = present(&step.path)?;
             let there = before.as_ref().map(|before| &before.sha256);
             if there == step.earlier.as_ref().map(|kept| &kept.sha256) {

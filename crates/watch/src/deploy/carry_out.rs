@@ -9,7 +9,9 @@ use iostall_engine::Input;
 use iostall_measure::ByteCount;
 use serde::Serialize;
 
-use super::place::{Form, PRIVATE, Present, present, remove, staged, sync_parent, take_place, write_new};
+use super::place::{
+    Form, PRIVATE, Present, check_directory, present, remove, staged, sync_parent, take_place, write_new,
+};
 use super::state::{FORMAT, Journal, JournalStep, Kept, State, StateDirectory};
 use crate::release_error::ReleaseError;
 
@@ -121,6 +123,7 @@ pub(super) fn finish(
 
 fn replace_all(journal: &Journal, observe: &mut dyn FnMut(ApplyStep<'_>)) -> Result<(), ReleaseError> {
     for step in &journal.steps {
+        check_directory(&step.path)?;
         let (there, staged) = (hash_at(&step.path)?, staged(&step.path));
         if there == step.sha256 {
             remove(&staged)?;
@@ -150,6 +153,7 @@ fn replace_all(journal: &Journal, observe: &mut dyn FnMut(ApplyStep<'_>)) -> Res
 /// Puts back what was there, where the new one is. What somebody else has put there since stays.
 fn put_back(journal: &Journal) -> Result<(), ReleaseError> {
     for step in &journal.steps {
+        check_directory(&step.path)?;
         let staged = staged(&step.path);
         remove(&staged)?;
         if hash_at(&step.path)? != step.sha256 {

@@ -17,4 +17,4 @@ mod tests;
 
 pub use agent::{PushAgent, Recovered};
 pub use carry_out::{Applied, ApplyStep, Change, ChangeKind};
-pub use policy::Policy;
+pub use policy::{Policy, refuse_root};

@@ -5,8 +5,8 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files::{
-    FileKind, FileStamp, create_new, effective_group, effective_user, give_tree, make_private,
-    open_in_shared_directory, rename_over, stamp, stamp_of_link, sync_directory,
+    FileKind, FileStamp, create_new, effective_group, effective_user, give, make_private,
+    open_in_shared_directory, open_to_others, rename_over, stamp, stamp_of_link, sync_directory,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -62,6 +62,15 @@ fn hash(mut file: File) -> io::Result<String> {
     }
 }
 
+/// Refuses a place in a directory that somebody else than root and this account can change, or whose names he can: he could put a link
+/// or a file of his own under any name there, at any moment.
+pub(super) fn check_directory(path: &Path) -> Result<(), ReleaseError> {
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    let open =
+        open_to_others(parent).map_err(|source| ReleaseError::System { path: parent.to_owned(), source })?;
+    open.map_or(Ok(()), |directory| Err(ReleaseError::OpenPlace { path: path.to_owned(), directory }))
+}
+
 /// The name under which a file waits until it takes its place.
 pub(super) fn staged(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -78,7 +87,7 @@ pub(super) fn write_new(path: &Path, content: &[u8], form: Form) -> Result<(), R
         if let Some((user, group)) =
             form.owner.filter(|owner| *owner != (effective_user(), effective_group()))
         {
-            give_tree(path, user, group)?;
+            give(&file, user, group)?;
         }
         iostall_engine::files::set_mode(&file, form.mode)?;
         file.sync_all()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::Input;
-use iostall_engine::files::{effective_user, stamp_of_path};
+use iostall_engine::files::{effective_user, open_to_others, stamp_of_path};
 use iostall_measure::ByteCount;
 use serde::Deserialize;
 
@@ -58,6 +58,16 @@ pub(super) struct Destination {
 
 impl Policy {
     pub fn read(path: &Path) -> Result<Self, ReleaseError> {
+        // Where it lies, and where a link there leads to.
+        let real = path.canonicalize();
+        for place in [Some(path), real.as_deref().ok()].into_iter().flatten() {
+            let parent =
+                place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            if let Ok(Some(directory)) = open_to_others(parent) {
+                let reason = format!("another account can change what is in {}", directory.display());
+                return Err(ReleaseError::Policy { path: path.to_owned(), reason });
+            }
+        }
         let text = FILE.text(path)?;
         let stamp = stamp_of_path(path);
         let stamp = stamp.map_err(|source| ReleaseError::System { path: path.to_owned(), source })?;
@@ -123,6 +133,11 @@ impl Policy {
             reason: reason.to_owned(),
         }
     }
+}
+
+/// For an agent that does what a centre tells it: who owns the server's files decides by their owner what it can write.
+pub fn refuse_root() -> Result<(), ReleaseError> {
+    if effective_user() == ROOT { Err(ReleaseError::Root) } else { Ok(()) }
 }
 
 /// Whether a name fits a pattern, in which `*` is any characters.

@@ -103,6 +103,7 @@ impl StateDirectory {
     /// Makes it, if it is not there.
     pub(super) fn open(path: &Path) -> Result<Self, ReleaseError> {
         let failed = |source| ReleaseError::Write { path: path.to_owned(), source };
+        super::place::check_directory(path)?;
         match create_new_directory_private(path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
             _ => {}

@@ -204,6 +204,32 @@ fn a_policy_that_others_can_change_is_none_and_a_state_has_one_agent() {
     }
 }
 
+/// The directory belonged to the user of an application. He put a program in the place of the staged one, had a file of root's given to
+/// him, and a directory under the staged name stopped all later releases.
+#[test]
+fn nothing_is_written_where_another_account_can_change_names() {
+    let place = tempfile::tempdir_in("/tmp").unwrap();
+    let server = Server::new(place.path());
+    let release = server.release(2, &[("a.toml", "a = 1")]);
+    let staged = server.target(".a.toml.iostall-new");
+    fs::create_dir(&staged).unwrap();
+    let set_mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    for open in [server.target(""), server.place.clone()] {
+        set_mode(&open, 0o777);
+        if open == server.place {
+            assert!(matches!(Policy::read(&server.policy()), Err(ReleaseError::Policy { .. })));
+        } else {
+            let error = server.apply(&release).unwrap_err();
+            assert!(error.is_refusal() && error.hint().is_some(), "{error}");
+            assert!(matches!(error, ReleaseError::OpenPlace { .. }), "{error}");
+        }
+        set_mode(&open, 0o755);
+    }
+    fs::remove_dir(&staged).unwrap();
+    server.apply(&release).unwrap();
+    assert_eq!(server.content(), content(&[("a.toml", "a = 1")]));
+}
+
 const KILL_AFTER: &str = "IOSTALL_TEST_KILL_AFTER";
 const PLACE: &str = "IOSTALL_TEST_PLACE";
 

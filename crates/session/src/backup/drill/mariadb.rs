@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use iostall_connect::CopyError;
 use iostall_connect::mysql::{MariadbCopy, MariadbTable};
-use iostall_engine::files::path_bytes;
+use iostall_engine::files::{self, path_bytes};
 use iostall_host::{Account, CommandAtRoot, Program};
 use iostall_model::backup::{MariadbRecord, StoredName};
 use iostall_model::drill::{CheckState, DrillCheck};
@@ -253,7 +252,8 @@ impl MariadbCopyFiles<'_> {
             if !is_tablespace_file(name.as_bytes()) {
                 continue;
             }
-            let (mut open, mut buffer, mut offset) = (File::open(&path)?, vec![0; READ_BYTES], 0);
+            let (mut open, mut buffer, mut offset) =
+                (files::open_in_shared_directory(&path)?, vec![0; READ_BYTES], 0);
             while !self.limits.is_over() {
                 let read = open.read(&mut buffer)?;
                 if read == 0 {

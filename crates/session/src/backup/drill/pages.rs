@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::available_parallelism;
 
-use iostall_engine::files::path_bytes;
+use iostall_engine::files::{self, path_bytes};
 use iostall_transfer::backup::pages::{PageState, RelationFile, state_of};
 
 use super::limits::Limits;
@@ -92,7 +92,7 @@ fn check_file(
 ) -> io::Result<u64> {
     let page_bytes = layout.page_bytes as usize;
     let first = file.segment.saturating_mul(layout.pages_per_segment);
-    let mut open = File::open(path)?;
+    let mut open = files::open_in_shared_directory(path)?;
     let mut buffer = vec![0; READ_BYTES];
     let mut pages = 0_u64;
     while !limits.is_over() {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use iostall_engine::files::{self, path_bytes};
+use iostall_engine::files::{self, OpenDirectory, path_bytes};
 use iostall_host::Account;
 
 use super::error::DrillError;
@@ -25,6 +25,8 @@ pub(super) struct Scratch {
     /// Absolute.
     path: PathBuf,
     sockets: PathBuf,
+    /// Both, open since they were made: what has their names later may be another account's.
+    made: Vec<OpenDirectory>,
     is_done: bool,
     /// The server's messages. Opened before the directory belongs to another account, which could put a link there.
     log: Option<File>,
@@ -48,8 +50,12 @@ impl Scratch {
         let fits = path_bytes(&inside).len() + SOCKET_NAME_BYTES <= SOCKET_PATH_MAX;
         let sockets = if fits { inside } else { std::env::temp_dir().join(own) };
         // From here on it is removed whatever happens.
-        let mut scratch = Self { path, sockets, is_done: false, log: None };
+        let mut scratch = Self { path, sockets, made: Vec::new(), is_done: false, log: None };
         make(&scratch.sockets)?;
+        for path in [&scratch.path, &scratch.sockets] {
+            let opened = OpenDirectory::open(path).map_err(DrillError::system("use", path))?;
+            scratch.made.push(opened);
+        }
         make(&scratch.restored())?;
         scratch.write("access", ACCESS)?;
         scratch.write("names", "")?;
@@ -103,11 +109,8 @@ impl Scratch {
     }
 
     pub(super) fn give_to(&self, account: &Account) -> Result<(), DrillError> {
-        for path in [&self.path, &self.sockets] {
-            files::give_tree(path, account.user, account.group)
-                .map_err(DrillError::system("change the owner of", path))?;
-        }
-        Ok(())
+        let given = self.made.iter().try_for_each(|made| made.give(account.user, account.group));
+        given.map_err(DrillError::system("change the owner of", &self.path))
     }
 
     pub(super) fn end(&mut self, keep: bool) -> Result<(), DrillError> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use iostall_connect::mysql::client_options;
 use iostall_connect::{Address, Secret};
-use iostall_engine::files::{self, INPUT_NAME, StandardInput};
+use iostall_engine::files::{self, FileKind, INPUT_NAME, OpenDirectory, StandardInput};
 use iostall_engine::quits_with_us;
 use iostall_host::{Account, CommandAtRoot, Program};
 use iostall_measure::foreign;
@@ -151,7 +151,9 @@ pub(in crate::backup) fn prepare(
     account: Option<&Account>,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<(), MariadbBackupError> {
-    forget(directory).map_err(MariadbBackupError::system("remove what mariadb-backup left in", directory))?;
+    // It may be another account's by now, which could put anything in the place of what is below.
+    let forgotten = OpenDirectory::open(directory).and_then(|open| forget(&open));
+    forgotten.map_err(MariadbBackupError::system("remove what mariadb-backup left in", directory))?;
     let mut command = CommandAtRoot::new(&tool.path);
     // The settings that the files need, such as the plugin with their keys; none of this machine.
     let settings = directory.join(SETTINGS);
@@ -179,15 +181,12 @@ pub(in crate::backup) fn prepare(
 
 /// Removes what would mislead a server or mariadb-backup: the list of damaged pages, which the manifest names, and the files that
 /// say where a table with a directory of its own was. On the same host that is the original's table.
-fn forget(directory: &Path) -> io::Result<()> {
-    for entry in std::fs::read_dir(directory)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        // Not through a link: it may lead anywhere.
-        if entry.file_type()?.is_dir() {
-            forget(&entry.path())?;
+fn forget(directory: &OpenDirectory) -> io::Result<()> {
+    for name in directory.names()? {
+        if directory.stamp_of(&name)?.kind == FileKind::Directory {
+            forget(&directory.below(Path::new(&name))?)?;
         } else if name == CORRUPTED || Path::new(&name).extension().is_some_and(|end| end == PLACE) {
-            std::fs::remove_file(entry.path())?;
+            directory.remove_file(&name)?;
         }
     }
     Ok(())
@@ -230,7 +229,7 @@ mod tests {
         for file in ["outside/t.isl", "data/shop/t.isl", "data/shop/t.ibd", "data/innodb_corrupted_pages"] {
             std::fs::write(root.path().join(file), "x").unwrap();
         }
-        forget(&data).unwrap();
+        forget(&OpenDirectory::open(&data).unwrap()).unwrap();
         let is_there = |name: &str| root.path().join(name).exists();
         assert!(is_there("outside/t.isl") && is_there("data/shop/t.ibd"));
         assert!(!is_there("data/shop/t.isl") && !is_there("data/innodb_corrupted_pages"));

@@ -71,7 +71,8 @@ impl Preparation {
                 // The directory above is ours alone, if it is another.
                 let is_alone = prefix.as_os_str().is_empty();
                 let opened = if is_alone { Ok(()) } else { set_mode(directory, PASSABLE) };
-                let given = opened.and_then(|()| files::give_tree(&files, account.user, account.group));
+                let tree = opened.and_then(|()| OpenDirectory::open(directory)?.below(prefix));
+                let given = tree.and_then(|tree| tree.give(account.user, account.group));
                 given.map_err(MariadbBackupError::system("change the owner of", &files))?;
             }
             child::prepare(tool, &files, MEMORY_BYTES, owner.as_ref(), &|| progress.is_cancelled())?;

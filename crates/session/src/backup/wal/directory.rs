@@ -8,7 +8,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use iostall_engine::Input;
-use iostall_engine::files::{self, FileKind, UnfinishedFile};
+use iostall_engine::files::{self, FileKind, FileStamp, UnfinishedFile};
 use iostall_measure::ByteCount;
 
 use super::error::WalError;
@@ -143,6 +143,7 @@ pub(super) struct NewFile<'a> {
 
 struct Hidden {
     temporary: PathBuf,
+    ours: File,
     unfinished: UnfinishedFile,
     is_named: bool,
 }
@@ -168,13 +169,12 @@ impl<'a> NewFile<'a> {
             }
             // Whoever had the lock may have given the file its name meanwhile: then it is not ours to write to.
             let stamp = files::stamp(&file).map_err(failed())?;
-            if stamp.kind != FileKind::Regular || stamp.links > 1 {
-                return Err(WalError::NotOurs { path: temporary });
-            }
+            check_own(&stamp, &temporary)?;
             if files::stamp_of_link(&temporary).is_ok_and(|now| now.is_same_file(&stamp)) {
                 file.set_len(0).map_err(failed())?;
                 let unfinished = UnfinishedFile::at(&temporary);
-                let hidden = Some(Hidden { temporary, unfinished, is_named: false });
+                let ours = file.try_clone().map_err(failed())?;
+                let hidden = Some(Hidden { temporary, ours, unfinished, is_named: false });
                 return Ok(Self { file, target, hidden });
             }
         }
@@ -212,9 +212,18 @@ impl Drop for Hidden {
     fn drop(&mut self) {
         if !self.is_named {
             // An error is reported already, and the next one to write this file begins with what is left.
-            let _ = fs::remove_file(&self.temporary);
+            let _ = files::remove_own(&self.temporary, &self.ours);
         }
     }
+}
+
+/// Refuses a file that somebody else has put where one of ours is written: he may read and change it later.
+pub(super) fn check_own(file: &FileStamp, path: &Path) -> Result<(), WalError> {
+    let is_plain = file.kind == FileKind::Regular && file.links == 1;
+    if is_plain && files::is_own(file, parent(path)) {
+        return Ok(());
+    }
+    Err(WalError::NotOurs { path: path.to_owned() })
 }
 
 pub(super) fn parent(path: &Path) -> &Path {
@@ -291,5 +300,13 @@ mod tests {
         fs::hard_link(&target, &left).unwrap();
         assert!(matches!(NewFile::begin(&target), Err(WalError::NotOurs { .. })));
         assert_eq!(fs::read(&target).unwrap(), b"new");
+        // So may one of another account: what is archived would be its open file.
+        fs::remove_file(&left).unwrap();
+        fs::write(&left, "theirs").unwrap();
+        if files::effective_user() == 0 {
+            std::os::unix::fs::chown(&left, Some(65_534), None).unwrap();
+            assert!(matches!(NewFile::begin(&target), Err(WalError::NotOurs { .. })));
+            assert_eq!(fs::read(&left).unwrap(), b"theirs");
+        }
     }
 }

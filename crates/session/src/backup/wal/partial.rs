@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use iostall_engine::files;
 use iostall_transfer::backup::format::WalFacts;
 
-use super::directory::{Cluster, partial_path};
+use super::directory::{Cluster, check_own, partial_path};
 use super::error::WalError;
 use super::name::SegmentName;
 use super::records::{Records, SegmentHead};
@@ -25,6 +25,7 @@ impl Partial {
     pub(super) fn open(directory: &Path, name: SegmentName) -> Result<Self, WalError> {
         let path = partial_path(directory, name);
         let file = files::open_or_create_private(&path).map_err(WalError::system("make", &path))?;
+        check_own(&files::stamp(&file).map_err(WalError::system("look at", &path))?, &path)?;
         files::sync_directory(directory).map_err(WalError::system("make durable", directory))?;
         Ok(Self { file, path, name })
     }

@@ -8,11 +8,12 @@
 //! One set after another is restored beside the files and applied to those before it, so there is never more than one whole copy and
 //! one increment at the same time.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use iostall_engine::files::{self, path_from_bytes};
+use iostall_engine::files::{self, OpenDirectory, path_from_bytes};
 use iostall_model::backup::{FileEntry, Manifest, StoredName};
 
 use super::error::RestoreError;
@@ -28,9 +29,9 @@ const WORK: &str = ".iostall-increments";
 /// Increments are made of servers with blocks of this size only.
 const BLOCK_BYTES: u32 = 8192;
 const BLOCKS_AT_ONCE: usize = 128;
-const LABEL: &[u8] = b"backup_label";
+const LABEL: &str = "backup_label";
 /// A list of the files as they were sent, of which no server knows anything.
-const MANIFEST: &[u8] = b"backup_manifest";
+const MANIFEST: &str = "backup_manifest";
 /// What the label of an increment says besides: no server starts on it.
 const OF_INCREMENT: &str = "INCREMENTAL FROM ";
 
@@ -41,19 +42,29 @@ struct Files {
     main: PathBuf,
     /// What is not below that.
     elsewhere: Vec<Elsewhere>,
+    /// The directory below each of the roots; empty for the roots themselves.
+    within: PathBuf,
 }
 
 impl Files {
     fn of(roots: &Roots, elsewhere: &[Elsewhere]) -> Self {
         let made = elsewhere.iter().zip(roots.temporary_parts());
         let elsewhere = made.map(|(part, to)| Elsewhere { to: to.to_owned(), ..part.clone() }).collect();
-        Self { main: roots.main.temporary.clone(), elsewhere }
+        Self { main: roots.main.temporary.clone(), elsewhere, within: PathBuf::new() }
     }
 
-    fn with(&self, to: impl Fn(&Path) -> PathBuf) -> Self {
+    fn inside(&self, name: &str) -> Self {
         let elsewhere = self.elsewhere.iter();
-        let elsewhere = elsewhere.map(|part| Elsewhere { to: to(&part.to), ..part.clone() }).collect();
-        Self { main: to(&self.main), elsewhere }
+        let elsewhere = elsewhere.map(|part| Elsewhere { to: part.to.join(name), ..part.clone() }).collect();
+        Self { main: self.main.join(name), elsewhere, within: self.within.join(name) }
+    }
+
+    /// A file, by the descriptors of the roots: whoever owns the directory above could put another in the place of one of them.
+    fn find(&self, roots: &Roots, name: &[u8]) -> Result<(OpenDirectory, OsString), RestoreError> {
+        let path = path_from_bytes(name.to_vec());
+        let directory = roots.below_within(&self.within, path.parent().unwrap_or(Path::new("")));
+        let directory = directory.map_err(RestoreError::system("open the directory of", &self.at(name)))?;
+        Ok((directory, path.file_name().unwrap_or_default().to_owned()))
     }
 
     fn at(&self, name: &[u8]) -> PathBuf {
@@ -89,15 +100,15 @@ pub(super) fn combine(
     restore: RestoreBase<'_>,
 ) -> Result<u64, RestoreError> {
     let own = Files::of(roots, elsewhere);
-    let work = own.with(|directory| directory.join(WORK));
+    let work = own.inside(WORK);
     work.make()?;
     let bases: Vec<_> = set.chain.there().collect();
     let mut older: Option<Files> = None;
     for (number, base) in bases.into_iter().rev() {
-        let newer = work.with(|directory| directory.join(number.to_string()));
+        let newer = work.inside(&number.to_string());
         restore(base, &newer.main, &newer.elsewhere)?;
         if let Some(older) = &older {
-            apply(base, older, &newer, progress)?;
+            apply(base, roots, (older, &newer), progress)?;
             older.remove()?;
         }
         older = Some(newer);
@@ -106,43 +117,51 @@ pub(super) fn combine(
         name: StoredName::default(),
         cause: "nothing of what it is based on is there".to_owned(),
     };
-    let emptied = apply(set, &older.ok_or_else(missing)?, &own, progress)?;
-    finish_label(set, &own.main)?;
+    let emptied = apply(set, roots, (&older.ok_or_else(missing)?, &own), progress)?;
+    finish_label(set, roots)?;
     work.remove()?;
     Ok(emptied)
 }
 
 /// Makes the files of `set` in `newer` whole with those in `older`, which are whole. Returns how many of them were emptied.
-fn apply(set: &OpenSet, older: &Files, newer: &Files, progress: &Progress) -> Result<u64, RestoreError> {
+fn apply(
+    set: &OpenSet,
+    roots: &Roots,
+    (older, newer): (&Files, &Files),
+    progress: &Progress,
+) -> Result<u64, RestoreError> {
     let mut emptied = 0;
     for entry in &set.manifest.files {
         let Some(bare) = bare_name(&entry.name) else { continue };
         if progress.is_cancelled() {
             return Err(ReadError::Pipeline(PipelineError::Cancelled).into());
         }
-        let (part, from, to) = (newer.at(entry.name.as_bytes()), older.at(&bare), newer.at(&bare));
+        let (path, older_path) = (newer.at(entry.name.as_bytes()), older.at(&bare));
+        let (directory, part) = newer.find(roots, entry.name.as_bytes())?;
+        let (_, to) = newer.find(roots, &bare)?;
         let failed = |cause: String| RestoreError::Increment { name: entry.name.clone(), cause };
-        if to.exists() {
+        if directory.stamp_of(&to).is_ok() {
             return Err(failed("the set has the whole file, too".to_owned()));
         }
         if is_visibility_map(&to) {
-            let done = File::options().write(true).open(&part).and_then(|file| file.set_len(0));
-            let done = done.and_then(|()| files::rename_over(&part, &to));
-            done.map_err(RestoreError::system("empty", &part))?;
+            let done = directory.open_file(&part).and_then(|file| file.set_len(0));
+            let done = done.and_then(|()| directory.rename_new_into(&part, &directory, &to));
+            done.map_err(RestoreError::system("empty", &path))?;
             emptied += 1;
             continue;
         }
-        match files::rename_over(&from, &to) {
+        let (from, whole) = older.find(roots, &bare)?;
+        match from.rename_new_into(&whole, &directory, &to) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(failed("the set that it is based on does not have the file".to_owned()));
             }
-            renamed => renamed.map_err(RestoreError::system("rename", &from))?,
+            renamed => renamed.map_err(RestoreError::system("rename", &older_path))?,
         }
-        patch(&part, &to).map_err(|error| match error {
-            PatchError::Io(source) => RestoreError::System { verb: "combine", path: part.clone(), source },
+        patch(&directory, &part, &to).map_err(|error| match error {
+            PatchError::Io(source) => RestoreError::System { verb: "combine", path: path.clone(), source },
             PatchError::Format(cause) => failed(cause),
         })?;
-        fs::remove_file(&part).map_err(RestoreError::system("remove", &part))?;
+        directory.remove_file(&part).map_err(RestoreError::system("remove", &path))?;
     }
     Ok(emptied)
 }
@@ -150,9 +169,8 @@ fn apply(set: &OpenSet, older: &Files, newer: &Files, progress: &Progress) -> Re
 /// Whether a file says which pages everybody can see. When the server clears such a bit, its log does not name the block of the map,
 /// so it is missing in an increment, and a bit that is left set makes queries return rows that are gone. An empty map is right:
 /// `VACUUM` fills it.
-fn is_visibility_map(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    RelationFile::parse(name).is_some_and(|file| file.fork == Fork::VisibilityMap)
+fn is_visibility_map(name: &OsStr) -> bool {
+    RelationFile::parse(name.as_encoded_bytes()).is_some_and(|file| file.fork == Fork::VisibilityMap)
 }
 
 /// A part of a file is of no use to anybody: `only`, names as the user gives them, must not need one.
@@ -188,10 +206,9 @@ impl From<io::Error> for PatchError {
     }
 }
 
-/// Writes the blocks in `part` over those of the relation's file `whole`.
-fn patch(part: &Path, whole: &Path) -> Result<(), PatchError> {
-    let mut part = File::open(part)?;
-    let whole = File::options().read(true).write(true).open(whole)?;
+/// Writes the blocks in the file `part` over those of the relation's file `whole`.
+fn patch(directory: &OpenDirectory, part: &OsStr, whole: &OsStr) -> Result<(), PatchError> {
+    let (mut part, whole) = (directory.read_file(part)?, directory.open_file(whole)?);
     let increment = header(&mut part)?;
     let bytes_of = |blocks: u32| u64::from(blocks) * u64::from(BLOCK_BYTES);
     let valid = whole.metadata()?.len().min(bytes_of(increment.truncation));
@@ -228,20 +245,25 @@ fn header(part: &mut File) -> Result<IncrementalFile, PatchError> {
 }
 
 /// The files are those of a whole backup now, and the label must say nothing else.
-fn finish_label(set: &OpenSet, directory: &Path) -> Result<(), RestoreError> {
+fn finish_label(set: &OpenSet, roots: &Roots) -> Result<(), RestoreError> {
+    let (label, manifest) = (OsStr::new(LABEL), OsStr::new(MANIFEST));
     for source in &set.manifest.sources {
-        let path = |name: &[u8]| {
-            let prefix = source.prefix.as_bytes();
-            let name = if prefix.is_empty() { name.to_vec() } else { [prefix, b"/", name].concat() };
-            directory.join(path_from_bytes(name))
+        let prefix = path_from_bytes(source.prefix.as_bytes().to_vec());
+        let finish = || -> io::Result<()> {
+            let directory = roots.main.root.below(&prefix)?;
+            let mut file = directory.open_file(label)?;
+            let mut text = String::new();
+            file.read_to_string(&mut text)?;
+            let kept = text.split_inclusive('\n').filter(|line| !line.starts_with(OF_INCREMENT));
+            file.set_len(0)?;
+            files::write_all_at(&file, kept.collect::<String>().as_bytes(), 0)?;
+            match directory.remove_file(manifest) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
         };
-        let (label, manifest) = (path(LABEL), path(MANIFEST));
-        let text = fs::read_to_string(&label).map_err(RestoreError::system("read", &label))?;
-        let kept = text.split_inclusive('\n').filter(|line| !line.starts_with(OF_INCREMENT));
-        fs::write(&label, kept.collect::<String>()).map_err(RestoreError::system("write", &label))?;
-        if manifest.exists() {
-            fs::remove_file(&manifest).map_err(RestoreError::system("remove", &manifest))?;
-        }
+        let path = roots.main.temporary.join(&prefix).join(label);
+        finish().map_err(RestoreError::system("finish", &path))?;
     }
     Ok(())
 }
@@ -274,7 +296,9 @@ mod tests {
         let bytes: Vec<u8> = whole.iter().flat_map(|byte| [*byte; BLOCK]).collect();
         fs::write(path("20"), bytes).unwrap();
         fs::write(path("INCREMENTAL.20"), part(blocks, truncation)).unwrap();
-        patch(&path("INCREMENTAL.20"), &path("20")).map_err(|_| "not combined").unwrap();
+        let open = OpenDirectory::open(directory.path()).unwrap();
+        let (of_part, of_whole) = (OsStr::new("INCREMENTAL.20"), OsStr::new("20"));
+        patch(&open, of_part, of_whole).map_err(|_| "not combined").unwrap();
         let bytes = fs::read(path("20")).unwrap();
         assert!(bytes.chunks(BLOCK).all(|block| block.iter().all(|byte| *byte == block[0])));
         bytes.chunks(BLOCK).map(|block| block[0]).collect()
@@ -301,7 +325,9 @@ mod tests {
         let good = part(&[(0, 9)], 1);
         for length in [0, 4, 12, BLOCK, good.len() - 1] {
             fs::write(path("INCREMENTAL.20"), &good[..length]).unwrap();
-            assert!(patch(&path("INCREMENTAL.20"), &path("20")).is_err(), "{length}");
+            let open = OpenDirectory::open(directory.path()).unwrap();
+            let combined = patch(&open, OsStr::new("INCREMENTAL.20"), OsStr::new("20"));
+            assert!(combined.is_err(), "{length}");
             assert_eq!(fs::read(path("20")).unwrap(), vec![1; BLOCK]);
         }
     }
@@ -309,9 +335,9 @@ mod tests {
     /// The story: rows that had been deleted were counted after a restore, because a bit of the map was still set.
     #[test]
     fn a_map_of_what_everybody_can_see_is_known_by_its_name() {
-        let is_map = |name: &str| is_visibility_map(Path::new(name));
-        assert!(is_map("base/5/1259_vm") && is_map("base/5/1259_vm.1"));
-        assert!(!is_map("base/5/1259") && !is_map("base/5/1259_fsm") && !is_map("base/5/pg_vm"));
+        let is_map = |name: &str| is_visibility_map(OsStr::new(name));
+        assert!(is_map("1259_vm") && is_map("1259_vm.1"));
+        assert!(!is_map("1259") && !is_map("1259_fsm") && !is_map("pg_vm"));
     }
 
     #[test]

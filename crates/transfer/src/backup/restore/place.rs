@@ -64,6 +64,11 @@ impl Place {
         };
         let lock = make(&temporary, &target)?;
         let root = OpenDirectory::open(&temporary).map_err(RestoreError::system("open", &temporary))?;
+        let made = root.stamp().map_err(RestoreError::system("look at", &temporary))?;
+        if !files::is_own(&made, &temporary) {
+            let what = "somebody has put another directory in the place of the one that was made";
+            return Err(RestoreError::InTheWay { path: temporary, what });
+        }
         Ok(Self { target, temporary, root, ends, consent: consent.clone(), lock })
     }
 

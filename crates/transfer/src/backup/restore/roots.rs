@@ -83,10 +83,15 @@ impl Roots {
     }
 
     fn below(&self, path: &Path) -> io::Result<OpenDirectory> {
+        self.below_within(Path::new(""), path)
+    }
+
+    /// A directory of another restore, which is made in the directory `within` of each root.
+    pub(super) fn below_within(&self, within: &Path, path: &Path) -> io::Result<OpenDirectory> {
         let part = self.parts.iter().find_map(|part| Some((part, path.strip_prefix(&part.name).ok()?)));
         match part {
-            Some((part, inside)) => part.place.root.below(inside),
-            None => self.main.root.below(path),
+            Some((part, inside)) => part.place.root.below(&within.join(inside)),
+            None => self.main.root.below(&within.join(path)),
         }
     }
 
