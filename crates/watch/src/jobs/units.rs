@@ -1,12 +1,18 @@
 //! Jobs as systemd timers.
 
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+
+use iostall_engine::files;
 
 use super::job::Job;
+use crate::release::sha256;
 
 /// The store for jobs that run `iostall`.
 const STORE: &str = "/var/lib/iostall/iostall.db";
+
+const UNIT_MODE: u32 = 0o644;
+const UNIT_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Unit {
@@ -26,13 +32,53 @@ pub fn units_text(jobs: &[Job]) -> String {
 }
 
 pub fn write_units(jobs: &[Job], directory: &Path) -> io::Result<Vec<PathBuf>> {
-    let write = |unit: Unit| {
+    let units = units(jobs);
+    let written = |unit: &Unit| {
         let path = directory.join(&unit.name);
         let failed = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-        fs::write(&path, unit.text).map_err(failed)?;
+        // All of them before the first is written.
+        if files::stamp_of_link(&path).is_ok() && !is_as_written(&path).map_err(failed)? {
+            let changed = io::Error::other(
+                "somebody has changed or linked it since iostall wrote it: keep changes in a drop-in (systemctl edit), and remove it",
+            );
+            return Err(failed(changed));
+        }
         Ok(path)
     };
-    units(jobs).into_iter().map(write).collect()
+    let paths: Vec<PathBuf> = units.iter().map(written).collect::<io::Result<_>>()?;
+    for (unit, path) in units.iter().zip(&paths) {
+        replace(path, &unit.text)
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+    }
+    Ok(paths)
+}
+
+/// What a unit in a file begins with: the sum of what follows tells whether somebody has changed it.
+fn head(text: &str) -> String {
+    format!("# Written by iostall, sha256 of what follows: {}\n", sha256(text.as_bytes()))
+}
+
+fn is_as_written(path: &Path) -> io::Result<bool> {
+    let mut there = String::new();
+    let file = files::open_in_shared_directory(path)?;
+    file.take(UNIT_BYTES_MAX).read_to_string(&mut there)?;
+    Ok(there.split_once('\n').is_some_and(|(first, rest)| format!("{first}\n") == head(rest)))
+}
+
+/// Replaces it as a whole, and no link.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = path.with_file_name(format!(".{name}.iostall-{}", std::process::id()));
+    let mut file = files::create_new(&draft, UNIT_MODE)?;
+    let written = file
+        .write_all((head(text) + text).as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(|()| files::rename_over(&draft, path));
+    if written.is_err() {
+        // Already failing.
+        let _ = files::remove_own(&draft, &file);
+    }
+    written
 }
 
 fn service(job: &Job) -> Unit {
@@ -94,6 +140,39 @@ mod tests {
 
     use super::*;
     use crate::jobs::Calendar;
+
+    fn job() -> Job {
+        Job {
+            name: "nightly".into(),
+            calendar: Calendar::parse("30 2 * * MON-FRI", None).unwrap(),
+            command: vec!["/bin/true".into()],
+            deadline: Duration::from_secs(5_400),
+            notify: Vec::new(),
+            user: "iostall".into(),
+        }
+    }
+
+    /// A unit that the administrator had edited was replaced, and one that was a link was written through it.
+    #[test]
+    fn a_unit_that_somebody_changed_or_linked_is_kept_and_none_is_written_then() {
+        let place = tempfile::tempdir().unwrap();
+        let [service, timer] =
+            ["iostall-nightly.service", "iostall-nightly.timer"].map(|name| place.path().join(name));
+        let write = |job: Job| write_units(&[job], place.path());
+        assert_eq!(write(job()).unwrap(), [service.clone(), timer.clone()]);
+        write(Job { deadline: Duration::from_secs(60), ..job() }).unwrap();
+        let text = std::fs::read_to_string(&service).unwrap();
+        assert!(text.contains("TimeoutStartSec=60\n"), "what iostall wrote is replaced: {text}");
+        std::fs::write(&timer, std::fs::read_to_string(&timer).unwrap() + "Persistent=yes\n").unwrap();
+        write(job()).unwrap_err();
+        assert_eq!(std::fs::read_to_string(&service).unwrap(), text, "all or none");
+        std::fs::remove_file(&timer).unwrap();
+        let elsewhere = place.path().join("elsewhere");
+        std::os::unix::fs::symlink(&elsewhere, &timer).unwrap();
+        write(job()).unwrap_err();
+        assert!(!elsewhere.exists());
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 2, "no draft is left");
+    }
 
     #[test]
     fn a_job_is_a_service_and_a_timer_that_systemd_reads_as_it_was_meant() {
