@@ -6,6 +6,7 @@ mod code;
 mod docs;
 mod documents;
 mod kinds;
+mod places;
 mod platform;
 pub(crate) mod product;
 mod program;
@@ -49,7 +50,7 @@ impl fmt::Display for Finding {
 
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: [Rule; 26] = [
+const RULES: [Rule; 27] = [
     arrows::crates_use_only_what_stands_above_them,
     circles::modules_use_each_other_one_way,
     circles::files_use_each_other_one_way,
@@ -73,6 +74,7 @@ const RULES: [Rule; 26] = [
     documents::architecture_names_what_is_there,
     words::words_are_the_fields,
     program::program_is_the_command_line,
+    places::root_works_by_descriptor,
     waiting::waiting_has_one_room,
     waiting::nothing_is_made_for_others_under_a_lock,
     prose::no_more_tests_pin_sentences,
