@@ -41,6 +41,8 @@ const FILE_MODE: u32 = 0o660;
 const DIRECTORY_MODE: u32 = 0o750;
 /// The stream has small headers between its contents, which are read past this.
 const READ_AHEAD_BYTES: usize = 64 << 10;
+/// Its mark and its identity are at the beginning.
+const CONTROL_BYTES: usize = 64;
 
 #[derive(Clone, Debug)]
 pub struct MariadbRequest {
@@ -111,8 +113,10 @@ pub fn identity(request: &MariadbRequest) -> Result<Identity, MariadbBackupError
 
 /// MariaDB has no server_uuid, but its Aria engine makes one with the data directory.
 fn identity_in(data: &Path) -> Identity {
-    let control = std::fs::read(data.join("aria_log_control")).unwrap_or_default();
-    match aria_uuid(&control) {
+    // The directory is the account's of the server: no link of its is followed.
+    let (control, mut head) = (data.join("aria_log_control"), [0; CONTROL_BYTES]);
+    let read = files::open_in_shared_directory(&control).and_then(|file| files::read_at(&file, &mut head, 0));
+    match aria_uuid(&head[..read.unwrap_or(0)]) {
         Some(uuid) => Identity::MysqlServer { uuid },
         None => identity_of(data).unwrap_or(Identity::Unnamed),
     }
