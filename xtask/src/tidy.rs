@@ -7,6 +7,7 @@ mod docs;
 mod documents;
 mod kinds;
 mod places;
+mod losses;
 mod platform;
 pub(crate) mod product;
 mod program;
@@ -50,7 +51,7 @@ impl fmt::Display for Finding {
 
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: [Rule; 27] = [
+const RULES: [Rule; 28] = [
     arrows::crates_use_only_what_stands_above_them,
     circles::modules_use_each_other_one_way,
     circles::files_use_each_other_one_way,
@@ -77,6 +78,7 @@ const RULES: [Rule; 27] = [
     places::root_works_by_descriptor,
     waiting::waiting_has_one_room,
     waiting::nothing_is_made_for_others_under_a_lock,
+    losses::what_keeps_data_is_believed,
     prose::no_more_tests_pin_sentences,
 ];
 
