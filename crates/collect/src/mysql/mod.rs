@@ -6,15 +6,13 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use iostall_connect::mysql::Login;
+use iostall_connect::mysql::{Conn, Login, MysqlError, Row as Answered};
 use iostall_connect::{Address, Allowance, Secret, SourceError, bounded, runtime};
 use iostall_host::{System, Volumes};
 use iostall_measure::foreign;
 use iostall_model::{
     Counter, Counters, Epoch, Kind, Row, Sample, Scope, Setting, SettingClass, Subject, Warning, WarningCode,
 };
-use mysql_async::Conn;
-use mysql_async::prelude::Queryable;
 use tokio::runtime::Runtime;
 
 use crate::remote::{Columns, Plan};
@@ -106,13 +104,13 @@ impl Source for MysqlSource {
         let found = self
             .asked(async |connection, allowance| rows(connection, SETTINGS, allowance).await.map_err(fail))?;
         let mut all = vec![Setting::set("", "engine", "mysql")];
-        let setting = |row: &mysql_async::Row| of_row(SettingClass::Setting, None, row.text(0), row.text(1));
+        let setting = |row: &Answered| of_row(SettingClass::Setting, None, row.text(0), row.text(1));
         all.extend(found.iter().filter_map(setting));
         Ok(checked(all))
     }
 }
 
-fn failed(address: &Address, query: &'static str) -> impl Fn(mysql_async::Error) -> SourceError {
+fn failed(address: &Address, query: &'static str) -> impl Fn(MysqlError) -> SourceError {
     let source_name = address.to_string();
     move |error| SourceError::Query {
         source_name: source_name.clone(),
@@ -130,23 +128,22 @@ async fn read(
     let fail = |query: &'static str| failed(address, query);
     let taken = sample_time::now();
     let instance = rows(connection, INSTANCE, allowance).await.map_err(fail("iostall:instance"))?;
-    let instance = instance.into_iter().next().and_then(|row| mysql_async::from_row_opt(row).ok());
-    let (version, host, instance, has_schema): (String, String, String, bool) = instance.unwrap_or_default();
+    let text = |index| instance.first().and_then(|row| row.text(index)).unwrap_or_default();
+    let (version, host, epoch) = (text(0), text(1), text(2));
+    let has_schema = instance.first().and_then(|row| row.number(3)) == Some(1);
     let status: HashMap<String, String> = rows(connection, STATUS, allowance)
         .await
         .map_err(fail("iostall:status"))?
         .into_iter()
-        .filter_map(|row| mysql_async::from_row_opt(row).ok())
+        .filter_map(|row| Some((row.text(0)?, row.text(1)?)))
         .collect();
     let mut warnings = status_warnings(&status);
     let mut rows = vec![redo(&status), innodb(&status)];
     if has_schema {
         match self::rows(connection, FILES, allowance).await {
             Ok(found) => rows.extend(files(&found)),
-            Err(mysql_async::Error::Server(error))
-                if error.code == TABLE_ACCESS_DENIED || error.code == NO_SUCH_TABLE =>
-            {
-                warnings.push(missing_grant(&error.message));
+            Err(MysqlError::Server { code: TABLE_ACCESS_DENIED | NO_SUCH_TABLE, message }) => {
+                warnings.push(missing_grant(&message));
             }
             Err(error) => return Err(fail("iostall:files")(error)),
         }
@@ -154,7 +151,7 @@ async fn read(
         warnings.push(schema_off());
     }
     let epoch = Epoch {
-        instance,
+        instance: epoch,
         version: version_number(&version),
         uptime_s: number(&status, "Uptime"),
         ..Epoch::default()
@@ -162,35 +159,22 @@ async fn read(
     Ok((Sample { taken, epoch, rows, warnings }, host))
 }
 
-/// The rows of a result, within the limits. The driver does not expose its socket, so bytes are counted as
-/// rows come out.
+/// The rows of a result, within the limits.
 async fn rows(
     connection: &mut Conn,
     text: &'static str,
     allowance: &Allowance,
-) -> Result<Vec<mysql_async::Row>, mysql_async::Error> {
-    let mut result = connection.query_iter(text).await?;
-    let mut rows = Vec::new();
-    while let Some(row) = result.next().await? {
+) -> Result<Vec<Answered>, MysqlError> {
+    let take = |row: &Answered| {
         allowance.take_row()?;
-        allowance.take_bytes(size(&row))?;
-        rows.push(row);
-    }
-    Ok(rows)
-}
-
-fn size(row: &mysql_async::Row) -> u64 {
-    let bytes = |index| match row.as_ref(index) {
-        Some(mysql_async::Value::Bytes(bytes)) => bytes.len() as u64,
-        _ => 0,
+        allowance.take_bytes(row.size_bytes())
     };
-    (0..row.len()).map(bytes).sum()
+    connection.query_within(text, take).await.map(|answer| answer.rows)
 }
 
-fn files(found: &[mysql_async::Row]) -> Vec<Row> {
+fn files(found: &[Answered]) -> Vec<Row> {
     let Some(first) = found.first() else { return Vec::new() };
-    let names: Vec<_> = first.columns_ref().iter().map(mysql_async::Column::name_str).collect();
-    let plan = Plan::of(names.iter().map(AsRef::as_ref));
+    let plan = Plan::of(first.names().iter().map(String::as_str));
     found.iter().map(|row| plan.row(Kind::MysqlFile, row)).collect()
 }
 
@@ -254,24 +238,13 @@ fn innodb(status: &HashMap<String, String>) -> Row {
 }
 
 /// The text protocol sends everything as text; signed sums are never negative.
-impl Columns for mysql_async::Row {
+impl Columns for Answered {
     fn text(&self, index: usize) -> Option<String> {
-        match self.as_ref(index)? {
-            mysql_async::Value::Bytes(bytes) => Some(match std::str::from_utf8(bytes) {
-                Ok(text) => text.to_owned(),
-                Err(_) => String::from_utf8_lossy(bytes).into_owned(),
-            }),
-            _ => None,
-        }
+        self.text(index)
     }
 
     fn number(&self, index: usize) -> Option<u64> {
-        match self.as_ref(index)? {
-            mysql_async::Value::UInt(number) => Some(*number),
-            mysql_async::Value::Int(number) => u64::try_from(*number).ok(),
-            mysql_async::Value::Bytes(bytes) => std::str::from_utf8(bytes).ok()?.parse().ok(),
-            _ => None,
-        }
+        self.number(index)
     }
 }
 

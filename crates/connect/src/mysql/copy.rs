@@ -6,10 +6,10 @@
 use std::path::Path;
 
 use iostall_measure::foreign;
-use mysql_async::prelude::Queryable as _;
-use mysql_async::{Conn, Row, Value};
 use tokio::runtime::Runtime;
 
+use super::conn::{Answer, Conn, Row};
+use super::error::MysqlError;
 use super::login::Login;
 use crate::address::{Address, Auth, Engine, PasswordFrom, Tls};
 use crate::remote::runtime;
@@ -82,37 +82,24 @@ impl<'a> MariadbCopy<'a> {
     /// Whether a statement of the user holds: it runs without an error, and where it returns rows, there is one, and its first
     /// column is neither NULL nor 0 in any.
     pub fn holds(&mut self, statement: &str) -> Result<bool, CopyError> {
-        let Self { connection, runtime, is_over } = self;
-        let asked = wanted(runtime, *is_over, async {
-            let mut result = connection.query_iter(statement).await?;
-            let has_columns = !result.columns_ref().is_empty();
-            Ok::<_, mysql_async::Error>((has_columns, result.collect::<Row>().await?))
-        })?;
-        let (has_columns, rows) = asked.map_err(|error| said(&error))?;
-        let is_true = |row: &Row| !matches!(row.as_ref(0), None | Some(Value::NULL)) && text(row, 0) != "0";
+        let Answer { has_columns, rows } = self.answer(statement)?;
+        let is_true = |row: &Row| row.bytes(0).is_some_and(|value| value != b"0");
         Ok(!has_columns || (!rows.is_empty() && rows.iter().all(is_true)))
     }
 
     fn rows(&mut self, statement: &str) -> Result<Vec<Row>, CopyError> {
-        let Self { connection, runtime, is_over } = self;
-        wanted(runtime, *is_over, connection.query(statement))?.map_err(|error| said(&error))
+        self.answer(statement).map(|answer| answer.rows)
     }
-}
 
-fn said(error: &mysql_async::Error) -> CopyError {
-    CopyError::Said(match error {
-        mysql_async::Error::Server(said) => format!("{} (error {})", foreign::said(&said.message), said.code),
-        other => foreign::said(&other.to_string()),
-    })
+    fn answer(&mut self, statement: &str) -> Result<Answer, CopyError> {
+        let Self { connection, runtime, is_over } = self;
+        let said = |error: MysqlError| CopyError::Said(foreign::said(&error.to_string()));
+        wanted(runtime, *is_over, connection.query(statement))?.map_err(said)
+    }
 }
 
 fn text(row: &Row, index: usize) -> String {
-    match row.as_ref(index) {
-        Some(Value::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
-        Some(Value::Int(number)) => number.to_string(),
-        Some(Value::UInt(number)) => number.to_string(),
-        _ => String::new(),
-    }
+    row.text(index).unwrap_or_default()
 }
 
 /// A name in a statement.

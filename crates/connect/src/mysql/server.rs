@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use iostall_measure::foreign;
-use mysql_async::prelude::Queryable as _;
 
+use super::conn::Row;
 use super::login::Login;
 use crate::address::Address;
 use crate::error::SourceError;
@@ -47,23 +47,24 @@ pub fn backup_facts(
     };
     let asking = async {
         let mut connection = login.connect().await?;
-        let row: Result<Option<mysql_async::Row>, _> = connection.query_first(SERVER).await;
-        let row = row.map_err(|error| refused(foreign::said(&error.to_string())))?;
-        // Nothing depends on a farewell.
-        let _ = connection.disconnect().await;
-        Ok(row)
+        let answer = connection.query(SERVER).await;
+        let answer = answer.map_err(|error| refused(foreign::said(&error.to_string())))?;
+        connection.disconnect().await;
+        Ok(answer)
     };
-    let row = bounded(&runtime, address, limit, asking)?;
-    let facts = row.and_then(|row| mysql_async::from_row_opt(row).ok());
-    let (version, comment, data_directory, page_bytes, lower_case_table_names): (
-        String,
-        String,
-        String,
-        u32,
-        u32,
-    ) = facts.ok_or_else(|| refused("it does not describe itself".to_owned()))?;
-    let data_directory = data_directory.into();
-    Ok(BackupFacts { version, comment, data_directory, page_bytes, lower_case_table_names })
+    let answer = bounded(&runtime, address, limit, asking)?;
+    answer.rows.first().and_then(facts).ok_or_else(|| refused("it does not describe itself".to_owned()))
+}
+
+fn facts(row: &Row) -> Option<BackupFacts> {
+    let number = |index| u32::try_from(row.number(index)?).ok();
+    Some(BackupFacts {
+        version: row.text(0)?,
+        comment: row.text(1)?,
+        data_directory: row.text(2)?.into(),
+        page_bytes: number(3)?,
+        lower_case_table_names: number(4)?,
+    })
 }
 
 #[cfg(test)]

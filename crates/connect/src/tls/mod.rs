@@ -80,15 +80,11 @@ const NOTHING_IN_COMMON: [AlertDescription; 3] = [
 const NO_COMMON_CIPHER: &str = "the server accepts neither TLS 1.3 nor a cipher of TLS 1.2 with ECDHE, and iostall has no \
                                 other; a newer version of the server does (MySQL: 8.0.16)";
 
-/// The rustls error in the chain. `io::Error` skips the error it contains, and `mysql_async` has one without
-/// a source, so both are unpacked.
+/// The rustls error in the chain. `io::Error` skips the error it contains, so it is unpacked.
 fn cause<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Error> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(found) = error.downcast_ref::<Error>() {
-            return Some(found);
-        }
-        if let Some(mysql_async::TlsError::Tls(found)) = error.downcast_ref() {
             return Some(found);
         }
         let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);

@@ -111,6 +111,11 @@ impl Log {
         self.sync_with(File::sync_data)
     }
 
+    /// The same where nobody is told: the next one who syncs is told why it failed.
+    pub(super) fn sync_or_keep_why(&self) {
+        let _failed = self.sync().err();
+    }
+
     fn sync_with(&self, sync: impl FnOnce(&File) -> io::Result<()>) -> Result<(), PowerfailError> {
         let failed = |source| PowerfailError::Log { path: self.path.clone(), source };
         let file = {

@@ -160,8 +160,8 @@ fn serve(stream: TcpStream, log: &Log, is_over: &dyn Fn() -> bool) {
             break;
         }
     }
-    // What a writer said before it was cut off matters most. If this fails, the log keeps why, and the listener reports it.
-    let _ = log.sync();
+    // What a writer said before it was cut off matters most.
+    log.sync_or_keep_why();
 }
 
 /// The next whole line; `None` if there is none, or it is too long.

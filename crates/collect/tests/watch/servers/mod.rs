@@ -7,9 +7,8 @@ pub(crate) mod postgres;
 mod process;
 
 use iostall_collect::{Address, Engine, Secret, Source, grants, open};
+use iostall_connect::mysql::Login;
 use iostall_model::{Change, Row, Sample, delta};
-use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, OptsBuilder};
 
 pub(crate) use process::*;
 
@@ -49,17 +48,14 @@ pub(crate) fn statements(engine: Engine) -> Vec<String> {
 }
 
 /// Runs a statement on a server that speaks MySQL's protocol, and returns the first number of its answer.
-pub(crate) fn mysql_sql(port: u16, user: &str, text: &str) -> Result<Option<u64>, mysql_async::Error> {
+pub(crate) fn mysql_sql(port: u16, user: &str, text: &str) -> Result<Option<u64>, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let options = OptsBuilder::default()
-            .ip_or_hostname("127.0.0.1")
-            .tcp_port(port)
-            .prefer_socket(false)
-            .user(Some(user));
-        let mut connection = Conn::new(options).await?;
-        let answer: Option<mysql_async::Row> = connection.query_first(text).await?;
-        connection.disconnect().await?;
-        Ok(answer.and_then(|row| row.get_opt::<u64, usize>(0).and_then(Result::ok)))
+        let address: Address = format!("mysql://{user}@127.0.0.1:{port}?tls=off").parse().unwrap();
+        let login = Login::new(address, Secret::default()).map_err(|error| error.to_string())?;
+        let mut connection = login.connect().await.map_err(|error| error.to_string())?;
+        let answer = connection.query(text).await.map_err(|error| error.to_string())?;
+        connection.disconnect().await;
+        Ok(answer.rows.first().and_then(|row| row.number(0)))
     })
 }

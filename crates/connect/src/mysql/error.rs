@@ -1,0 +1,22 @@
+//! Why a server of MySQL's protocol gave no answer.
+
+use std::io;
+
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MysqlError {
+    #[error("{message} (error {code})")]
+    Server { code: u16, message: String },
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("the server does not offer TLS")]
+    NoTls,
+    #[error(
+        "the account logs in with {0}, which iostall does not have: mysql_native_password and caching_sha2_password it has"
+    )]
+    Method(String),
+    #[error("the answer is not MySQL's protocol: {0}")]
+    Protocol(&'static str),
+}
