@@ -4,7 +4,7 @@ use super::{Finding, Tree};
 
 /// Lines of `src/` without `cli/`: lower it when there are fewer. Up to `fsync` it must stay below 3,000; each later verb adds 80 at
 /// most, and the ten of `backup` have about 60 each.
-const LINES_MAX: usize = 5050;
+const LINES_MAX: usize = 5100;
 /// The number must be lowered once there are this many fewer lines.
 const LINES_SLACK: usize = 150;
 
