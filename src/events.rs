@@ -64,7 +64,7 @@ impl Observer for Printer {
             Event::NotCopied(failures) => failures::show(failures, self),
             Event::MustBeSaid { is_caution: true, .. } if self.quiet() => {}
             Event::MayNotFit { message } | Event::MustBeSaid { message, .. } => {
-                self.warning(&anyhow::anyhow!("{message}"))
+                self.warning(&anyhow::anyhow!("{message}"));
             }
             Event::FileStays { path } => {
                 let path = path.display();

@@ -130,7 +130,7 @@ mod tests {
     fn tried(command: &Command, words: &[OsString], arg: &Arg) -> Option<ArgMatches> {
         let option = OsString::from(spelling(arg));
         let possible = arg.get_possible_values();
-        let named = possible.iter().map(|value| value.get_name());
+        let named = possible.iter().map(clap::builder::PossibleValue::get_name);
         let values: Vec<Option<&str>> = if arg.get_action().takes_values() {
             named.chain(VALUES).map(Some).collect()
         } else {

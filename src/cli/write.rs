@@ -51,10 +51,10 @@ pub(crate) struct WriteArgs {
     pub(crate) sweep: Vec<u32>,
 
     /// Bytes that each method writes [default: 1 GiB without --duration]
-    #[arg(long, value_name = "SIZE", value_parser = |text: &str| above(ByteCount(0), text), help_heading = "What")]
+    #[arg(long, value_name = "SIZE", value_parser = |text: &str| above(&ByteCount(0), text), help_heading = "What")]
     pub(crate) size: Option<ByteCount>,
     /// Time limit for each method
-    #[arg(long, short, value_name = "TIME", value_parser = |text: &str| above(Nanos(0), text), help_heading = "What")]
+    #[arg(long, short, value_name = "TIME", value_parser = |text: &str| above(&Nanos(0), text), help_heading = "What")]
     pub(crate) duration: Option<Nanos>,
     /// Methods, used one after the other
     #[arg(
@@ -111,9 +111,9 @@ impl From<MethodChoice> for WriteMethod {
 }
 
 /// Of nothing there is nothing to measure.
-fn above<T: FromStr<Err: Display> + PartialEq>(nothing: T, text: &str) -> Result<T, String> {
+fn above<T: FromStr<Err: Display> + PartialEq>(nothing: &T, text: &str) -> Result<T, String> {
     let amount: T = text.parse().map_err(|error: T::Err| error.to_string())?;
-    if amount == nothing { Err("it must be above 0".to_owned()) } else { Ok(amount) }
+    if amount == *nothing { Err("it must be above 0".to_owned()) } else { Ok(amount) }
 }
 
 /// Bytes a second from `622Mbit/s` or `100MB/s`.

@@ -17,7 +17,7 @@ const NOWHERE: u8 = u8::MAX;
 pub(crate) struct Pools {
     pools: Vec<Pool>,
     /// By block.
-    pool_of: Vec<u8>,
+    of_block: Vec<u8>,
     pages_per_block: u32,
 }
 
@@ -42,7 +42,7 @@ impl Pools {
         let parts = parts(settings, blocks.saturating_sub(others));
         Self {
             pools: parts.into_iter().map(pool).collect(),
-            pool_of: vec![NOWHERE; index(blocks)],
+            of_block: vec![NOWHERE; index(blocks)],
             pages_per_block,
         }
     }
@@ -54,7 +54,7 @@ impl Pools {
         pool.collector.insert(block, valid);
         pool.full += 1;
         pool.invalid += u64::from(self.pages_per_block - valid);
-        self.pool_of[index(block)] = u8::try_from(number).unwrap_or(NOWHERE);
+        self.of_block[index(block)] = u8::try_from(number).unwrap_or(NOWHERE);
     }
 
     /// A page of `block`, full or not, became invalid: `valid` were before.
@@ -62,7 +62,7 @@ impl Pools {
     pub(crate) fn decrement(&mut self, block: u32, valid: u32) {
         if let [only] = self.pools.as_mut_slice() {
             only.collector.decrement(block, valid);
-        } else if let Some(pool) = self.pools.get_mut(usize::from(self.pool_of[index(block)])) {
+        } else if let Some(pool) = self.pools.get_mut(usize::from(self.of_block[index(block)])) {
             pool.collector.decrement(block, valid);
             pool.invalid += 1;
         }
@@ -85,13 +85,13 @@ impl Pools {
 
     /// Takes `block`, which is full, out of its turn.
     pub(crate) fn remove(&mut self, block: u32, valid: &[u16]) {
-        let number = if self.pools.len() == 1 { 0 } else { usize::from(self.pool_of[index(block)]) };
+        let number = if self.pools.len() == 1 { 0 } else { usize::from(self.of_block[index(block)]) };
         self.pools[number].collector.remove(block, valid);
         self.left(block, valid);
     }
 
     fn left(&mut self, block: u32, valid: &[u16]) {
-        let number = std::mem::replace(&mut self.pool_of[index(block)], NOWHERE);
+        let number = std::mem::replace(&mut self.of_block[index(block)], NOWHERE);
         if let Some(pool) = self.pools.get_mut(usize::from(number)) {
             pool.full -= 1;
             let invalid = u64::from(self.pages_per_block) - u64::from(valid[index(block)]);

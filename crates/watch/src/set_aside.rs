@@ -68,11 +68,11 @@ mod tests {
             store.put_state(name, newer).unwrap();
         }
         store.put_state("taken by http://h/", "true").unwrap();
-        let mut named: Vec<String> = set_aside(&mut store).unwrap().into_iter().map(|one| one.name).collect();
-        named.sort();
+        let mut aside: Vec<String> = set_aside(&mut store).unwrap().into_iter().map(|one| one.name).collect();
+        aside.sort();
         let mut all = names.map(str::to_owned);
         all.sort();
-        assert_eq!(named, all);
+        assert_eq!(aside, all);
         assert_eq!(store.state("fleet").unwrap(), None);
         let kept = store.state_names().unwrap().into_iter().filter(|name| name.contains("fleet"));
         let kept: Vec<String> = kept.map(|name| store.state(&name).unwrap().unwrap()).collect();

@@ -68,8 +68,8 @@ pub(crate) fn is_foreign(words: &[OsString], exists: &dyn Fn(&str) -> bool) -> b
         Some("copy") => {
             let words: Vec<&str> = rest.collect();
             // Of two names the second is where the copy goes: `copy data /b`.
-            let names = words.iter().filter(|word| !word.starts_with('-'));
-            let place = if names.clone().count() == 2 { names.last() } else { None };
+            let mut names = words.iter().filter(|word| !word.starts_with('-'));
+            let place = if names.clone().count() == 2 { names.next_back() } else { None };
             words.iter().any(|word| {
                 let is_place = place.is_some_and(|place| std::ptr::eq(*place, *word));
                 plain(word) != **word || (is_switch(word) && !is_place)

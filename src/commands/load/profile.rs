@@ -28,7 +28,7 @@ pub(super) fn resolve(args: &LoadArgs, fio: Option<&FioProfile>) -> anyhow::Resu
     }
     if changes_its_kind(args) {
         profile.name.push_str(" (changed)");
-        profile.description = "changed by options".to_owned();
+        profile.description = String::from("changed by options");
     }
     if args.shape.sync_every == Some(0) {
         let named = |name: &str| args.shape.role.as_deref().is_none_or(|role| role == name);

@@ -37,7 +37,9 @@ impl Plugin {
         // MySQL's documentation: SHA1(p) XOR SHA1(nonce + SHA1(SHA1(p))), and SHA256(p) XOR SHA256(SHA256(SHA256(p)) + nonce).
         let hash = |algorithm: &'static Algorithm, parts: &[&[u8]]| {
             let mut context = digest::Context::new(algorithm);
-            parts.iter().for_each(|part| context.update(part));
+            for part in parts {
+                context.update(part);
+            }
             context.finish().as_ref().to_vec()
         };
         let (first, mask) = match self {
@@ -82,7 +84,8 @@ mod tests {
     fn passwords_are_proved_as_the_documentation_says() {
         let nonce: Vec<u8> = (1..=20).collect();
         let hex = |plugin: Plugin| {
-            plugin.answer("secret", &nonce).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+            let answer = plugin.answer("secret", &nonce);
+            answer.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
         };
         assert_eq!(hex(Plugin::Native), "b32bb3a583e1340c0a1108d58b1be49781ad8c2f");
         assert_eq!(

@@ -69,7 +69,8 @@ impl Login {
         let always = [("search_path", SEARCH_PATH), ("statement_timeout", &limit)];
         let all = || always.iter().chain(settings);
         let options: Vec<String> = all().map(|(name, value)| format!("-c {name}={value}")).collect();
-        let first_words = all().map(|(name, value)| format!("SET {name} = {value};")).collect();
+        let first_words =
+            all().map(|(name, value)| format!("SET {name} = {value};")).collect::<Vec<_>>().concat();
         let mut config = Config::new();
         config
             .user(&address.user)

@@ -143,12 +143,12 @@ mod tests {
     #[test]
     fn a_file_that_has_all_its_blocks_is_data_whatever_is_answered_of_its_holes() {
         let file = tempfile::tempfile().unwrap();
-        file.write_all_at(&[1; 64 << 10], 0).unwrap();
+        file.write_all_at(&vec![1; 64 << 10], 0).unwrap();
         let whole = std::slice::from_ref(&(0..64 << 10));
         assert_eq!(data_ranges(&file, 64 << 10).unwrap(), whole);
         // A hole at its beginning, and as many blocks after what it was asked for.
         let file = tempfile::tempfile().unwrap();
-        file.write_all_at(&[1; 64 << 10], 1 << 20).unwrap();
+        file.write_all_at(&vec![1; 64 << 10], 1 << 20).unwrap();
         assert_eq!(data_ranges(&file, 64 << 10).unwrap(), whole);
         assert!(data_ranges(&file, 0).unwrap().is_empty());
     }

@@ -18,7 +18,8 @@ pub fn file_system_uuid(directory: &File) -> io::Result<Option<String>> {
     if i128::from(stat.f_type) & 0xffff_ffff == EXT {
         return Ok(ext_number(directory)?.map(|number| format!("{number:016x}")));
     }
-    Ok(uuid(directory).map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    Ok(uuid(directory)
+        .map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()))
 }
 
 fn ext_number(directory: &File) -> io::Result<Option<u64>> {

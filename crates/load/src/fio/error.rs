@@ -32,7 +32,7 @@ pub enum FioError {
     },
     #[error("there is no job in it: a section is [name], with options below it")]
     NoJobs,
-    #[error("{}", .0.iter().map(|error| format!("\n  {error}")).collect::<String>())]
+    #[error("{}", .0.iter().map(|error| format!("\n  {error}")).collect::<Vec<_>>().concat())]
     Several(Vec<FioError>),
 }
 

@@ -276,10 +276,11 @@ impl FioJob {
             }
             "ramp_time" => self.ramp = time(name, text, SECOND)?,
             "rate_iops" => {
-                self.rate.set(text, |text| Ok(above_0(f64::from(count(name, text, 0)?)).map(Rate::Iops)))?
+                self.rate.set(text, |text| Ok(above_0(f64::from(count(name, text, 0)?)).map(Rate::Iops)))?;
             }
             "rate" => {
-                self.rate.set(text, |text| Ok(above_0(size(name, text)? as f64).map(Rate::BytesPerSecond)))?
+                self.rate
+                    .set(text, |text| Ok(above_0(size(name, text)? as f64).map(Rate::BytesPerSecond)))?;
             }
             "rate_process" => {
                 self.arrivals = match text {

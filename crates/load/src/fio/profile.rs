@@ -66,7 +66,9 @@ pub(super) fn to_profile(name: &str, jobs: &[FioJob]) -> Result<FioProfile, FioE
                 let reason = "exitall: the others go on when one has ended with its size";
                 errors.push(FioError::Together { job: job.name.clone(), reason });
             }
-            jobs.iter().for_each(|job| notes.of(job, &[LAST_ENDS]));
+            for job in jobs {
+                notes.of(job, &[LAST_ENDS]);
+            }
         }
         made.profile.spans.push(span(jobs, roles, &mut errors));
     }

@@ -221,7 +221,8 @@ fn falls(before: &Wear, after: &Wear, counter: fn(&Wear) -> Option<u64>) -> bool
 
 /// Which of the counters of a life went back.
 fn went_back(before: &Wear, after: &Wear) -> Option<&'static str> {
-    let counters: [(&str, fn(&Wear) -> Option<u64>); 3] = [
+    type Counter = fn(&Wear) -> Option<u64>;
+    let counters: [(&str, Counter); 3] = [
         ("the bytes written by hosts", Wear::host_bytes),
         ("the bytes written to the flash", Wear::nand_bytes),
         ("the hours", |wear| wear.power_on_hours),

@@ -7,6 +7,9 @@ use jiff::tz::TimeZone;
 
 use super::rules::{Period, Rules};
 
+/// The newest backup of a period, by the period's key.
+type Newest = ([i32; 4], usize);
+
 /// Keeps what [`super::reasons`] keeps of whole backups of one source, each newer than the one before.
 pub(crate) struct Rotation<'z> {
     rules: Rules,
@@ -14,7 +17,7 @@ pub(crate) struct Rotation<'z> {
     next: usize,
     last: VecDeque<usize>,
     within: VecDeque<(Timestamp, usize)>,
-    periods: Vec<(Period, VecDeque<([i32; 4], usize)>)>,
+    periods: Vec<(Period, VecDeque<Newest>)>,
     /// How many rules keep each backup that is kept.
     holds: BTreeMap<usize, u32>,
     given_up: Vec<usize>,
@@ -47,14 +50,16 @@ impl<'z> Rotation<'z> {
             self.within.push_back((at, number));
             self.hold(number);
             let from = within.before(at, self.zone).unwrap_or(Timestamp::MAX);
-            while let Some((_, old)) = self.within.pop_front_if(|(at, _)| *at < from) {
+            while let Some((_, old)) = self.within.front().copied().filter(|(at, _)| *at < from) {
+                self.within.pop_front();
                 self.release(Some(old));
             }
         }
         let mut periods = std::mem::take(&mut self.periods);
         for (period, newest) in &mut periods {
             let key = period.key(at, self.zone);
-            let displaced = newest.pop_back_if(|(of, _)| *of == key);
+            let is_displaced = newest.back().is_some_and(|(of, _)| *of == key);
+            let displaced = if is_displaced { newest.pop_back() } else { None };
             newest.push_back((key, number));
             self.hold(number);
             let too_old = newest.len() > self.rules.of(*period) as usize;

@@ -27,7 +27,7 @@ pub fn exposition(sources: &[SourceNow], figures: &[Figure], version: &str) -> S
     let build = escaped(&Labels::default().with("version", version));
     families.gauge("iostall_build_info", "The iostall that answers; always 1.", &build, "1");
     for figure in figures {
-        let named = figure.label.as_ref().map(|(name, value)| Labels::default().with(*name, value));
+        let named = figure.label.as_ref().map(|(name, value)| Labels::default().with(name, value));
         let (labels, value) = (escaped(&named.unwrap_or_default()), figure.value.to_string());
         if figure.is_counter {
             families.counter(figure.name, figure.help, &labels, &value);

@@ -29,7 +29,7 @@ pub(super) fn signs(named: &Path, source: &PreparedSource) -> Vec<String> {
     });
     let mut all: Vec<String> = in_tree.chain(beside).take(NAMED_MAX + 1).collect();
     if all.len() > NAMED_MAX {
-        all[NAMED_MAX] = "and more files of running databases".to_owned();
+        all[NAMED_MAX] = String::from("and more files of running databases");
     }
     all
 }

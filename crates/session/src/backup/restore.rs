@@ -131,11 +131,8 @@ pub fn restore(
             outcome.recovery = recovery.map(|recovery| recovery.record);
             outcome.prepare_ns = preparation.is_some().then(|| prepare_ns.load(Ordering::Relaxed));
             warnings.extend(set.as_ref().and_then(|set| unprepared(request, set, outcome.prepare_ns)));
-            warnings.extend(
-                set.as_ref()
-                    .filter(|_| starts_as_it_was(request))
-                    .and_then(|set| archives(set.manifest.postgres())),
-            );
+            let started = set.as_ref().filter(|_| starts_as_it_was(request));
+            warnings.extend(started.and_then(|set| archives(set.manifest.postgres())));
             if let Some(set) = set.as_ref().filter(|_| request.only.is_empty()) {
                 outcome.tablespaces = tablespaces::restored(&set.manifest, &restored.to, &elsewhere);
             }

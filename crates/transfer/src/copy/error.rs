@@ -271,13 +271,8 @@ impl CopyError {
             _ if self.write_failed() == Some(io::ErrorKind::FileTooLarge) => {
                 "`ulimit -f` shows whether the shell limits the size of files, and `ulimit -f unlimited` lifts that"
             }
-            Self::System { source, path, .. }
-                if source.kind() == io::ErrorKind::NotFound && is_remote(path) =>
-            {
-                REMOTE
-            }
-            Self::System { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                "check the name: a relative one starts at the current directory, and the destination directory must exist"
+            Self::System { source, path, .. } if source.kind() == io::ErrorKind::NotFound => {
+                if is_remote(path) { REMOTE } else { NO_SUCH_NAME }
             }
             Self::System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 "run as a user who may read the source and write to the directory of the destination"
@@ -308,6 +303,7 @@ fn refused_hint(refusal: &Refusal) -> String {
     }
 }
 
+const NO_SUCH_NAME: &str = "check the name: a relative one starts at the current directory, and the destination directory must exist";
 const REMOTE: &str = "a copy takes files of this machine: `iostall copy FILE - | ssh HOST 'cat > FILE'`, and the other way round with `-` as the source";
 
 /// Whether a name is written as one of another machine's: `host:`, `user@host:/file`, `https://…`.

@@ -26,7 +26,9 @@ pub(super) fn replace_all(
         failed.extend(replaced.is_err().then(|| changed.clone()));
         log.note(context.options, || (changed.source.clone(), changed.target.clone()), replaced)?;
     }
-    failed.iter().for_each(|changed| changed_kinds.forget(changed));
+    for changed in &failed {
+        changed_kinds.forget(changed);
+    }
     for entry in &mut inventory.entries {
         if let Some(place) = changed_kinds.final_place(&entry.target()) {
             entry.place_at(&place);

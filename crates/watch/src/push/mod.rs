@@ -146,8 +146,7 @@ fn run<H: History + CollectorState>(
             sender.add(source, since);
         }
         match called {
-            Ok(()) => {}
-            Err(RecvTimeoutError::Timeout) => {}
+            Ok(()) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 let end_ns = clock.now().clock_ns.saturating_add(END_NS);
                 if !sender.is_failing() {

@@ -43,8 +43,10 @@ mod tests {
     use super::Writer::{Drive, Hosts};
     use super::*;
 
+    type Fact = (&'static str, &'static str, Option<(Writer, u64)>);
+
     /// Family and name of an attribute, and what one of it is: facts of smartmontools' drivedb.h (version 7.3).
-    const FACTS: [(&str, &str, Option<(Writer, u64)>); 33] = [
+    const FACTS: [Fact; 33] = [
         ("Apple MacBook Air SSD", "Host_Writes_GiB", Some((Hosts, GIB))),
         ("Apple SD/SM/TS...E/F/G SSDs", "Host_Writes_MiB", Some((Hosts, MIB))),
         ("Indilinx Barefoot 3 based SSDs", "Host_Writes_GiB", Some((Hosts, GIB))),

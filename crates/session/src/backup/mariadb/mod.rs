@@ -126,7 +126,7 @@ fn identity_in(data: &Path) -> Identity {
 fn aria_uuid(control: &[u8]) -> Option<String> {
     let [0xfe, 0xfe, 0x0c, _, rest @ ..] = control else { return None };
     let uuid = rest.first_chunk::<16>()?;
-    Some(uuid.iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(uuid.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat())
 }
 
 struct Reader(Mutex<Seen>);

@@ -225,14 +225,13 @@ impl Found<'_> {
             None => self.again()?,
         };
         let mut found = ReadBack::default();
-        let (main, position) = match entry {
-            Some(entry) => (main, entry.position),
+        let (main, position) = if let Some(entry) = entry {
+            (main, entry.position)
+        } else {
             // The history may not be seen: what was written last is in the last place.
-            None => {
-                let (main, rows) = self.check(main, RestoreCheck::Header, 1)?;
-                let place = last_place(&rows, self.statement);
-                (main, place.ok_or("the last backup in its files is not this one")?)
-            }
+            let (main, rows) = self.check(main, RestoreCheck::Header, 1)?;
+            let place = last_place(&rows, self.statement);
+            (main, place.ok_or("the last backup in its files is not this one")?)
         };
         let begun_ns = self.follower.transfer.elapsed_ns();
         let verified = self.check(main, RestoreCheck::Verify, position);

@@ -145,9 +145,9 @@ pub(super) fn chain(
 
 /// The one that is named, or else the only one that the files have full backups of.
 fn the_database(all: &[Listed], named: Option<&str>) -> Result<String, ChainError> {
-    if let Some(named) = named {
-        let found = all.iter().find(|one| is_of(one, named));
-        let missing = || ChainError::NoSuchDatabase { database: named.to_owned() };
+    if let Some(wanted) = named {
+        let found = all.iter().find(|one| is_of(one, wanted));
+        let missing = || ChainError::NoSuchDatabase { database: wanted.to_owned() };
         return found.map(|found| found.backup.database.clone()).ok_or_else(missing);
     }
     let mut names: Vec<&str> = Vec::new();
