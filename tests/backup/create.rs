@@ -158,7 +158,7 @@ fn what_is_there_is_refused_and_so_is_what_makes_no_sense() {
         ("--to b1/a.iob --compress gzip data", "zstd:LEVEL"),
         ("--to b1/a.iob --frame 3M data", "power of two"),
         ("--to b1/a.iob --frame 4M --transfer 1M data", "transfer"),
-        ("--to b1/a.iob --limit 200 data", "200MB/s"),
+        ("--to b1/a.iob --limit 200 data", "MB/s"),
         ("--to b1/a.iob ftp://host/x", "no source of a backup"),
         ("data", "--to"),
     ] {

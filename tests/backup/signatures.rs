@@ -120,7 +120,7 @@ fn every_request_of_a_backup_and_a_restore_is_signed() {
         run(&["backup", "verify", "--no-store", &target]);
     }
     let listed = run(&["backup", "list", "--json", "s3://backups/p"]);
-    assert_eq!(listed.stdout.matches("\"whole\"").count(), names.len(), "{}", listed.stdout);
+    assert_eq!(listed.stdout.matches("\"complete\"").count(), names.len(), "{}", listed.stdout);
     run(&["backup", "prune", "--keep-last", "1", "s3://backups/p"]);
     let last = format!("s3://backups/p/{}.iob", names[2]);
     run(&["backup", "restore", &last, "--to", "back"]);

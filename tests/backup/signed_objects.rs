@@ -36,7 +36,7 @@ fn a_backup_goes_to_a_store_that_checks_signatures_and_comes_back() {
     assert_eq!(store.names("db1"), ["a.iob", "a.iob.manifest", "b.iob"]);
     assert_eq!(store.parts(), 0);
     let listed = store.run(&here, &["backup", "list", "--json", "s3://backups/db1"]).expect_status(0);
-    assert!(listed.stdout.contains("\"whole\""), "{}", listed.stdout);
+    assert!(listed.stdout.contains("\"complete\""), "{}", listed.stdout);
     store.run(&here, &["backup", "verify", "s3://backups/db1/a.iob"]).expect_status(0);
     store.run(&here, &["backup", "verify", "--headers", "s3://backups/db1/b.iob"]).expect_status(0);
     store

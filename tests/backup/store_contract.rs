@@ -75,7 +75,7 @@ pub(super) fn a_backup_goes_there_and_comes_back(here: &Workspace, store: &impl 
 
     let directory = format!("{}/db1", store.root());
     let listed = store.run(here, &["backup", "list", "--json", &directory]).expect_status(0);
-    assert!(listed.stdout.contains(&two) && listed.stdout.contains("\"whole\""), "{}", listed.stdout);
+    assert!(listed.stdout.contains(&two) && listed.stdout.contains("\"complete\""), "{}", listed.stdout);
     for named in [&manifest, &two] {
         store.run(here, &["backup", "verify", named]).expect_status(0);
     }
@@ -216,7 +216,7 @@ pub(super) fn hostile_names_are_names(here: &Workspace, store: &impl TestStore) 
         store.run(here, &["backup", "verify", "--no-store", &target]).expect_status(0);
         assert!(store.run(here, &create).expect_status(2).stderr.contains("exists"), "{name}");
         let listed = store.run(here, &["backup", "list", "--json", &directory]).expect_status(0);
-        assert_eq!(listed.stdout.matches("\"whole\"").count(), 1, "{name}: {}", listed.stdout);
+        assert_eq!(listed.stdout.matches("\"complete\"").count(), 1, "{name}: {}", listed.stdout);
         store.run(here, &["backup", "prune", "--keep-last", "1", &directory]).expect_status(0);
         // Each is the only one of its round.
         let names = store.names();

@@ -67,7 +67,7 @@ pub(super) fn nothing_looks_whole_and_the_same_line_works(
         words_of(&verified)
     );
     let listed = run(&["backup", "list", "--json", directory]).expect_status(0);
-    assert_eq!(listed.stdout.contains("\"whole\""), is_whole, "{stop:?}: {}", listed.stdout);
+    assert_eq!(listed.stdout.contains("\"complete\""), is_whole, "{stop:?}: {}", listed.stdout);
     if is_whole {
         return;
     }

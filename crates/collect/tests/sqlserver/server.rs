@@ -107,8 +107,10 @@ impl ResultSet {
         let names = lines.next().expect("names of columns").split('\t');
         // `edition` is a number in one query and a name in another.
         let rows: Vec<Vec<&str>> = lines.map(|line| line.split('\t').collect()).collect();
-        let is_name =
-            |place: usize| rows.iter().any(|row| row.get(place).is_some_and(|cell| cell.contains("Edition")));
+        let is_name = |place: usize| {
+            rows.iter()
+                .any(|row| row.get(place).is_some_and(|cell| *cell != "\\N" && cell.parse::<i64>().is_err()))
+        };
         let kind = |place: usize, name: &str| {
             if TEXTS.contains(&name) || is_name(place) { Type::NVarChar } else { Type::BigInt }
         };
