@@ -208,7 +208,7 @@ fn what_is_no_directory_is_refused_with_the_directory_to_name() {
 /// Filling the last of a file system would take down the database on it.
 #[test]
 fn a_full_file_system_and_one_that_is_read_only_are_refused_and_stay_as_they_were() {
-    for (options, said) in [("size=20m", "must stay free"), ("ro,size=4g", "Read-only file system")] {
+    for (options, said) in [("size=12m", "must stay free"), ("ro,size=4g", "Read-only file system")] {
         let here = Workspace::new();
         let Some(place) = tmpfs(&here, options) else {
             return skip("fsync on a full file system", "no tmpfs can be mounted here");

@@ -93,7 +93,9 @@ fn a_postgresql_dba_asks_whether_the_cloud_disk_is_to_blame() {
         let ran = disk.run(&here, &words).expect_status(0);
         let answer = answered(&ran, &here.json("o.json"));
         assert!(
-            answer.contains("wal commits ") && answer.contains("slower than a disk should be (≤ 5 ms)"),
+            answer.contains("wal commits ")
+                && (answer.contains("slower than a disk should be (≤ 5 ms)")
+                    || answer.contains("cannot be judged")),
             "{answer}"
         );
         let fsync = [

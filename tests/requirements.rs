@@ -144,7 +144,7 @@ fn every_measuring_command_takes_requirements() {
     let here = Workspace::new();
     fs::write(here.path("a.dat"), vec![7; 3 << 20]).unwrap();
     let copy = ["copy", "a.dat", "b.dat", "--overwrite", "--json", "o.json", "--require"];
-    here.run(&[&copy[..], &["failed<=0,throughput>1"]].concat()).expect_status(0);
+    here.run(&[&copy[..], &["failed<=0,throughput>1MiB/s"]].concat()).expect_status(0);
     here.run(&[&copy[..], &["throughput>1000TiB"]].concat()).expect_status(1);
     assert!(here.path("b.dat").exists(), "the copy is whole, it was only too slow");
     assert_eq!(verdicts(&here.json("o.json"))[0]["unit"], "bytes_per_s");
