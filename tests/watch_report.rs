@@ -122,6 +122,7 @@ fn two_windows_are_held_against_each_other() {
 #[test]
 fn a_time_without_a_zone_is_that_of_the_readers_clock() {
     let workspace = Workspace::new();
+    workspace.run(&["collect", "once", "linux:"]).expect_status(0);
     let ran = |since: &str, until: &str| -> Ran {
         let mut command = workspace.command(&["report", "files", "--since", since, "--until", until]);
         command.env("TZ", "XST-2").output().expect("the binary runs").into()

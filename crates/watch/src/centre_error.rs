@@ -93,7 +93,7 @@ fn of_code(refusal: &str) -> Option<&'static str> {
             "let an operator make a code with the name that this server is to have: `iostall fleet code --for NAME` at the centre"
         }
         code::QUOTA => {
-            "send less: `iostall collect run --files`, `--database` and `--without-catalogs` leave things out; what was not taken stays \
+            "send less: `--database` and `--without-catalogs` of `iostall collect run` leave things out; what was not taken stays \
              in this store"
         }
         code::UNKNOWN_KEY => {

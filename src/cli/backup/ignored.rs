@@ -7,7 +7,8 @@ use super::{BackupVerifyArgs, DrillArgs};
 
 const SERVER: [&str; 4] = ["verb", "--sqlserver", "sqlserver://dba@db1", "--from=x.bak"];
 /// Options that are for everything, and those that go with each other, which the drill and the check on a server read.
-const READ: [&str; 14] = [
+const READ: [&str; 15] = [
+    "database",
     "headers",
     "disks",
     "file",

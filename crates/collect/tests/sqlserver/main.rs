@@ -249,7 +249,7 @@ fn a_lock_in_master_costs_the_names_and_not_the_counters() {
     let during = source.read().unwrap();
     let names: Vec<_> = during.rows.iter().map(|row| row.subject.name.as_str()).collect();
     assert_eq!(names, [r"E:\data\sales.mdf", "file 2"], "what has no name yet is counted once it has one");
-    assert!(matches!(delta::compare(&before, &during)[0], Change::Delta(_)));
+    assert_eq!(during.rows[0].subject, before.rows[0].subject, "its counters go on");
     let said: Vec<_> = during.warnings.iter().filter(|one| one.code == WarningCode::NotCounted).collect();
     assert!(said[0].message.contains("1222") && said[0].message.contains("1 new files"), "{said:?}");
     // Nothing that hangs is waited for each time.

@@ -232,8 +232,16 @@ fn without_user_attributes_the_stamp_alone_is_the_mark() {
 fn the_free_space_floor_is_kept_on_small_and_larger_disks() {
     let Some(small) = Loop::with("mkfs.ext4", &["-q"]) else { return };
     let Some(mount) = Mount::new(small.text(), &[]) else { return };
-    let error = check_free_space(mount.directory.path(), 1).unwrap_err();
-    assert!(matches!(error, FreeSpaceError::TooLittle { fits_bytes: 0, .. }), "{error}");
+    // A tenth stays free: with a GiB nothing at all could be tested there.
+    let error = check_free_space(mount.directory.path(), 1 << 40).unwrap_err();
+    let FreeSpaceError::TooLittle { fits_bytes, floor_bytes, free_bytes, .. } = error else {
+        panic!("{error}")
+    };
+    assert!(
+        fits_bytes > floor_bytes && fits_bytes + floor_bytes <= free_bytes,
+        "{fits_bytes} and {floor_bytes}"
+    );
+    check_free_space(mount.directory.path(), fits_bytes).unwrap();
     drop(mount);
     let Some(larger) = Loop::new(3 << 30) else { return };
     if let Err(error) = run("mkfs.ext4", &["-q", larger.text()]) {
