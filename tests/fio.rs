@@ -42,6 +42,24 @@ fn a_job_writes_within_its_own_size_whatever_runs_beside_or_after_it_and_whereve
     assert!(!here.path("not-there.dat").exists());
 }
 
+/// A job behind the end of a file rewrote all of it, and one that may make no file let it grow.
+#[test]
+fn a_job_beyond_the_end_of_a_file_leaves_what_is_there_and_one_that_may_make_none_lets_it_be() {
+    let here = Workspace::new();
+    let kept = |len: usize| fs::read(here.path("f")).unwrap()[..len].iter().all(|byte| *byte == b'U');
+    fs::write(here.path("f"), vec![b'U'; MIB]).unwrap();
+    fs::write(here.path("j.fio"), "[a]\nfilename=f\nrw=write\nbs=64k\nsize=64k\noffset=1m\n").unwrap();
+    here.run(&["load", "--overwrite", "f", "--fio", "j.fio", "--no-store"]).expect_status(0);
+    assert!(kept(MIB) && fs::metadata(here.path("f")).unwrap().len() > MIB as u64);
+    fs::write(here.path("f"), vec![b'U'; MIB]).unwrap();
+    fs::write(here.path("j.fio"), "[a]\nfilename=f\nallow_file_create=0\nrw=read\nsize=2m\n").unwrap();
+    here.run(&["load", "--overwrite", "f", "--fio", "j.fio", "--no-store"]).expect_status(2);
+    assert!(kept(MIB) && fs::metadata(here.path("f")).unwrap().len() == MIB as u64);
+    // No file has as many bytes; there was an overflow, and an empty file was left.
+    here.run(&["load", "--size", "18446744073709551615", "new.dat"]).expect_status(2);
+    assert!(!here.path("new.dat").exists());
+}
+
 /// A file that was named on the command line and was not there was made with 1 GiB, and a job was cut to the size of another.
 #[test]
 fn a_file_is_made_as_long_as_its_jobs_reach_and_a_job_without_a_size_uses_all_of_it() {

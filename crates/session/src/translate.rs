@@ -80,6 +80,8 @@ pub enum JobFileError {
     Jobs { path: String, source: FioError },
     #[error("{path} is not there, and its job makes no file (allow_file_create=0, or a size in percent): name one that is there", path = .path.display())]
     NotThere { path: PathBuf },
+    #[error("{path} is shorter than its job asks for, and the job lets no file grow (allow_file_create=0): name one that is long enough", path = .path.display())]
+    TooShort { path: PathBuf },
 }
 
 /// `-` is standard input.
@@ -101,6 +103,17 @@ pub fn warnings(fio: &FioProfile) -> Vec<Warning> {
     fio.notes.iter().map(warning).collect()
 }
 
+/// Of a job that may make no file: one that is too short would grow.
+fn is_there(path: &Path, size: Option<ByteCount>) -> Result<(), JobFileError> {
+    let Ok(found) = std::fs::metadata(path) else {
+        return Err(JobFileError::NotThere { path: path.to_owned() });
+    };
+    if found.is_file() && size.is_some_and(|size| found.len() < size.bytes()) {
+        return Err(JobFileError::TooShort { path: path.to_owned() });
+    }
+    Ok(())
+}
+
 /// Has the jobs of `fio` work on the files that they name. Where `request` names files, they take their place. Which part of a
 /// file a job uses, its region says.
 pub fn bind_files(request: &mut TargetRequest, fio: &FioProfile) -> Result<(), JobFileError> {
@@ -114,16 +127,21 @@ pub fn bind_files(request: &mut TargetRequest, fio: &FioProfile) -> Result<(), J
         let largest = fio.files.iter().filter_map(|file| file.size).max();
         request.sizes.push((None, own(largest)));
         let must_exist = fio.files.iter().any(|file| file.must_exist);
-        return match request.paths.iter().find(|path| must_exist && !path.exists()) {
-            Some(path) => Err(JobFileError::NotThere { path: path.clone() }),
-            None => Ok(()),
-        };
+        return request
+            .paths
+            .iter()
+            .filter(|_| must_exist)
+            .try_for_each(|path| is_there(path, typed.or(largest)));
     }
     for file in &fio.files {
-        if file.must_exist && !file.path.exists() {
-            return Err(JobFileError::NotThere { path: file.path.clone() });
+        let bound = request.bindings.iter().find(|binding| binding.name == file.name);
+        let path = bound.map_or(&file.path, |binding| &binding.path);
+        if file.must_exist {
+            is_there(path, typed.or(file.size))?;
         }
-        request.bindings.push(TargetBinding { name: file.name.clone(), path: file.path.clone() });
+        if bound.is_none() {
+            request.bindings.push(TargetBinding { name: file.name.clone(), path: file.path.clone() });
+        }
         request.sizes.push((Some(file.name.clone()), own(file.size)));
     }
     Ok(())

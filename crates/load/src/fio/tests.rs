@@ -88,6 +88,17 @@ fn the_region_of_a_job_is_from_its_offset_as_long_as_its_size() {
     assert_eq!((read.files[0].size.unwrap().0, read.files[0].must_exist), (40 << 20, true));
 }
 
+/// `filesize` is where the file ends, and not how much follows the offset.
+#[test]
+fn a_job_with_an_offset_stays_within_the_size_of_its_file() {
+    for wrong in ["offset=1m", "offset=64k\noffset_increment=64k\nnumjobs=2"] {
+        assert!(read(&format!("[a]\nfilename=f\nfilesize=1m\n{wrong}\n")).is_err(), "{wrong}");
+    }
+    let read = read("[a]\nfilename=f\nfilesize=1m\noffset=512k\n").unwrap();
+    assert_eq!(read.profile.spans[0].roles[0].region.to_string(), "524288..1048576");
+    assert_eq!(read.files[0].size.unwrap().0, 1 << 20);
+}
+
 /// What cannot be had was told one error at a time, and values that fio has anyway were refused.
 #[test]
 fn what_cannot_be_expressed_is_refused_by_name_all_at_once() {

@@ -121,6 +121,14 @@ fn part(job: &FioJob) -> Result<(Region, Option<ByteCount>), &'static str> {
     if job.offset_increment > 0 && matches!(job.offset, Bound::Percent(_)) {
         return Err("offset_increment: it needs an offset in bytes");
     }
+    if let (Some(file), Bound::Bytes(start)) = (job.file_size, job.offset) {
+        if job.offset_increment > 0 {
+            return Err("filesize: it is not read with offset_increment; write size");
+        }
+        if start.bytes() >= file {
+            return Err("offset: it lies behind filesize");
+        }
+    }
     let of_file = match (job.file_size, job.size) {
         (Some(file), Some(Bound::Bytes(all))) if file.saturating_mul(files) != all.bytes() => {
             return Err("filesize: a part of each file that is not size is not read; write one of them");
@@ -133,7 +141,9 @@ fn part(job: &FioJob) -> Result<(Region, Option<ByteCount>), &'static str> {
     let (end, made) = match (job.offset, of_file) {
         (_, None) => (None, None),
         (Bound::Bytes(start), Some(Bound::Bytes(length))) => {
-            let end = ByteCount(start.bytes().saturating_add(length.bytes()));
+            // A size of the file ends it; a size of the work begins at the offset.
+            let from = if job.file_size.is_some() { 0 } else { start.bytes() };
+            let end = ByteCount(from.saturating_add(length.bytes()));
             (Some(Bound::Bytes(end)), Some(end))
         }
         (start, Some(Bound::Percent(length))) => {

@@ -111,10 +111,12 @@ impl Making<'_> {
         grant: &WriteGrant,
         size: Option<ByteCount>,
     ) -> Result<(), SessionError> {
-        let wanted = size.unwrap_or(DEFAULT_SIZE).bytes().next_multiple_of(SIZE_ALIGN);
+        let wanted = size.unwrap_or(DEFAULT_SIZE).bytes();
+        // What no file can have does not fit below, either.
+        let wanted = wanted.checked_next_multiple_of(SIZE_ALIGN).unwrap_or(u64::MAX - (SIZE_ALIGN - 1));
         let found = grant.file().metadata()?.len();
-        // A file of the user's is overwritten from its start, so that nothing of it is left.
-        let from = if is_ours(grant) { found } else { 0 };
+        // What is there stays until the load itself comes to it: a job may use only what lies behind it.
+        let from = found.next_multiple_of(SIZE_ALIGN);
         check_free_space(grant.path().parent().unwrap_or(Path::new(".")), wanted.saturating_sub(found))?;
         let mut first_header = HeaderKind::Block;
         if is_ours(grant) {
