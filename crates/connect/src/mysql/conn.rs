@@ -48,6 +48,11 @@ const COM_QUERY: u8 = 3;
 const MORE_RESULTS: u16 = 8;
 /// As many as a table may have.
 const COLUMNS_MAX: u64 = 4096;
+/// A name has 64 characters.
+const NAME_BYTES_MAX: usize = 1024;
+const VALUE_BYTES: u64 = 24;
+/// A login is a handful of packets.
+const LOGIN_PACKETS_MAX: usize = 16;
 
 /// The first bytes of answers.
 const OK: u8 = 0;
@@ -93,8 +98,10 @@ impl Row {
         std::str::from_utf8(self.bytes(index)?).ok()?.parse().ok()
     }
 
+    /// What it takes of memory, NULLs too.
     pub fn size_bytes(&self) -> u64 {
-        self.values.iter().flatten().map(|value| value.len() as u64).sum()
+        let of = |value: &Option<Vec<u8>>| VALUE_BYTES + value.as_ref().map_or(0, |value| value.len() as u64);
+        self.values.iter().map(of).sum()
     }
 }
 
@@ -280,7 +287,7 @@ async fn log_in(
     packet.extend_from_slice(plugin.name().as_bytes());
     packet.push(0);
     packets.write(&packet).await?;
-    loop {
+    for _ in 0..LOGIN_PACKETS_MAX {
         let packet = packets.read().await?;
         let mut fields = Fields(&packet);
         match fields.byte()? {
@@ -308,6 +315,7 @@ async fn log_in(
             _ => return Err(MysqlError::Protocol("the login goes on in an unknown way")),
         }
     }
+    Err(MysqlError::Protocol("the login has no end"))
 }
 
 fn error(packet: &[u8]) -> MysqlError {
@@ -332,7 +340,8 @@ fn column_name(packet: &[u8]) -> Result<String, MysqlError> {
     for _ in ["catalog", "schema", "table", "original table"] {
         fields.text()?;
     }
-    Ok(String::from_utf8_lossy(fields.text()?.unwrap_or_default()).into_owned())
+    let name = fields.text()?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&name[..name.len().min(NAME_BYTES_MAX)]).into_owned())
 }
 
 #[cfg(test)]

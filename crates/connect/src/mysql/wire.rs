@@ -35,10 +35,11 @@ impl Packets {
             if packet.len() + length > PACKET_BYTES_MAX {
                 return Err(MysqlError::Protocol("a packet is larger than 4 MiB"));
             }
-            if head[3] != self.sequence {
+            // What a server says unasked, such as that it ends an idle connection, has the number 0.
+            if head[3] != self.sequence && head[3] != 0 {
                 return Err(MysqlError::Protocol("packets come out of order"));
             }
-            self.sequence = self.sequence.wrapping_add(1);
+            self.sequence = head[3].wrapping_add(1);
             let from = packet.len();
             packet.resize(from + length, 0);
             self.stream.read_exact(&mut packet[from..]).await.map_err(ended)?;

@@ -66,7 +66,8 @@ impl Login {
         allowance: Allowance,
     ) -> Result<Self, SourceError> {
         let limit = limit.as_millis().to_string();
-        let always = [("search_path", SEARCH_PATH), ("statement_timeout", &limit)];
+        // The owner of a database may set all of them for whoever comes: a path, a role that may do nothing.
+        let always = [("search_path", SEARCH_PATH), ("role", "none"), ("statement_timeout", &limit)];
         let all = || always.iter().chain(settings);
         let options: Vec<String> = all().map(|(name, value)| format!("-c {name}={value}")).collect();
         let first_words =

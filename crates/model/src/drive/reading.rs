@@ -75,7 +75,9 @@ impl DriveIdentity {
         kinds.dedup();
         let is_filled = serial.len() >= FILLED_CHARS_MIN && kinds.len() <= FILLED_KINDS_MAX;
         let is_counted = serial.len() >= COUNTED_CHARS_MIN
-            && serial.windows(2).all(|pair| matches!(pair, [a, b] if u32::from(*b) == u32::from(*a) + 1));
+            && serial.windows(2).all(|pair| {
+                matches!(pair, ['9', '0']) || matches!(pair, [a, b] if u32::from(*b) == u32::from(*a) + 1)
+            });
         let word: String = serial.iter().map(char::to_ascii_lowercase).collect();
         let is_word = NO_SERIALS.contains(&word.as_str());
         let is_path = self.serial.starts_with('/');
