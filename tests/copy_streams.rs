@@ -107,6 +107,16 @@ fn standard_output_is_the_one_that_the_shell_and_others_write_to() {
 }
 
 /// `copy --update - f` overwrote a newer file: nobody looked at the option.
+/// It grew by what was just read of it, without an end.
+#[test]
+fn a_file_is_not_appended_to_itself() {
+    let here = Workspace::new();
+    fs::write(here.path("f"), "hello").unwrap();
+    let ran = here.shell("\"$0\" copy f - >> f").arg(binary()).output().unwrap();
+    Ran::from(ran).expect_status(2);
+    assert_eq!(fs::read(here.path("f")).unwrap(), b"hello");
+}
+
 #[test]
 fn an_option_that_a_stream_does_not_read_is_refused_by_name() {
     let here = Workspace::new();

@@ -15,7 +15,7 @@ const NOWHERE: u8 = u8::MAX;
 
 #[derive(Debug)]
 pub(crate) struct Pools {
-    pools: Vec<Pool>,
+    each: Vec<Pool>,
     /// By block.
     of_block: Vec<u8>,
     pages_per_block: u32,
@@ -41,7 +41,7 @@ impl Pools {
         };
         let parts = parts(settings, blocks.saturating_sub(others));
         Self {
-            pools: parts.into_iter().map(pool).collect(),
+            each: parts.into_iter().map(pool).collect(),
             of_block: vec![NOWHERE; index(blocks)],
             pages_per_block,
         }
@@ -49,8 +49,8 @@ impl Pools {
 
     /// A block is full, and of the class that `stream` has; `valid` of its pages are.
     pub(crate) fn insert(&mut self, block: u32, valid: u32, stream: usize) {
-        let number = stream.min(self.pools.len() - 1);
-        let pool = &mut self.pools[number];
+        let number = stream.min(self.each.len() - 1);
+        let pool = &mut self.each[number];
         pool.collector.insert(block, valid);
         pool.full += 1;
         pool.invalid += u64::from(self.pages_per_block - valid);
@@ -60,9 +60,9 @@ impl Pools {
     /// A page of `block`, full or not, became invalid: `valid` were before.
     #[inline]
     pub(crate) fn decrement(&mut self, block: u32, valid: u32) {
-        if let [only] = self.pools.as_mut_slice() {
+        if let [only] = self.each.as_mut_slice() {
             only.collector.decrement(block, valid);
-        } else if let Some(pool) = self.pools.get_mut(usize::from(self.of_block[index(block)])) {
+        } else if let Some(pool) = self.each.get_mut(usize::from(self.of_block[index(block)])) {
             pool.collector.decrement(block, valid);
             pool.invalid += 1;
         }
@@ -70,12 +70,12 @@ impl Pools {
 
     /// Takes the next block to collect; `None` if no block is full. `valid` are the valid pages of each block.
     pub(crate) fn take(&mut self, valid: &[u16], rng: &mut Stream) -> Option<u32> {
-        if let [only] = self.pools.as_mut_slice() {
+        if let [only] = self.each.as_mut_slice() {
             return only.collector.take(valid, rng);
         }
         let over = |pool: &Pool| f64::from(pool.full) - pool.part;
         // One without anything to gain, only if no other has.
-        let pool = self.pools.iter_mut().filter(|pool| pool.full > 0).max_by(|one, other| {
+        let pool = self.each.iter_mut().filter(|pool| pool.full > 0).max_by(|one, other| {
             (one.invalid > 0).cmp(&(other.invalid > 0)).then(over(one).total_cmp(&over(other)))
         })?;
         let block = pool.collector.take(valid, rng)?;
@@ -85,14 +85,14 @@ impl Pools {
 
     /// Takes `block`, which is full, out of its turn.
     pub(crate) fn remove(&mut self, block: u32, valid: &[u16]) {
-        let number = if self.pools.len() == 1 { 0 } else { usize::from(self.of_block[index(block)]) };
-        self.pools[number].collector.remove(block, valid);
+        let number = if self.each.len() == 1 { 0 } else { usize::from(self.of_block[index(block)]) };
+        self.each[number].collector.remove(block, valid);
         self.left(block, valid);
     }
 
     fn left(&mut self, block: u32, valid: &[u16]) {
         let number = std::mem::replace(&mut self.of_block[index(block)], NOWHERE);
-        if let Some(pool) = self.pools.get_mut(usize::from(number)) {
+        if let Some(pool) = self.each.get_mut(usize::from(number)) {
             pool.full -= 1;
             let invalid = u64::from(self.pages_per_block) - u64::from(valid[index(block)]);
             pool.invalid = pool.invalid.saturating_sub(invalid);

@@ -1,5 +1,6 @@
 //! Deletes the backups that no rule keeps.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use iostall_measure::Nanos;
@@ -95,9 +96,10 @@ fn carry_out(one: &Pruned, found: &FoundSet, abandoned_utc: Timestamp) -> Result
 }
 
 fn decide(found: &[CatalogEntry], request: &PruneRequest) -> Vec<Pruned> {
-    let is_there = |set: &String| found.iter().any(|one| one.entry.set == *set);
-    let is_missing = |entry: &BackupEntry| entry.base.as_ref().is_some_and(|base| !is_there(base));
-    let can_count = |entry: &BackupEntry| kept(entry).is_some() && !is_missing(entry);
+    let counted = counted(&found.iter().map(|one| &one.entry).collect::<Vec<_>>());
+    let is_missing =
+        |entry: &BackupEntry| entry.base.as_ref().is_some_and(|base| !counted.contains(base.as_str()));
+    let can_count = |entry: &BackupEntry| counted.contains(entry.set.as_str());
     let countable: Vec<usize> = (0..found.len()).filter(|&at| can_count(&found[at].entry)).collect();
     let sets: Vec<Kept> = countable.iter().filter_map(|&at| kept(&found[at].entry)).collect();
     let reasons = reasons(&sets, &request.rules, request.now, &request.zone);
@@ -114,6 +116,24 @@ fn decide(found: &[CatalogEntry], request: &PruneRequest) -> Vec<Pruned> {
     }
     keep_bases(&mut all);
     all
+}
+
+/// The sets to which rules apply. An increment on what is left alone is left alone: without its base nothing says whether it is good.
+fn counted<'a>(entries: &[&'a BackupEntry]) -> BTreeSet<&'a str> {
+    let entries = || entries.iter().copied();
+    let mut counted: BTreeSet<&str> =
+        entries().filter(|entry| kept(entry).is_some()).map(|entry| entry.set.as_str()).collect();
+    loop {
+        let has_no_base = |entry: &&'a BackupEntry| {
+            let base = entry.base.as_deref();
+            counted.contains(entry.set.as_str()) && base.is_some_and(|base| !counted.contains(base))
+        };
+        let lost: Vec<&str> = entries().filter(has_no_base).map(|entry| entry.set.as_str()).collect();
+        if lost.is_empty() {
+            return counted;
+        }
+        counted.retain(|set| !lost.contains(set));
+    }
 }
 
 /// What a store keeps is kept: to delete it would only hide it, and it would cost money unseen.
@@ -183,7 +203,7 @@ fn not_counted(entry: &BackupEntry, base_is_missing: bool, abandoned_utc: Timest
             (PruneAction::Leave, "some of its stripes are in directories that were not named")
         }
         BackupState::Whole | BackupState::Damaged | BackupState::OnRecord if base_is_missing => {
-            (PruneAction::Leave, "what it is based on is not in the directories that were named")
+            (PruneAction::Leave, "what it is based on is left, or not in the directories that were named")
         }
         BackupState::Whole | BackupState::Damaged | BackupState::OnRecord if entry.source.is_some() => (
             PruneAction::Leave,
@@ -275,6 +295,25 @@ mod tests {
         assert!(kept(&unnamed).is_none());
         let damaged = kept(&entry(BackupState::Damaged, Some("shop"))).unwrap();
         assert_eq!(damaged.proof, Proof::Damaged);
+    }
+
+    /// Today's increment was deleted, because its base had a stripe elsewhere and so no rule applied to it.
+    #[test]
+    fn an_increment_is_left_where_what_it_is_based_on_is_left() {
+        let named = |set: &str, base: Option<&str>, state| {
+            let base = base.map(str::to_owned);
+            BackupEntry { set: set.into(), base, ..entry(state, Some("shop")) }
+        };
+        let all = [
+            named("whole", None, BackupState::Whole),
+            named("away", None, BackupState::Elsewhere),
+            named("today", Some("away"), BackupState::Whole),
+            named("later", Some("today"), BackupState::Whole),
+            named("good", Some("whole"), BackupState::Whole),
+            named("alone", Some("gone"), BackupState::Whole),
+        ];
+        let counted = counted(&all.iter().collect::<Vec<_>>());
+        assert_eq!(counted.into_iter().collect::<Vec<_>>(), ["good", "whole"]);
     }
 
     /// While an increment was written, a clean-up deleted the backup that it was compared with.

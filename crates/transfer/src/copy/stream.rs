@@ -244,6 +244,11 @@ fn to_stdout(copier: &mut FileCopier<'_, '_>, source: &Path) -> Result<(), CopyE
     let from = Endpoint::open(source, Access::Read, iostall_measure::Caching::Buffered)?;
     let stdout = Path::new("standard output");
     let mut output = files::standard_output().map_err(CopyError::system("write to", stdout))?;
+    // Each byte that is read would make it longer.
+    let is_itself = files::stamp(&output).is_ok_and(|output| output.is_same_file(&from.stat));
+    if is_itself && from.stat.kind == FileKind::Regular {
+        return Err(CopyError::SameFile { from: source.to_owned(), to: stdout.to_owned() });
+    }
     context.progress.begin_file(source, from.stat.size_bytes, "copying to standard output");
     expect_no_writers(&from, &context.clock, log);
     let mut passing = Passing::new(context);

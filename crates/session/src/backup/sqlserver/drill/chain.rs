@@ -144,8 +144,8 @@ pub(super) fn chain(
 }
 
 /// The one that is named, or else the only one that the files have full backups of.
-fn the_database(all: &[Listed], named: Option<&str>) -> Result<String, ChainError> {
-    if let Some(wanted) = named {
+fn the_database(all: &[Listed], only: Option<&str>) -> Result<String, ChainError> {
+    if let Some(wanted) = only {
         let found = all.iter().find(|one| is_of(one, wanted));
         let missing = || ChainError::NoSuchDatabase { database: wanted.to_owned() };
         return found.map(|found| found.backup.database.clone()).ok_or_else(missing);
