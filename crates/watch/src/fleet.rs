@@ -46,7 +46,7 @@ fn open_repositories(
 /// A database that does not answer yet is tried again after this, nanoseconds.
 const AGAIN_NS: u64 = 2_000_000_000;
 
-/// [`open_repositories`], which waits for a database that does not answer yet, as after both were started at once. `waiting` hears of it
+/// `open_repositories`, which waits for a database that does not answer yet, as after both were started at once. `waiting` hears of it
 /// once.
 pub fn wait_for_repositories(
     url: &str,
