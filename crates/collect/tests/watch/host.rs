@@ -188,15 +188,19 @@ fn what_mariadb_counts_is_what_its_device_was_asked_for() {
 
 #[test]
 fn another_disk_with_the_number_of_an_old_one_is_not_compared_with_it() {
-    let Some(old) = Disk::mount() else { return skip("loop devices need root: no device was exchanged") };
-    let name = old.name();
-    let before = read(source("linux:").as_mut());
-    drop(old);
-    let Some(new) = Disk::mount() else { return skip("the second loop device could not be had") };
-    let now = read(source("linux:").as_mut());
-    if new.name() != name {
-        return skip("another process took the loop device meanwhile");
-    }
+    // Another process may take the number in between: then with the next one.
+    let exchanged = until("a number that two disks have in turn", || {
+        let Some(old) = Disk::mount() else { return Some(None) };
+        let name = old.name();
+        let before = read(source("linux:").as_mut());
+        drop(old);
+        let Some(new) = Disk::mount() else { return Some(None) };
+        let now = read(source("linux:").as_mut());
+        (new.name() == name).then_some(Some((name, before, now)))
+    });
+    let Some((name, before, now)) = exchanged else {
+        return skip("loop devices need root: no device was exchanged");
+    };
     let is_device = |row: &Row| row.subject.kind == Kind::LinuxDevice && row.subject.name == name;
     assert_eq!(change(&before, &now, is_device), Change::Reset(ResetReason::IdentityChange));
 }
