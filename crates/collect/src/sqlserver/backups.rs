@@ -5,10 +5,11 @@
 
 use std::time::Duration;
 
-use iostall_connect::sqlserver::{Connection, query, within};
-use iostall_connect::{Address, SourceError};
+use iostall_connect::Address;
+use iostall_connect::sqlserver::Connection;
 use iostall_model::{Kind, Row, Warning, WarningCode};
 
+use super::asking::ask;
 use crate::remote;
 
 pub(super) const BACKUPS: &str = include_str!("sql/backups.sql");
@@ -39,21 +40,17 @@ impl Backups {
         }
         self.again_ns = now_ns.saturating_add(ASK_EVERY_NS);
         let limit = PATIENCE.min(limit / 4);
-        let answer = within(limit, query(address, connection, "iostall:backups", BACKUPS)).await;
-        let (code, reason, is_usable) = match answer {
-            Some(Ok(found)) => {
+        let unanswered = match ask(address, connection, ("iostall:backups", BACKUPS), limit, "").await {
+            Ok(found) => {
                 let row = |columns: Vec<_>| remote::row(Kind::SqlServerBackup, columns.into_iter());
                 self.rows = found.into_iter().map(row).collect();
                 self.warning = None;
                 return true;
             }
-            Some(Err(error)) => {
-                let is_denied = matches!(error, SourceError::Denied { .. });
-                let code = if is_denied { WarningCode::MissingGrant } else { WarningCode::NotCounted };
-                (code, error.to_string(), !matches!(error, SourceError::Connect { .. }))
-            }
-            None => (WarningCode::NotCounted, format!("no answer within {limit:?}"), false),
+            Err(unanswered) => unanswered,
         };
+        let code = if unanswered.is_denied { WarningCode::MissingGrant } else { WarningCode::NotCounted };
+        let reason = unanswered.reason;
         let message = format!("the history of backups could not be read: {reason}");
         let hint = match code {
             WarningCode::MissingGrant => {
@@ -64,7 +61,7 @@ impl Backups {
             }
         };
         self.warning = Some(Warning::new(code, message).hint(hint));
-        is_usable
+        unanswered.is_usable
     }
 
     pub(super) fn rows(&self) -> &[Row] {

@@ -3,6 +3,7 @@
 //! Times are whole milliseconds, counted when an I/O completes. The length of an interval comes from the
 //! computer's tick counter, read together with the counters. The ages of backups come from `msdb`, read now and then.
 
+mod asking;
 mod backups;
 mod history;
 mod names;

@@ -6,10 +6,11 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use iostall_connect::sqlserver::{Connection, query, within};
-use iostall_connect::{Address, SourceError};
+use iostall_connect::Address;
+use iostall_connect::sqlserver::Connection;
 use iostall_model::{Kind, Row, Warning, WarningCode};
 
+use super::asking::ask;
 use super::volumes::file_of;
 use crate::remote;
 
@@ -46,23 +47,20 @@ impl Names {
             return true;
         }
         let limit = PATIENCE.min(limit / 4);
-        let (reason, is_usable) =
-            match within(limit, query(address, connection, "iostall:names", NAMES)).await {
-                Some(Ok(found)) => {
-                    let rows = found.into_iter().map(|one| remote::row(Kind::SqlServerFile, one.into_iter()));
-                    self.by_file = rows.map(|row| (file_of(&row).to_owned(), row)).collect();
-                    (self.read_ns, self.failure, self.again_ns) = (Some(now_ns), None, 0);
-                    return true;
-                }
-                Some(Err(error)) => {
-                    let is_usable = !matches!(error, SourceError::Connect { .. });
-                    (error.to_string(), is_usable)
-                }
-                None => (format!("no answer within {limit:?}; something may hold a lock in master"), false),
-            };
-        self.again_ns = now_ns.saturating_add(AGAIN_NS);
-        self.failure = Some(reason);
-        is_usable
+        let late = "; something may hold a lock in master";
+        match ask(address, connection, ("iostall:names", NAMES), limit, late).await {
+            Ok(found) => {
+                let rows = found.into_iter().map(|one| remote::row(Kind::SqlServerFile, one.into_iter()));
+                self.by_file = rows.map(|row| (file_of(&row).to_owned(), row)).collect();
+                (self.read_ns, self.failure, self.again_ns) = (Some(now_ns), None, 0);
+                true
+            }
+            Err(unanswered) => {
+                self.again_ns = now_ns.saturating_add(AGAIN_NS);
+                self.failure = Some(unanswered.reason);
+                unanswered.is_usable
+            }
+        }
     }
 
     /// Names `rows`. A file that came since the names were read has no identity yet, and is left out until it has: its counters are

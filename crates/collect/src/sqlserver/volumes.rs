@@ -6,11 +6,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use iostall_connect::sqlserver::{Connection, query, within};
-use iostall_connect::{Address, SourceError, Value};
+use iostall_connect::sqlserver::Connection;
+use iostall_connect::{Address, Value};
 use iostall_host::{System, Volumes as HostVolumes};
 use iostall_model::device::{IdentityKind, PlacedOn, Placement};
 use iostall_model::{Row, Warning, WarningCode};
+
+use super::asking::ask;
 
 const VOLUMES: &str = include_str!("sql/volumes.sql");
 /// A file seldom moves.
@@ -52,9 +54,9 @@ impl Volumes {
         }
         self.again_ns = now_ns.saturating_add(ASK_EVERY_NS);
         let limit = PATIENCE.min(limit / 2);
-        let answer = within(limit, query(address, connection, "iostall:volumes", VOLUMES)).await;
-        let (reason, is_usable) = match answer {
-            Some(Ok(found)) => {
+        let statement = ("iostall:volumes", VOLUMES);
+        let unanswered = match ask(address, connection, statement, limit, "; a volume may hang").await {
+            Ok(found) => {
                 self.warning = None;
                 self.by_file = rows.iter().map(|row| (file_of(row).to_owned(), None)).collect();
                 let found: Vec<OnVolume> = found.into_iter().filter_map(OnVolume::of).collect();
@@ -62,16 +64,13 @@ impl Volumes {
                 self.by_file.extend(found.into_iter().map(|one| (one.file, one.volume)));
                 return true;
             }
-            Some(Err(error)) => {
-                let is_usable = !matches!(error, SourceError::Connect { .. });
-                (error.to_string(), is_usable)
-            }
-            None => (format!("no answer within {limit:?}; a volume may hang"), false),
+            Err(unanswered) => unanswered,
         };
+        let reason = unanswered.reason;
         let message = format!("the volumes of the files are unknown or out of date: {reason}");
         let hint = "they are read again every ten minutes; the counters are read as usual";
         self.warning = Some(Warning::new(WarningCode::NotCounted, message).hint(hint));
-        is_usable
+        unanswered.is_usable
     }
 
     /// Puts `rows` on their volumes. Where the server names none, as on Linux, that is the directory, or what this host has
