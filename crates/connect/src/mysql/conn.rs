@@ -1,7 +1,7 @@
 //! A connection to MariaDB or MySQL: the login, and statements whose results come as text.
 //!
-//! Passwords go by `mysql_native_password` and `caching_sha2_password`, or in the clear where the connection is encrypted or does
-//! not leave this host. Files of this host are never handed over, whatever the server asks for.
+//! Passwords go by `mysql_native_password` and `caching_sha2_password`, in the clear only where the connection is encrypted or a socket.
+//! A key that an unknown server offers is not used: whoever took the port could read the password. Files of this host are never handed over, whatever the server asks for.
 
 use std::io;
 use std::sync::Arc;
@@ -303,13 +303,7 @@ async fn log_in(
                 // The server knows the password already.
                 [3] => {}
                 [4] if is_private => packets.write(&password::in_the_clear(account.password)).await?,
-                [4] => {
-                    packets.write(&[password::ASK_FOR_KEY]).await?;
-                    let answer = packets.read().await?;
-                    let key = answer.strip_prefix(&[MORE_DATA]);
-                    let key = key.ok_or(MysqlError::Protocol("it keeps its public key"))?;
-                    packets.write(&password::encrypted(account.password, &nonce, key)?).await?;
-                }
+                [4] => return Err(MysqlError::NotPrivate),
                 _ => return Err(MysqlError::Protocol("the login goes on in an unknown way")),
             },
             _ => return Err(MysqlError::Protocol("the login goes on in an unknown way")),

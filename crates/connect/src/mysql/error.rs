@@ -17,6 +17,10 @@ pub enum MysqlError {
         "the account logs in with {0}, which iostall does not have: mysql_native_password and caching_sha2_password it has"
     )]
     Method(String),
+    #[error(
+        "the server wants the whole password, which goes only over TLS (leave out ?tls=off, or add ?ca=FILE) or through its socket (?socket=PATH)"
+    )]
+    NotPrivate,
     #[error("the answer is not MySQL's protocol: {0}")]
     Protocol(&'static str),
 }

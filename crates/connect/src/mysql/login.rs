@@ -51,7 +51,7 @@ fn refused(address: &Address, error: &MysqlError) -> SourceError {
             let reason = format!("{} (error {code})", foreign::said(message));
             SourceError::Login { source_name, user: address.user.clone(), reason }
         }
-        MysqlError::Method(_) => {
+        MysqlError::Method(_) | MysqlError::NotPrivate => {
             SourceError::Login { source_name, user: address.user.clone(), reason: error.to_string() }
         }
         MysqlError::NoTls => SourceError::Tls { source_name, reason: "the server does not offer it".into() },

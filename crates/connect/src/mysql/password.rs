@@ -1,14 +1,8 @@
 //! How a password is proved to MariaDB and MySQL.
 
 use aws_lc_rs::digest::{self, Algorithm, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
-use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
-use rustls::pki_types::SubjectPublicKeyInfoDer;
-use rustls::pki_types::pem::PemObject as _;
-
-use super::error::MysqlError;
 
 pub(super) const NONCE_BYTES: usize = 20;
-pub(super) const ASK_FOR_KEY: u8 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plugin {
@@ -60,19 +54,6 @@ impl Plugin {
 
 pub(super) fn in_the_clear(password: &str) -> Vec<u8> {
     [password.as_bytes(), &[0]].concat()
-}
-
-/// The password for the holder of `key`, a public key in PEM form: for `caching_sha2_password` over a connection that others can read.
-pub(super) fn encrypted(password: &str, nonce: &[u8], key: &[u8]) -> Result<Vec<u8>, MysqlError> {
-    const NO_KEY: MysqlError = MysqlError::Protocol("its public key cannot be used");
-    let der = SubjectPublicKeyInfoDer::from_pem_slice(key).map_err(|_| NO_KEY)?;
-    let key = PublicEncryptingKey::from_der(&der).map_err(|_| NO_KEY)?;
-    let key = OaepPublicEncryptingKey::new(key).map_err(|_| NO_KEY)?;
-    let masked: Vec<u8> =
-        in_the_clear(password).iter().zip(nonce.iter().cycle()).map(|(a, b)| a ^ b).collect();
-    let mut sealed = vec![0; key.ciphertext_size()];
-    let sealed = key.encrypt(&OAEP_SHA1_MGF1SHA1, &masked, &mut sealed, None).map_err(|_| NO_KEY)?;
-    Ok(sealed.to_vec())
 }
 
 #[cfg(test)]

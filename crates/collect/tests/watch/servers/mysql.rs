@@ -34,7 +34,7 @@ fn installation() -> Option<PathBuf> {
 
 /// A server and its data.
 pub(crate) struct Mysql {
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
     pub(crate) port: u16,
     _kept: Port,
     process: Process,
@@ -61,11 +61,15 @@ impl Mysql {
         server.arg(format!("--socket={}", place.join("socket").display()));
         server.arg(format!("--pid-file={}", place.join("pid").display()));
         let process = Process(server.spawn().unwrap());
-        let server = Self { port: port.number(), _kept: port, process, _directory: directory };
+        let server = Self { port: port.number(), _kept: port, process, directory };
         until("MySQL", || {
             mysql_sql(server.port, "root", include_str!("../../../testdata/sql/ping.sql")).ok()
         });
         Some(server)
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.directory.path().join("socket")
     }
 
     pub(crate) fn sql(&self, text: &str) {
