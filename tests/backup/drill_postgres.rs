@@ -237,14 +237,14 @@ fn nothing_that_the_owner_of_a_database_has_put_there_runs_in_a_drill() {
     let place = Postgres::place();
     let file = place.path().join("pwned");
     server.value_in("own", "CREATE EXTENSION amcheck SCHEMA public");
-    let hostile = include_str!("../sql/hostile_owner.sql");
+    let hostile = include_str!("../../crates/collect/testdata/sql/postgres_hostile_owner.sql");
     server.value_in("own", &hostile.replace("{file}", &file.display().to_string()));
     // It is a trap.
     server.value_in("own", include_str!("../sql/hostile_extensions.sql"));
     fs::remove_file(&file).unwrap();
 
     case.here.run(&strs(&case.create("a"))).expect_status(0);
-    let check_sql = ["--database=own", "--check=SELECT count(*) > 0 FROM pg_available_extensions"];
+    let check_sql = ["--database=own", "--check=SELECT count(*) = 0 FROM evil.indexed"];
     let drill = case.drill(&[&check_sql[..], &["--json", "d.json", "b1", "b2"]].concat());
     case.here.run(&drill).expect_status(0);
     let run = case.here.json("d.json");

@@ -11,6 +11,10 @@ CREATE FUNCTION public.textsend(name) RETURNS bytea LANGUAGE plpgsql AS
   $$ BEGIN PERFORM evil.pwn(); RETURN pg_catalog.textsend($1::text); END $$;
 CREATE FUNCTION public.verify_heapam(regclass, OUT blkno bigint, OUT msg text) RETURNS SETOF record LANGUAGE plpgsql AS
   $$ BEGIN PERFORM evil.pwn(); END $$;
+CREATE FUNCTION evil.folded(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
+  $$ BEGIN IF current_setting('is_superuser') = 'on' THEN PERFORM evil.pwn(); END IF; RETURN $1; END $$;
+CREATE TABLE evil.indexed (id integer);
+CREATE INDEX ON evil.indexed ((id + evil.folded(1)));
 GRANT USAGE ON SCHEMA evil, public TO PUBLIC;
 GRANT SELECT ON ALL TABLES IN SCHEMA evil TO PUBLIC;
 RESET ROLE;

@@ -200,7 +200,9 @@ fn nothing_of_the_owner_of_a_database_is_read_or_run_and_a_superusers_login_is_a
             let sample = read(source.as_mut());
             let of_own = |row: &&Row| row.subject.scope.database() == Some("own");
             let of_other = |row: &&Row| row.subject.scope.database() == Some("postgres");
-            let tables = |of: &dyn Fn(&&Row) -> bool| sample.rows.iter().filter(of).count();
+            // A table of mallory's own is in the one and not in the other.
+            let is_shared = |row: &&Row| !row.subject.name.contains("indexed");
+            let tables = |of: &dyn Fn(&&Row) -> bool| sample.rows.iter().filter(is_shared).filter(of).count();
             assert_eq!(tables(&of_own), tables(&of_other), "{role} {first}: {:?}", sample.warnings);
             assert!(!source.settings().unwrap().is_empty());
             assert!(!file.exists(), "{role} {first}");

@@ -22,6 +22,9 @@ const DATABASES: &str = include_str!("sql/databases.sql");
 const AMCHECK_THERE: &str = include_str!("sql/amcheck_there.sql");
 const AMCHECK_CREATE: &str = include_str!("sql/amcheck_create.sql");
 const AMCHECK_SCHEMA: &str = include_str!("sql/amcheck_schema.sql");
+const READER: &str = include_str!("sql/reader.sql");
+/// The role that it makes.
+const READER_ROLE: &str = "iostall_check";
 const WRITABLE: &str = include_str!("sql/writable.sql");
 const INDEXES: &str = include_str!("sql/indexes.sql");
 const HEAPS: &str = include_str!("sql/heaps.sql");
@@ -148,9 +151,16 @@ impl<'a> CopySession<'a> {
         found.iter().map(|row| column(row, "problem")).collect()
     }
 
+    /// A session in the same database that may read everything and do nothing else: what is read there may run code of its owner.
+    pub fn reader(&self, database: &str) -> Result<Self, CopyError> {
+        self.execute(WRITABLE)?;
+        self.execute(READER)?;
+        Self::open(CopyServer { role: READER_ROLE, ..self.server }, database)
+    }
+
     /// Whether a statement of the user holds: it runs without an error, and where its first column is a truth value, there is a
-    /// row, and the value is true in every row. It runs as a superuser, so its names are not looked up where the owner of the
-    /// database says, but in the server's own catalog: those of tables carry their schema.
+    /// row, and the value is true in every row. Its names are not looked up where the owner of the database says, but in the
+    /// server's own catalog: those of tables carry their schema.
     pub fn holds(&self, statement: &str) -> Result<bool, CopyError> {
         let prepared = wanted(&self.runtime, self.server.is_over, self.client.prepare(statement))?;
         let statement: Statement = prepared.map_err(|error| {
@@ -216,6 +226,7 @@ mod tests {
             AMCHECK_THERE,
             AMCHECK_CREATE,
             AMCHECK_SCHEMA,
+            READER,
             WRITABLE,
             INDEXES,
             HEAPS,

@@ -169,8 +169,9 @@ impl Cluster<'_> {
             return;
         }
         let begun_ns = self.limits.now_ns();
-        let held = CopySession::open(at, self.request.database.as_deref().unwrap_or(USUAL))
-            .and_then(|session| session.holds(statement));
+        let database = self.request.database.as_deref().unwrap_or(USUAL);
+        let reader = CopySession::open(at, database).and_then(|session| session.reader(database));
+        let held = reader.and_then(|session| session.holds(statement));
         let took_ns = self.limits.now_ns() - begun_ns;
         let (state, detail) = match held {
             Ok(true) => (CheckState::Passed, "it holds".to_owned()),
