@@ -24,15 +24,16 @@ pub enum Identity {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PathIdentity {
-    /// Absolute, and without links; one that is no text is spelled with escapes.
+    /// Absolute, and without links; one that is no text is spelled with escapes behind the word `bytes`.
     pub path: String,
     /// What the file system calls itself wherever it is mounted; `None` if it has no lasting name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<String>,
-    /// `None` in a container, whose name may be another one at each start.
+    /// Its name and a part of its id; `None` in a container, whose name may be another one at each start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// Of the directory, or of the one that has the file: stands in for the machine. A file itself may be written anew each night.
+    /// Of the directory, or of the one that has the file, so that what is mounted or made there later is another one. A file itself may
+    /// be written anew each night.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory_inode: Option<u64>,
 }

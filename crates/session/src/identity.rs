@@ -6,8 +6,8 @@ use std::path::Path;
 
 use iostall_engine::files::{FileKind, file_system_uuid, path_bytes, stamp_of_path};
 use iostall_host::System;
-use iostall_model::device::DeviceIdentity;
-use iostall_model::{Identity, PathIdentity};
+use iostall_model::device::Partition;
+use iostall_model::{Identity, PathIdentity, TargetIdentity};
 
 /// The name of another host's share is that of its file system.
 const SHARES: [&str; 5] = ["nfs", "nfs4", "cifs", "smb3", "ceph"];
@@ -23,18 +23,7 @@ fn of_path(system: &System, named: &Path) -> io::Result<Identity> {
     let stamp = stamp_of_path(&path)?;
     let (path, directory) = match stamp.kind {
         FileKind::Directory => (path.clone(), path),
-        FileKind::Special => {
-            let identity = system.identity_of(&path);
-            if let Some(key) = identity.as_ref().and_then(DeviceIdentity::key) {
-                let partition = identity.and_then(|identity| identity.partition);
-                let part =
-                    partition.map(|partition| format!(" partition {}", partition.number)).unwrap_or_default();
-                return Ok(Identity::Device { key: format!("{key}{part}") });
-            }
-            // What a name of device mapper leads to has another number tomorrow.
-            let path = std::path::absolute(named)?;
-            (path.clone(), path.parent().unwrap_or(Path::new("/")).to_owned())
-        }
+        FileKind::Special => return Ok(device(system, &path)),
         FileKind::Regular | FileKind::Symlink => {
             let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
             (path, directory)
@@ -44,22 +33,37 @@ fn of_path(system: &System, named: &Path) -> io::Result<Identity> {
         Some(mount) if SHARES.contains(&mount.kind.as_str()) => Some(mount.source),
         _ => file_system_uuid(&File::open(&directory)?)?,
     };
-    let in_container = system.is_container();
-    // A container that does not know its file system has nothing else than its name.
-    let is_known_by_file_system = in_container && file_system.is_some();
-    let machine = (!is_known_by_file_system).then(|| machine(system, in_container));
-    let directory_inode = is_known_by_file_system.then(|| stamp_of_path(&directory)).transpose()?;
+    // A container has another name each night; one that does not know its file system has nothing else.
+    let has_lasting_name = !system.is_container() || file_system.is_none();
     Ok(Identity::Path(PathIdentity {
-        path: path.to_str().map_or_else(|| path_bytes(&path).escape_ascii().to_string(), str::to_owned),
+        path: path
+            .to_str()
+            .map_or_else(|| format!("bytes {}", path_bytes(&path).escape_ascii()), str::to_owned),
         file_system,
-        machine,
-        directory_inode: directory_inode.map(|stamp| stamp.inode),
+        machine: has_lasting_name.then(|| machine(system)),
+        directory_inode: Some(stamp_of_path(&directory)?.inode),
     }))
 }
 
-fn machine(system: &System, in_container: bool) -> String {
-    let id = system.machine_id().filter(|_| !in_container);
-    id.map_or_else(|| system.host().hostname, |id| id.chars().take(MACHINE_DIGITS).collect())
+/// A device without a lasting name is the same until it is detached or the machine boots: what its path leads to then is another one.
+fn device(system: &System, path: &Path) -> Identity {
+    let part = |partition: Option<Partition>| {
+        partition.map_or_else(String::new, |partition| format!(" partition {}", partition.number))
+    };
+    match system.target_identity(path) {
+        Some(TargetIdentity::Device { key, partition }) => Identity::Device { key: key + &part(partition) },
+        Some(TargetIdentity::Attached { boot, sequence, partition }) => {
+            Identity::Device { key: format!("attached {boot} {sequence}{}", part(partition)) }
+        }
+        _ => Identity::Unnamed,
+    }
+}
+
+/// Its name and its id: clones of a machine have one id, and machines of different owners one name.
+fn machine(system: &System) -> String {
+    let id = system.machine_id().filter(|_| !system.is_container()).unwrap_or_default();
+    let id: String = id.chars().take(MACHINE_DIGITS).collect();
+    [system.host().hostname, id].join(" ").trim().to_owned()
 }
 
 #[cfg(test)]
@@ -94,7 +98,12 @@ mod tests {
         let host = machine(&root.path().join("host"), &[("etc/machine-id", "0123456789abcdef0123\n")]);
         assert_eq!(path_of(&host, &a), path_of(&host, &root.path().join("link")));
         assert_ne!(path_of(&host, &a), path_of(&host, &b));
-        assert_eq!(path_of(&host, &a).machine.as_deref(), Some("0123456789ab"));
+        assert!(path_of(&host, &a).machine.is_some_and(|machine| machine.ends_with("0123456789ab")));
+        // Another directory was mounted there.
+        std::fs::rename(&a, root.path().join("other")).unwrap();
+        let before = path_of(&host, &root.path().join("other")).directory_inode;
+        std::fs::create_dir(&a).unwrap();
+        assert_ne!(path_of(&host, &a).directory_inode, before);
         let night = |name: &str| {
             let files = [(".dockerenv", ""), ("proc/sys/kernel/hostname", name)];
             path_of(&machine(&root.path().join(name), &files), &a)

@@ -207,8 +207,8 @@ fn not_counted(entry: &BackupEntry, base_is_missing: bool, abandoned_utc: Timest
         }
         BackupState::Whole | BackupState::Damaged | BackupState::OnRecord if entry.source.is_some() => (
             PruneAction::Leave,
-            "it is of a stream without a name, so that nothing says which backups are of the same: make the next with --name, and \
-             delete this one yourself",
+            "it is of a stream without a name, or of a device without a serial number, so that nothing says which backups are \
+             of the same source: make the next with --name, and delete this one yourself",
         ),
         BackupState::Whole | BackupState::Damaged | BackupState::OnRecord => (
             PruneAction::Leave,
