@@ -108,7 +108,8 @@ fn of_source(
         None => reasons[newest].insert(Reason::NothingBetter),
     };
     for (proof, reason) in [(Proof::Verified, Reason::LastVerified), (Proof::Drilled, Reason::LastDrilled)] {
-        if let Some(&index) = trusted.iter().find(|&&index| sets[index].proof >= proof) {
+        // Where none is beyond doubt, one that was proved is better than nothing.
+        if let Some(&index) = trusted.iter().chain(&good).find(|&&index| sets[index].proof >= proof) {
             reasons[index].insert(reason);
         }
     }

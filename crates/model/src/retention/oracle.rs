@@ -92,7 +92,14 @@ fn is_kept(sets: &[Kept], set: &Kept, rules: &Rules, now: Timestamp, zone: &Time
     };
     let is_last_good =
         if good.iter().any(|one| trusted(one)) { is_last_of(Proof::Damaged) } else { newer.is_empty() };
-    let is_proven = is_last_of(Proof::Verified) || is_last_of(Proof::Drilled);
+    let is_last_proven = |proof: Proof| {
+        if good.iter().any(|one| one.proof >= proof && trusted(one)) {
+            is_last_of(proof)
+        } else {
+            set.proof >= proof && newer.iter().all(|one| one.proof < proof)
+        }
+    };
+    let is_proven = is_last_proven(Proof::Verified) || is_last_proven(Proof::Drilled);
     let newest = good.iter().copied().fold(set, |one, other| if is_newer(other, one) { other } else { one });
     let from = rules.within.map(|within| within.before(newest.at, zone).unwrap());
     newer.len() < rules.last as usize
