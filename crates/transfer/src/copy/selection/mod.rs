@@ -3,9 +3,12 @@
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
 use iostall_engine::files::{FileKind, FileStamp, path_from_bytes};
 use thiserror::Error;
+
+mod pattern;
+
+pub use pattern::{NamePattern, NamePatternError};
 
 /// A pattern, and whether the names that match it are copied or left out.
 #[derive(Clone, Debug)]
@@ -137,57 +140,6 @@ impl FileList {
         } else {
             Listed::No
         }
-    }
-}
-
-/// A pattern: `*` and `?` match within a name, `**` across directories, `[abc]` and `{a,b}` choose.
-///
-/// Without a slash it matches a name in any directory. With one at the beginning it starts at the source
-/// directory; with one in the middle it matches the end of a path. With one at the end it matches directories
-/// only, and with `/***` at the end such directories and everything in them.
-#[derive(Clone, Debug)]
-pub struct NamePattern {
-    matcher: GlobMatcher,
-    directories_only: bool,
-    /// Of `dir/***`: what is in such a directory.
-    inside: Option<GlobMatcher>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum NamePatternError {
-    #[error("an empty pattern matches nothing")]
-    Empty,
-    #[error("{0}")]
-    Syntax(String),
-}
-
-impl NamePattern {
-    pub fn new(text: &str) -> Result<Self, NamePatternError> {
-        let (text, has_inside) = match text.strip_suffix("/***") {
-            Some(directory) if !directory.is_empty() => (directory, true),
-            _ => (text, false),
-        };
-        let directories_only = has_inside || text.ends_with('/');
-        let path = text.trim_end_matches('/');
-        let (is_anchored, path) = match path.strip_prefix('/') {
-            Some(path) => (true, path.trim_start_matches('/')),
-            None => (false, path),
-        };
-        if path.is_empty() {
-            return Err(NamePatternError::Empty);
-        }
-        let glob = if is_anchored { path.to_owned() } else { format!("**/{path}") };
-        let matcher = |glob: &str| match GlobBuilder::new(glob).literal_separator(true).build() {
-            Ok(glob) => Ok(glob.compile_matcher()),
-            Err(error) => Err(NamePatternError::Syntax(error.kind().to_string())),
-        };
-        let inside = has_inside.then(|| matcher(&format!("{glob}/**"))).transpose()?;
-        Ok(Self { matcher: matcher(&glob)?, directories_only, inside })
-    }
-
-    pub fn matches(&self, relative: &Path, is_directory: bool) -> bool {
-        (is_directory || !self.directories_only) && self.matcher.is_match(relative)
-            || self.inside.as_ref().is_some_and(|inside| inside.is_match(relative))
     }
 }
 
@@ -362,7 +314,12 @@ mod tests {
         for text in ["", "/", "//"] {
             assert_eq!(NamePattern::new(text).unwrap_err(), NamePatternError::Empty);
         }
-        assert!(matches!(NamePattern::new("a[b"), Err(NamePatternError::Syntax(_))));
+        for text in ["a{b/c,d}", "a[/]b"] {
+            assert_eq!(NamePattern::new(text).unwrap_err(), NamePatternError::Slash, "{text}");
+        }
+        for text in ["a[b", "a{b", "/a\\"] {
+            assert!(matches!(NamePattern::new(text), Err(NamePatternError::Syntax(_))), "{text}");
+        }
     }
 
     #[test]
@@ -370,5 +327,26 @@ mod tests {
         let name = iostall_engine::files::path_from_bytes(b"dir/odd-\xff.tmp".to_vec());
         assert!(NamePattern::new("*.tmp").unwrap().matches(&name, false));
         assert!(NamePattern::new("/dir/odd-?.tmp").unwrap().matches(&name, false));
+    }
+
+    #[test]
+    fn classes_alternatives_and_an_exclamation_mark_are_what_they_look_like() {
+        for (pattern, path, is_match) in [
+            ("[a-c]?.{mdf,ldf}", "x/b1.ldf", true),
+            ("[!a-c]*", "b1", false),
+            ("[!a-c]*", "d1", true),
+            ("!a", "x/!a", true),
+            ("/!a", "!a", true),
+            ("/!a", "b", false),
+            ("a**b", "a/b", false),
+            ("a\\**", "a*b", true),
+            ("a\\**", "ab", false),
+            ("?**/**", "a", false),
+            ("/a//b", "a/b", false),
+            ("a**b", "axxb", true),
+        ] {
+            let matches = NamePattern::new(pattern).unwrap().matches(Path::new(path), false);
+            assert_eq!(matches, is_match, "{pattern} {path}");
+        }
     }
 }
