@@ -60,15 +60,48 @@ fn directories_are_compared_by_where_they_are_and_not_by_how_they_were_named() {
     create("a", "a1", &["data"]);
     create("b", "b1", &["data"]);
     assert_eq!(pruned(&here, &["--dry-run", "b1"]), ["keep", "keep"]);
+    let line = ["backup", "prune", "--json", "--dry-run", "--keep-last", "1", "b1"];
+    let one_source = |ran: &str| serde_json::from_str::<Value>(ran).unwrap()["one_source"].clone();
+    assert_eq!(one_source(&here.run(&line).expect_status(0).stdout), Value::Null);
     // The same directory by another name, compared with its own.
     let whole = here.path("a/data").display().to_string();
     create("b", "a2", &["--base", "../b1", "--json", "../made.json", &whole]);
     let made = here.json("made.json");
+    // Which names were taken for one is there for a program, too.
+    let named = one_source(&here.run(&line).expect_status(0).stdout);
+    assert_eq!(named[0]["names"].as_array().map(Vec::len), Some(2), "{named}");
     let listed = here.run(&["backup", "list", "--json", "b1"]).expect_status(0);
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
     assert_eq!(made["backup"]["bases"][0], listed[0]["set"], "{listed}");
     let ran = here.run(&["backup", "verify", "b1/a1.iob", "--json", "v.json"]).expect_status(0);
     assert!(here.json("v.json")["backup-verify"]["newest"]["older"].is_object(), "{}", ran.stdout);
+}
+
+/// The story: bases and increments have a directory each. Prune of the first deleted the base of an increment in the second.
+#[test]
+fn a_base_stays_while_its_increment_is_in_a_directory_that_was_not_named() {
+    let here = Workspace::new();
+    shelves(&here);
+    fs::write(here.path("data"), content(300_000)).unwrap();
+    here.run(&["backup", "create", "--to", "b1/whole.iob", "data"]).expect_status(0);
+    here.run(&["backup", "create", "--to", "b2/more.iob", "--base", "b1", "data"]).expect_status(0);
+    here.run(&["backup", "create", "--to", "b1/newer.iob", "data"]).expect_status(0);
+    assert_eq!(pruned(&here, &["b1"]), ["keep", "keep"]);
+    let listed = here.run(&["backup", "list", "--json", "b2"]).expect_status(0).stdout;
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let line = ["backup", "prune", "--json", "--dry-run", "--keep-last", "1", "b1"];
+    let document: Value = serde_json::from_str(&here.run(&line).expect_status(0).stdout).unwrap();
+    let kept = &document["backups"][0];
+    assert_eq!(kept["reasons"][0]["base-of"], listed[0]["set"], "{kept}");
+    // A disk that is not mounted says nothing of what is on it.
+    fs::rename(here.path("b2"), here.path("away")).unwrap();
+    assert_eq!(pruned(&here, &["--dry-run", "b1"]), ["keep", "keep"]);
+    fs::rename(here.path("away"), here.path("b2")).unwrap();
+    fs::write(here.path("b2/other"), "").unwrap();
+    for file in ["more.iob", "more.iob.manifest"] {
+        fs::remove_file(here.path("b2").join(file)).unwrap();
+    }
+    assert_eq!(pruned(&here, &["b1"]), ["delete", "keep"]);
 }
 
 /// The story: a dangling link, or a pipe, that ended with `.manifest` lay beside the stripe, and the restore failed or waited.

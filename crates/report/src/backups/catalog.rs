@@ -170,25 +170,25 @@ pub fn prune_sections(
     let facts = vec![Fact::new("rules", rules_in_words(rules))];
     let of_log = wal.map(|wal| pruned_log(wal, is_dry_run));
     let notes = [Some(result(pruned, is_dry_run)), of_log].into_iter().flatten();
-    let notes = one_source(pruned).into_iter().chain(notes).collect();
+    let notes = one_source(pruned).into_iter().map(one_source_note).chain(notes).collect();
     vec![Section { results, facts, notes, layout: Layout::Facts, ..Section::default() }]
 }
 
-/// What was taken for one source although it had several names: whoever reads it can tell whether that is so.
-fn one_source(pruned: &[Pruned]) -> Vec<Note> {
+/// What was taken for one source although it had several names, by its key: whoever reads it can tell whether that is so.
+fn one_source(pruned: &[Pruned]) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for backup in pruned.iter().map(|one| &one.backup) {
         if let (Some(key), Some(source)) = (&backup.key, &backup.source) {
             names.entry(key).or_default().insert(source);
         }
     }
-    let several = names.into_iter().filter(|(_, sources)| sources.len() > 1);
-    several
-        .map(|(key, sources)| {
-            let sources: Vec<String> = sources.into_iter().map(shown).collect();
-            Note::plain(format!("taken for one source ({}): {}", shown(key), sources.join("; ")))
-        })
-        .collect()
+    names.retain(|_, sources| sources.len() > 1);
+    names
+}
+
+fn one_source_note((key, sources): (&str, BTreeSet<&str>)) -> Note {
+    let sources: Vec<String> = sources.into_iter().map(shown).collect();
+    Note::plain(format!("taken for one source ({}): {}", shown(key), sources.join("; ")))
 }
 
 fn result(pruned: &[Pruned], is_dry_run: bool) -> Note {
@@ -249,6 +249,11 @@ fn reason(reason: &Reason) -> String {
 
 pub fn prune_json(pruned: &[Pruned], wal: Option<&WalPruned>, rules: &Rules, is_dry_run: bool) -> Value {
     let mut value = json!({"dry_run": is_dry_run, "rules": rules, "backups": pruned});
+    let sources = one_source(pruned);
+    if !sources.is_empty() {
+        let of_one = |(key, names)| json!({"key": key, "names": names});
+        value["one_source"] = sources.into_iter().map(of_one).collect();
+    }
     if let Some(wal) = wal {
         value["wal"] = json!(wal);
     }

@@ -172,6 +172,12 @@ impl KnownSets {
         Newest::Older { set: id.to_owned(), because }
     }
 
+    /// The increments that runs have made on `base`.
+    pub fn increments_on<'a>(&'a self, base: &'a str) -> impl Iterator<Item = &'a BackupEntry> {
+        let made = self.sets.values().filter_map(|known| Some(&known.made.as_ref()?.1.entry));
+        made.filter(move |entry| entry.base.as_deref() == Some(base))
+    }
+
     pub fn entries(&self) -> Vec<BackupEntry> {
         let made = self.sets.values().filter_map(|known| {
             let entry = known.made.as_ref()?.1.entry.clone();

@@ -11,6 +11,7 @@ pub mod known;
 mod live_files;
 pub mod lock_for;
 pub mod mariadb;
+mod others;
 pub mod postgres;
 pub mod prune;
 pub mod rebuild;

@@ -14,6 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::catalog::{CatalogEntry, catalog};
 use super::known::KnownSets;
+use super::others::keep_for_others;
 use super::wal::prune::{KeptBase, prune as prune_log};
 use crate::error::{SessionError, UseCaseError};
 
@@ -49,7 +50,7 @@ impl PruneRequest {
 pub fn prune(request: &PruneRequest, known: &KnownSets) -> Result<PruneEnd, SessionError> {
     let scanned = |error: ScanError| SessionError::OfUseCase(UseCaseError::new(error, None));
     let found = catalog(&request.directories, request.unlock.as_ref(), known).map_err(scanned)?;
-    let sets = prune_sets(request, &found);
+    let sets = prune_sets(request, &found, known);
     let of_log = |directory: &PathBuf| {
         let kept: Vec<KeptBase> =
             sets.iter().zip(&found).flat_map(|(one, found)| kept_base(one, found)).collect();
@@ -67,8 +68,8 @@ fn kept_base(one: &Pruned, found: &CatalogEntry) -> Vec<KeptBase> {
     }
 }
 
-fn prune_sets(request: &PruneRequest, found: &[CatalogEntry]) -> Vec<Pruned> {
-    let mut pruned = decide(found, request);
+fn prune_sets(request: &PruneRequest, found: &[CatalogEntry], known: &KnownSets) -> Vec<Pruned> {
+    let mut pruned = decide(found, request, known);
     if request.dry_run {
         return pruned;
     }
@@ -95,7 +96,7 @@ fn carry_out(one: &Pruned, found: &FoundSet, abandoned_utc: Timestamp) -> Result
     if is_deleted { remove(found) } else { Ok(()) }
 }
 
-fn decide(found: &[CatalogEntry], request: &PruneRequest) -> Vec<Pruned> {
+fn decide(found: &[CatalogEntry], request: &PruneRequest, known: &KnownSets) -> Vec<Pruned> {
     let counted = counted(&found.iter().map(|one| &one.entry).collect::<Vec<_>>());
     let is_missing =
         |entry: &BackupEntry| entry.base.as_ref().is_some_and(|base| !counted.contains(base.as_str()));
@@ -113,6 +114,10 @@ fn decide(found: &[CatalogEntry], request: &PruneRequest) -> Vec<Pruned> {
     }
     for one in &mut all {
         keep_locked(one, request.now);
+    }
+    let here: BTreeSet<&str> = found.iter().map(|one| one.entry.set.as_str()).collect();
+    for one in &mut all {
+        keep_for_others(one, known, &here);
     }
     keep_bases(&mut all);
     all
