@@ -118,8 +118,10 @@ fn a_base_that_is_not_there_is_named_before_anything_is_restored_and_found_where
     assert!(said.contains(&base) && said.contains("is missing") && said.contains("--base"), "{said}");
     assert!(!here.path("restored-increment").exists());
     let verify = ["backup", "verify", "b1/increment.iob.manifest"];
-    let said = words_of(&here.run(&verify).expect_status(1));
-    assert!(said.contains(&base) && said.contains("is missing"), "{said}");
+    let said = words_of(&here.run(&[&verify[..], &["--json", "v.json"]].concat()).expect_status(1));
+    assert!(said.contains(&base) && !said.contains("DAMAGED"), "{said}");
+    let damage = here.json("v.json")["backup-verify"]["damage"].clone();
+    assert!(damage.as_array().unwrap().iter().all(|one| one["is_missing"] == true), "{damage}");
     let all = listed(&here, &TO);
     assert!(all[0]["wrong"].as_str().unwrap().contains("is not whole here"), "{all:?}");
     here.run(&[&verify[..], &["--base", "safe"]].concat()).expect_status(0);

@@ -1,6 +1,9 @@
 //! The report of a check of a backup.
 
+use std::collections::BTreeSet;
+
 use iostall_model::figures::per_second;
+use iostall_model::stripe::BackupDamage;
 use iostall_model::{BackupVerifyOutcome, Newest, Run};
 
 use super::moved::{self, NoSpans};
@@ -84,16 +87,19 @@ fn answer(run: &Run, verify: &BackupVerifyOutcome) -> String {
     [line(verify), state, newest.to_owned()].join("; ")
 }
 
-/// Stripes that are not here may be somewhere else.
+/// Stripes and bases that are not here may be somewhere else.
 fn missing(verify: &BackupVerifyOutcome) -> String {
     let stripes = verify.damage.iter().filter(|one| one.stripe.is_some()).count();
-    let stripes = if stripes == 1 {
-        "1 stripe is missing".to_owned()
-    } else {
-        format!("{stripes} stripes are missing")
+    let is_base = |one: &&BackupDamage| one.base.is_some() && one.stripe.is_none() && one.file.is_none();
+    let bases: BTreeSet<_> = verify.damage.iter().filter(is_base).map(|one| &one.base).collect();
+    let what = match (stripes, bases.len()) {
+        (0, 0 | 1) => "the set that it is based on is not here".to_owned(),
+        (0, sets) => format!("{sets} sets that it is based on are not here"),
+        (1, _) => "1 stripe is missing".to_owned(),
+        (stripes, _) => format!("{stripes} stripes are missing"),
     };
     let others = if verify.headers_only { "" } else { "; what is there is not damaged" };
-    format!("THE BACKUP IS NOT WHOLE HERE: {stripes}{others}")
+    format!("THE BACKUP IS NOT WHOLE HERE: {what}{others}")
 }
 
 fn bases(verify: &BackupVerifyOutcome) -> String {
@@ -177,8 +183,6 @@ fn notes(verify: &BackupVerifyOutcome) -> Vec<Note> {
 
 #[cfg(test)]
 mod tests {
-    use iostall_model::stripe::BackupDamage;
-
     use super::*;
     use crate::fixture;
 
@@ -207,6 +211,10 @@ mod tests {
             BackupVerifyOutcome { damage: vec![missing, lost], ..BackupVerifyOutcome::default() };
         let said = answer(&run, &verify);
         assert!(said.contains("NOT WHOLE HERE: 1 stripe is missing; what is there is not damaged"), "{said}");
+        let base = BackupDamage { base: Some("0a".into()), is_missing: true, ..BackupDamage::default() };
+        let elsewhere = BackupVerifyOutcome { damage: vec![base], ..BackupVerifyOutcome::default() };
+        let said = answer(&run, &elsewhere);
+        assert!(said.contains("NOT WHOLE HERE: the set that it is based on is not here;"), "{said}");
         verify.damage.push(BackupDamage::default());
         assert!(answer(&run, &verify).contains("DAMAGED in 3 places"));
     }

@@ -126,7 +126,8 @@ pub(super) fn damage(damage: &[BackupDamage]) -> Vec<Note> {
 
 fn sentence(damage: &BackupDamage) -> String {
     let stripe = damage.stripe.map(|number| format!("stripe {number}, ")).unwrap_or_default();
-    let mut text = format!("DAMAGED {stripe}{}", shown(&damage.path));
+    let word = if damage.is_missing { "MISSING" } else { "DAMAGED" };
+    let mut text = format!("{word} {stripe}{}", shown(&damage.path));
     if let Some(frame) = damage.frame {
         text.push_str(&format!(", frame {frame}"));
     }

@@ -63,8 +63,8 @@ fn chain_of(
     for (number, record) in (1..).zip(records) {
         let is_needed = above.is_some() || chain.pieces.iter().any(|piece| usize::from(piece.set) == number);
         let found = if is_needed { find(record, &places, unlock)? } else { Ok(None) };
-        let base = found.unwrap_or_else(|message| {
-            chain.damage.push(of_set(message).in_base(record.set));
+        let base = found.unwrap_or_else(|Lost { message, is_missing }| {
+            chain.damage.push(Damage { is_missing, ..of_set(message).in_base(record.set) });
             None
         });
         if let (Some(base), Some(above)) = (&base, &above)
@@ -132,11 +132,18 @@ fn lost_frames(chain: &Chain, manifest: &Manifest) -> Vec<Damage> {
     found
 }
 
+/// Why what a set is based on cannot be used.
+struct Lost {
+    message: String,
+    /// It may be somewhere else.
+    is_missing: bool,
+}
+
 fn find(
     record: &BaseRecord,
     places: &[PathBuf],
     unlock: Option<&Unlock>,
-) -> Result<Result<Option<OpenSet>, String>, ReadError> {
+) -> Result<Result<Option<OpenSet>, Lost>, ReadError> {
     let hint = path_from_bytes(record.manifest.0.clone());
     let mut looked: Vec<PathBuf> = Vec::new();
     for place in places {
@@ -157,20 +164,22 @@ fn find(
     if files.is_empty() {
         let looked: Vec<_> = looked.iter().map(|path| path.display().to_string()).collect();
         let looked = looked.join(", ");
-        return Ok(Err(format!("{named} is missing: it is not in {looked}; name its directory with --base")));
+        let message = format!("{named} is missing: it is not in {looked}; name its directory with --base");
+        return Ok(Err(Lost { message, is_missing: true }));
     }
+    let unusable = |message: String| Ok(Err(Lost { message, is_missing: false }));
     let base = match open_alone(&files, unlock) {
         Ok(base) => base,
         Err(ReadError::Damaged(damage)) => {
             let first = damage.first().map(|one| format!("{}: {}", one.path.display(), one.message));
-            return Ok(Err(format!("{named} cannot be read: {}", first.unwrap_or_default())));
+            return unusable(format!("{named} cannot be read: {}", first.unwrap_or_default()));
         }
         Err(error) => return Err(error),
     };
     let ends = base.manifest.stripes.iter().map(|stripe| stripe.end_digest);
     if base.manifest.set != record.set || !ends.eq(record.end_digests.iter().copied()) {
         let path = base.manifest_path.display();
-        return Ok(Err(format!("{named} is not what it was: {path} is of other stripes with the same id")));
+        return unusable(format!("{named} is not what it was: {path} is of other stripes with the same id"));
     }
     Ok(Ok(Some(base)))
 }

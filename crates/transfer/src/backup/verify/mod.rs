@@ -215,8 +215,8 @@ impl Verifying<'_> {
         // What a base that is not there would have had is no damage of this set.
         let base = set.chain.damage.iter().find_map(|damage| damage.base);
         let base = base.filter(|_| found.damage.iter().all(|damage| damage.base.is_some()));
-        // With a stripe, what was on it is missing. Without that, somebody has taken content out of the set.
-        let is_missing = set.damage.iter().any(|damage| damage.is_missing);
+        // With a stripe or a base, what was on it is missing. Without that, somebody has taken content out of the set.
+        let is_missing = set.damage.iter().chain(&set.chain.damage).any(|damage| damage.is_missing);
         let mut not_listed = 0u64;
         let mut listed = 0;
         for entry in &set.manifest.files {
