@@ -29,7 +29,10 @@ fn a_passphrase_comes_from_a_file_or_a_descriptor_and_a_wrong_one_is_refused() {
         let ran = shell(&here, &format!("\"$0\" backup {verb} --passphrase-fd 7")).expect_status(2);
         assert!(ran.stderr.contains("passphrase"), "{}", ran.stderr);
     }
-    shell(&here, "\"$0\" backup verify b1/s.iob --passphrase-fd 3 3<right").expect_status(0);
+    shell(&here, "\"$0\" backup verify b1/s.iob --passphrase-fd=3 3<right").expect_status(0);
+    // The story: with another mistake beside it, the number of the descriptor was taken for a password, hidden, and called no number.
+    let ran = here.run(&["backup", "verify", "b1/s.iob", "--passphrase-fd=3", "--nope"]).expect_status(2);
+    assert!(ran.stderr.contains("--nope") && !ran.stderr.contains('…'), "{}", ran.stderr);
     here.run(&["backup", "restore", "b1/s.iob", "--to", "r", "--passphrase-file", "right"]).expect_status(0);
     here.run(&["verify", "shop", "r"]).expect_status(0);
     // On a command line every user of the machine could read it.

@@ -141,7 +141,7 @@ pub fn password_at(text: &str) -> Option<usize> {
 /// Whether a key's value is a password, as opposed to the place where one is stored.
 fn names_password(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
-    let is_place = ["file", "env", "store", "path"].iter().any(|place| key.ends_with(place));
+    let is_place = ["file", "env", "store", "path", "-fd"].iter().any(|place| key.ends_with(place));
     let is_secret = ["password", "passwd", "passphrase", "secret"].iter().any(|word| key.contains(word));
     (is_secret && !is_place) || key.ends_with("token") || matches!(key.as_str(), "pwd" | "pass")
 }
@@ -219,6 +219,7 @@ mod tests {
             "sqlserver://h?auth=entra&token-env=TOKEN",
             "sqlserver://h?auth=entra&token-command=az account get-access-token",
             "/data/a:b@c",
+            "--passphrase-fd=3",
             "Password=",
         ] {
             assert_eq!(without_passwords(text), text);
