@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use iostall_connect::mysql::{Conn, Login, MysqlError, Row as Answered};
+use iostall_connect::mysql::{Conn, Login, MysqlError, Row as Answered, query_error};
 use iostall_connect::{Address, Allowance, Secret, SourceError, bounded, runtime};
 use iostall_host::{System, Volumes};
 use iostall_measure::foreign;
@@ -111,12 +111,7 @@ impl Source for MysqlSource {
 }
 
 fn failed(address: &Address, query: &'static str) -> impl Fn(MysqlError) -> SourceError {
-    let source_name = address.to_string();
-    move |error| SourceError::Query {
-        source_name: source_name.clone(),
-        query,
-        reason: foreign::said(&error.to_string()),
-    }
+    move |error| query_error(address, query, &error)
 }
 
 /// The sample, and the name of the host that the server runs on.

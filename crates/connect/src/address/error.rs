@@ -32,6 +32,15 @@ pub enum AddressError {
     /// Certificates to check, and no check.
     #[error("ca= names trusted certificates, but tls={word} verifies none")]
     Contradiction { word: &'static str },
+    /// Encryption that is asked for and that there is not.
+    #[error(
+        "what goes through the socket {} of MySQL is not encrypted, and the address asks for TLS (tls= or ca=)",
+        shown(socket)
+    )]
+    SocketTls { socket: String },
+    /// It ends a text in the protocols of databases, and what follows would be read as something else.
+    #[error("the {part} of a source contains a NUL (%00), and no server has such a name")]
+    Nul { part: &'static str },
     #[error("'{}' is not the name of a host", shown(host))]
     Host { host: String },
     #[error("'{}' is not a port", shown(text))]
@@ -73,6 +82,10 @@ impl AddressError {
             Self::Value { name: "tls", .. } => "write tls=on, tls=off or tls=unverified",
             Self::Value { .. } => "write tls=on, tls=off or tls=unverified instead",
             Self::Contradiction { .. } => "leave one of the two out: ca=FILE alone encrypts and verifies",
+            Self::SocketTls { .. } => {
+                "leave out tls= and ca=: nothing leaves this machine through a socket; or leave out socket= to go over TCP with TLS"
+            }
+            Self::Nul { .. } => "leave out %00",
             Self::Host { .. } => "write a name or an address, and an IPv6 address of a URL in brackets",
             Self::Port { .. } => "write a number from 1 to 65535",
             Self::Instance { .. } => {

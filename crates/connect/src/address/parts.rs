@@ -221,7 +221,16 @@ impl Parts {
             (Some(TlsWord::Unverified), None) => Some(Tls::Unverified),
             (None, None) => None,
         };
+        let wants_tls = tls.as_ref().is_some_and(|tls| *tls != Tls::Off);
+        if engine == Engine::Mysql && host.starts_with('/') && wants_tls {
+            return Err(AddressError::SocketTls { socket: host });
+        }
         let (user, database, password) = (self.user, self.database, self.password);
+        for (part, text) in [("user", &user), ("database", &database)] {
+            if text.contains('\0') {
+                return Err(AddressError::Nul { part });
+            }
+        }
         let has_password = self.had_password || password != PasswordFrom::Nowhere;
         let auth = self.login.finish(engine, &user, has_password)?;
         let tls = login::checked(&auth, tls)?;

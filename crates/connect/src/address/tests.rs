@@ -82,6 +82,29 @@ fn certificates_to_check_and_no_check_are_a_contradiction() {
     assert_eq!(both.tls, Tls::VerifyWith("/c".into()));
 }
 
+/// `?socket=X&tls=on` of MySQL was taken, and nothing was encrypted.
+#[test]
+fn a_socket_that_is_to_be_encrypted_is_refused_by_name() {
+    for url in [
+        "mysql://u@localhost?socket=/s&tls=on",
+        "mysql://u@h?tls=unverified&socket=/s",
+        "mysql://h?socket=/s&ca=/c",
+    ] {
+        let error = url.parse::<Address>().unwrap_err();
+        assert!(matches!(error, AddressError::SocketTls { .. }), "{url}: {error}");
+    }
+    assert!("mysql://u@h?socket=/s&tls=off".parse::<Address>().is_ok());
+}
+
+/// What followed a NUL in a name was read by the server as the next part of the login.
+#[test]
+fn a_nul_in_a_name_is_refused() {
+    for url in ["mysql://u%00x@h", "mysql://u@h/d%00x", "postgres://u%00@h/d"] {
+        let error = url.parse::<Address>().unwrap_err();
+        assert!(matches!(error, AddressError::Nul { .. }), "{url}: {error}");
+    }
+}
+
 fn read(text: &str) -> Address {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }

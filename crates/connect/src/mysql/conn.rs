@@ -295,6 +295,9 @@ async fn log_in(
             ERROR => return Err(error(&packet)),
             END => {
                 let method = String::from_utf8_lossy(fields.word()).into_owned();
+                if method.is_empty() {
+                    return Err(MysqlError::NoMethod);
+                }
                 plugin = Plugin::of(&method).ok_or(MysqlError::Method(method))?;
                 nonce = fields.0.get(..password::NONCE_BYTES).unwrap_or(fields.0).to_vec();
                 packets.write(&plugin.answer(account.password, &nonce)).await?;
@@ -375,6 +378,21 @@ mod tests {
             (&["file".into(), "file".into()][..], Some("a.b"), None)
         );
         assert!(answer.has_columns && !asked(packets(&[&[OK, 0, 0, 2, 0, 0, 0]])).unwrap().has_columns);
+    }
+
+    /// An account with a password of before MySQL 4.1 "logs in with , which iostall does not have".
+    #[test]
+    fn a_server_that_names_no_method_is_told_from_one_that_names_another() {
+        let asked = |payload: &[u8]| {
+            let stream = tokio::io::join(Cursor::new(packets(&[payload])), tokio::io::sink());
+            let mut packets = Packets { stream: Box::new(stream), sequence: 0 };
+            let hello = Hello { flags: 0, nonce: vec![1; 20], method: String::new() };
+            let account = Account { user: "u", password: "p", database: "" };
+            let login = log_in(&mut packets, can::ALWAYS, &hello, &account, false);
+            Builder::new_current_thread().build().unwrap().block_on(login).unwrap_err()
+        };
+        assert!(matches!(asked(&[END]), MysqlError::NoMethod));
+        assert!(matches!(asked(b"\xfedialog\0"), MysqlError::Method(_)));
     }
 
     /// A server may answer any statement with the wish for a file; drivers have handed over /etc/passwd.

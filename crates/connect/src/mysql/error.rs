@@ -18,6 +18,10 @@ pub enum MysqlError {
     )]
     Method(String),
     #[error(
+        "the server asks for the password in the way of before MySQL 4.1, which iostall does not have: set the password of the account anew, with mysql_native_password or caching_sha2_password"
+    )]
+    NoMethod,
+    #[error(
         "the server wants the whole password, which goes only over TLS (leave out ?tls=off, or add ?ca=FILE) or through its socket (?socket=PATH)"
     )]
     NotPrivate,

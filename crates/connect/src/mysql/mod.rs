@@ -12,6 +12,6 @@ mod wire;
 pub use self::conn::{Answer, Conn, Row};
 pub use self::copy::{MariadbCopy, MariadbTable};
 pub use self::error::MysqlError;
-pub use self::login::Login;
+pub use self::login::{Login, query_error};
 pub use self::options::client_options;
 pub use self::server::{BackupFacts, backup_facts};

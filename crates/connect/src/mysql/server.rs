@@ -3,16 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use iostall_measure::foreign;
-
 use super::conn::Row;
-use super::login::Login;
+use super::login::{Login, query_error};
 use crate::address::Address;
 use crate::error::SourceError;
 use crate::remote::{bounded, runtime};
 use crate::secret::Secret;
 
 const SERVER: &str = include_str!("sql/backup_server.sql");
+const QUERY: &str = "iostall:backup_server";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupFacts {
@@ -40,15 +39,12 @@ pub fn backup_facts(
 ) -> Result<BackupFacts, SourceError> {
     let runtime = runtime(address)?;
     let login = Login::new(address.clone(), password.clone())?;
-    let refused = |reason: String| SourceError::Query {
-        source_name: address.to_string(),
-        query: "iostall:backup_server",
-        reason,
-    };
+    let refused =
+        |reason: String| SourceError::Query { source_name: address.to_string(), query: QUERY, reason };
     let asking = async {
         let mut connection = login.connect().await?;
         let answer = connection.query(SERVER).await;
-        let answer = answer.map_err(|error| refused(foreign::said(&error.to_string())))?;
+        let answer = answer.map_err(|error| query_error(address, QUERY, &error))?;
         connection.disconnect().await;
         Ok(answer)
     };
