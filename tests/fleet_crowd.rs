@@ -97,6 +97,14 @@ fn a_database_that_was_started_again_costs_no_request_and_one_that_is_down_is_wa
     {
         assert!(page.contains(wanted), "{wanted}: {page}");
     }
+    // The story: PostgreSQL hung, and the page that should have said so hung with it, for ten minutes.
+    centre.server.hold();
+    let begun = utc_now();
+    assert!(fetch(address, "/healthz").starts_with("HTTP/1.1 503 "));
+    assert!(fetch(address, "/metrics").contains("iostall_centre_up{} 0\n"));
+    assert!(utc_now().duration_since(begun).as_secs() < 8);
+    centre.server.go_on();
+    until("the repository goes on", || fetch(address, "/healthz").starts_with("HTTP/1.1 200 ").then_some(()));
     centre.server.stop();
     assert!(fetch(address, "/healthz").starts_with("HTTP/1.1 503 "));
     assert!(fetch(address, "/metrics").contains("iostall_centre_up{} 0\n"));

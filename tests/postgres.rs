@@ -261,6 +261,22 @@ impl Postgres {
         Users(pgbench.spawn().unwrap())
     }
 
+    /// Halts all its processes, as a dead disk would: it takes connections, and answers nothing.
+    pub(crate) fn hold(&self) {
+        self.signal_all("-STOP");
+    }
+
+    pub(crate) fn go_on(&self) {
+        self.signal_all("-CONT");
+    }
+
+    fn signal_all(&self, signal: &str) {
+        let own = self.process.id().to_string();
+        assert!(Command::new("kill").args([signal, &own]).status().unwrap().success());
+        // Whoever has ended meanwhile needs no signal.
+        let _ = Command::new("pkill").args([signal, "-P", &own]).status().unwrap();
+    }
+
     /// Stops it at once, as a crash would.
     pub(crate) fn stop(&mut self) {
         self.process.kill().unwrap();

@@ -34,7 +34,8 @@ pub(super) fn run(args: &FleetServeArgs, printer: &Printer) -> anyhow::Result<St
         Some(hint) => hinted(error, hint),
         None => error.into(),
     })?;
-    let (health, seen) = (centre.health(), centre.health());
+    let health = centre.health();
+    let seen = health.clone();
     let page = move || of_program(env!("CARGO_PKG_VERSION"), &seen.figures());
     let trouble = Box::new(move || health.trouble());
     let serve = |address: &String| metrics::serve_page(address, page, Some(trouble), printer);

@@ -3,42 +3,31 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use iostall_measure::clock::utc_now;
-use iostall_store::{KnownServer, MemberState};
 use iostall_watch::Figure;
-use jiff::SignedDuration;
 
-use super::checks::lock;
-use super::requests::{Failed, Shared};
+use super::probe::Probe;
+use super::requests::Shared;
 use crate::server::Crowd;
-
-/// A server whose newest sample is older than this has fallen silent.
-const SILENT: SignedDuration = SignedDuration::from_hours(1);
 
 #[derive(Clone)]
 pub struct CentreHealth {
     pub(super) shared: Arc<Shared>,
+    pub(super) probe: Arc<Probe>,
     pub(super) crowd: Crowd,
     pub(super) connections_max: usize,
 }
 
 impl CentreHealth {
-    /// Why servers cannot send now; whoever asks waits for the same locks and connection as they.
+    /// Why servers cannot send now. It is asked in their way, but who wants to know waits for a few seconds at most.
     pub fn trouble(&self) -> Option<String> {
-        drop(lock(&self.shared.appending));
-        match self.shared.servers() {
-            Ok(_) => None,
-            Err(Failed::Store(error)) => Some(error.to_string()),
-            Err(Failed::Refused(refusal)) => Some(refusal.message),
-            Err(Failed::Connection(error)) => Some(error.to_string()),
-        }
+        self.probe.servers(&self.shared).err()
     }
 
     /// For who scrapes it.
     pub fn figures(&self) -> Vec<Figure> {
         let counts = &self.shared.counts;
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let servers = self.shared.servers().ok().map(|all| of_servers(&all));
+        let servers = self.probe.servers(&self.shared).ok();
         let level = |name, help, value| Figure { name, help, is_counter: false, label: None, value };
         let total = |name, help, value| Figure { name, help, is_counter: true, label: None, value };
         let requests = |outcome: &str, count| {
@@ -76,16 +65,4 @@ impl CentreHealth {
         }
         all
     }
-}
-
-/// How many servers may send, and of how many of them nothing came of late.
-fn of_servers(all: &[KnownServer]) -> (u64, u64) {
-    let now = utc_now();
-    let is_joined = |server: &&KnownServer| {
-        server.membership.as_ref().is_some_and(|membership| membership.state == MemberState::Joined)
-    };
-    let is_silent =
-        |server: &&KnownServer| server.newest_sample.is_none_or(|newest| now.duration_since(newest) > SILENT);
-    let joined = all.iter().filter(is_joined);
-    (joined.clone().count() as u64, joined.filter(is_silent).count() as u64)
 }

@@ -12,6 +12,7 @@ mod checks;
 mod counts;
 mod health;
 mod limits;
+mod probe;
 mod refusals;
 mod requests;
 
@@ -95,7 +96,8 @@ impl Centre {
 
     pub fn health(&self) -> CentreHealth {
         let connections_max = LIMITS.connections_max;
-        CentreHealth { shared: Arc::clone(&self.shared), crowd: self.server.crowd(), connections_max }
+        let (shared, probe) = (Arc::clone(&self.shared), Arc::default());
+        CentreHealth { shared, probe, crowd: self.server.crowd(), connections_max }
     }
 
     /// Serves until it is stopped, and writes the roll-ups of what came since they were written.
