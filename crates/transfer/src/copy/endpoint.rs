@@ -33,9 +33,15 @@ impl Endpoint {
         Ok(Self { open, stat, align })
     }
 
-    /// The unfinished file `path`, through its own descriptor: in a directory of others something else may have its name by now.
-    pub(super) fn of_part(part: &File, path: &Path, caching: Caching) -> Result<Self, CopyError> {
-        let mut opened = Self::open(&open_path(part), Access::ReadWrite, caching)?;
+    /// The file that is open as `file`, through its own descriptor: in a directory of others something else may have the name
+    /// `path` by now.
+    pub(super) fn reopen(
+        file: &File,
+        path: &Path,
+        access: Access,
+        caching: Caching,
+    ) -> Result<Self, CopyError> {
+        let mut opened = Self::open(&open_path(file), access, caching)?;
         path.clone_into(&mut opened.open.path);
         Ok(opened)
     }

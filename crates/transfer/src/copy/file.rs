@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use iostall_engine::Access;
 use iostall_engine::files;
+use iostall_engine::{Access, open_path};
 use iostall_host as host;
-use iostall_measure::Clock as _;
+use iostall_measure::{Caching, Clock as _};
 use iostall_model::transfer::{Reflink, VerifyMode};
 
 use super::beside::journal_path;
@@ -110,8 +110,8 @@ impl FileCopier<'_, '_> {
 
     fn is_read_back(&mut self, file: &Unfinished<'_>, filled: &mut Filled) -> Result<bool, CopyError> {
         let Unfinished { from, part, target } = *file;
-        let found = self
-            .read_again(target, part.path(), from.stat.size_bytes)
+        let found = Endpoint::reopen(part.file(), part.path(), Access::Read, Caching::Direct)
+            .and_then(|copy| self.read_again(target, &copy, from.stat.size_bytes))
             .map_err(|error| kept_where_cancelled(error, from.path(), target))?;
         // Reading has changed its access time. A failure to set times was recorded the first time.
         let _ = files::set_times(part.file(), &from.stat);
@@ -120,7 +120,8 @@ impl FileCopier<'_, '_> {
             filled.hashes = found;
             return Ok(self.log.note_compared(None));
         }
-        let differs = compare(target, from.path(), part.path(), &filled.hashes, &found, BLOCK_BYTES);
+        let differs =
+            compare(target, from.path(), &open_path(part.file()), &filled.hashes, &found, BLOCK_BYTES);
         Ok(self.log.note_compared(differs))
     }
 
@@ -128,7 +129,7 @@ impl FileCopier<'_, '_> {
     pub(super) fn read_again(
         &mut self,
         shown: &Path,
-        copy: &Path,
+        copy: &Endpoint,
         size_bytes: u64,
     ) -> Result<FileHashes, CopyError> {
         let begun_ns = self.context.clock.now_ns();
@@ -144,7 +145,7 @@ impl FileCopier<'_, '_> {
         }
         let Unfinished { from, part, target } = *file;
         let (options, size_bytes) = (self.context.options, from.stat.size_bytes);
-        let to = Endpoint::of_part(part.file(), part.path(), options.target_caching)?;
+        let to = Endpoint::reopen(part.file(), part.path(), Access::ReadWrite, options.target_caching)?;
         let same_device =
             self.mover.devices.share(from.path(), from.stat.device, part.path(), to.stat.device);
         let resumed = resumed_ranges(self.context, self.mover, from, &to, target, same_device)?;
@@ -229,5 +230,42 @@ impl FileCopier<'_, '_> {
         let journal = FileJournal::begin(target, &from.stat, resumed, interval_bytes)
             .map_err(CopyError::system("write the journal", &path))?;
         Ok(Some(journal))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::copy::CopyOptions;
+    use crate::copy::tests::{Room, content, options};
+    use crate::pipeline::HashWanted;
+    use crate::progress::Progress;
+
+    /// The copy was read back by its name. Whoever owned the directory put a link to the source there: the source was compared
+    /// with itself, and a spoilt copy passed for verified.
+    #[test]
+    fn what_was_written_is_read_back_whatever_has_its_name_by_now() {
+        let room = Room::new();
+        let (source, target) = (room.write("from", 300_000), room.path("to"));
+        let options = CopyOptions { verify: VerifyMode::ReadBack, ..options() };
+        let progress = Progress::default();
+        let context = CopyContext::new(&options, &progress);
+        let mut mover = Mover::new(&options, &progress, &context.clock);
+        let from = Endpoint::open(&source, Access::Read, Caching::Direct).unwrap();
+        let wanted =
+            HashWanted { whole: Some(options.hash), block_bytes: Some(BLOCK_BYTES), ..HashWanted::default() };
+        let hashes = mover.hashes_of(&from, 300_000, wanted).unwrap();
+        let part = Part::acquire(&target, files::effective_user()).unwrap();
+        let mut spoilt = content(300_000);
+        spoilt[200_000] ^= 1;
+        files::write_all_at(part.file(), &spoilt, 0).unwrap();
+        std::fs::remove_file(part.path()).unwrap();
+        std::os::unix::fs::symlink(&source, part.path()).unwrap();
+        let mut log = CopyLog::default();
+        let mut copier = FileCopier { context: &context, mover: &mut mover, log: &mut log };
+        let mut filled = Filled { hashes, ..Filled::default() };
+        let file = Unfinished { from: &from, part: &part, target: &target };
+        assert!(!copier.is_read_back(&file, &mut filled).unwrap());
+        assert_eq!(log.mismatches[0].first_offset, Some(200_000));
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use iostall_engine::Access;
 use iostall_engine::files::{self, FileKind};
 use iostall_engine::guard::{self, GrantReason, WriteGrant};
-use iostall_measure::Clock as _;
+use iostall_measure::{Caching, Clock as _};
 use iostall_model::transfer::{DeviceImage, VerifyMode};
 
 use super::context::CopyContext;
@@ -137,7 +137,8 @@ impl ImagePlan {
         source_is_unmodified(from)?;
         if copier.context.options.verify == VerifyMode::ReadBack {
             let by_descriptor = self.grant.open_path();
-            let found = copier.read_again(device, &by_descriptor, size_bytes)?;
+            let written = Endpoint::open(&by_descriptor, Access::Read, Caching::Direct)?;
+            let found = copier.read_again(device, &written, size_bytes)?;
             let differs = compare(device, from.path(), &by_descriptor, &hashes, &found, BLOCK_BYTES);
             if !copier.log.note_compared(differs) {
                 return Ok(None);

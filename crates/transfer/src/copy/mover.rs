@@ -186,22 +186,22 @@ impl<'a> Mover<'a> {
     }
 
     /// Reads a file from the media and returns the checksums that the options ask for.
-    pub(super) fn read_back(&mut self, path: &Path, size_bytes: u64) -> Result<FileHashes, CopyError> {
+    pub(super) fn read_back(&mut self, file: &Endpoint, size_bytes: u64) -> Result<FileHashes, CopyError> {
         let wanted = self.wanted(false);
-        self.hashes_of(path, size_bytes, wanted)
+        self.hashes_of(file, size_bytes, wanted)
     }
 
     pub(super) fn hashes_of(
         &mut self,
-        path: &Path,
+        file: &Endpoint,
         size_bytes: u64,
         wanted: HashWanted,
     ) -> Result<FileHashes, CopyError> {
         let (rate, progress, clock) =
             (self.options.read_back_rate.as_deref(), self.progress, self.clock.clone());
-        let (shape, buffers) = self.buffers(true, path)?;
+        let (shape, buffers) = self.buffers(true, file.path())?;
         let transfer_bytes = shape.transfer_bytes;
-        Reader { buffers, clock: &clock, progress, rate, transfer_bytes }.hashes(path, size_bytes, wanted)
+        Reader { buffers, clock: &clock, progress, rate, transfer_bytes }.hashes_of(file, size_bytes, wanted)
     }
 
     /// Measures sizes and depths once, on the first file that is large enough, by copying its beginning with

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use iostall_engine::{Access, files};
+use iostall_engine::{Access, files, open_path};
 use iostall_measure::{Caching, Clock};
 use iostall_model::transfer::Mismatch;
 
@@ -37,9 +37,20 @@ impl<C: Clock> Reader<'_, C> {
         size_bytes: u64,
         wanted: HashWanted,
     ) -> Result<FileHashes, CopyError> {
-        let file = Endpoint::open(path, Access::Read, Caching::Direct)?;
+        self.hashes_of(&Endpoint::open(path, Access::Read, Caching::Direct)?, size_bytes, wanted)
+    }
+
+    /// The same of a file that is open already, whatever has its name by now.
+    pub(super) fn hashes_of(
+        &mut self,
+        file: &Endpoint,
+        size_bytes: u64,
+        wanted: HashWanted,
+    ) -> Result<FileHashes, CopyError> {
+        let path = file.path();
         if !file.is_direct() {
-            files::drop_from_cache(path).map_err(CopyError::system("drop from the page cache", path))?;
+            files::drop_from_cache(&open_path(file.file()))
+                .map_err(CopyError::system("drop from the page cache", path))?;
         }
         let data = files::data_ranges(file.file(), size_bytes)
             .map_err(CopyError::system("look for holes in", path))?;

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
+use iostall_engine::Access;
 use iostall_engine::files::{self, FileStamp, Loss, Writers};
 use iostall_measure::clock::utc_now;
-use iostall_measure::{Clock as _, MonotonicClock};
+use iostall_measure::{Caching, Clock as _, MonotonicClock};
 use iostall_model::transfer::{HashKind, VerifyMode};
 
 use super::context::CopyContext;
@@ -98,17 +99,17 @@ impl Recheck<'_, '_> {
         let passes = if known.is_some() { 1 } else { 2 };
         context.progress.add_total(0, size_bytes * passes);
         context.progress.begin_file(target, size_bytes, "comparing again");
-        let mut digest_of = |path: &Path| {
+        let mut digest_of = |file: &File, path: &Path| {
             let wanted = HashWanted { whole: Some(kind), ..HashWanted::default() };
-            let hashes = mover
-                .hashes_of(path, size_bytes, wanted)
+            let hashes = Endpoint::reopen(file, path, Access::Read, Caching::Direct)
+                .and_then(|file| mover.hashes_of(&file, size_bytes, wanted))
                 .map_err(|error| kept_where_cancelled(error, from.path(), target))?;
             Ok::<_, CopyError>(hashes.whole)
         };
-        let now = digest_of(from.path())?;
+        let now = digest_of(from.file(), from.path())?;
         match known {
             Some(known) => Ok(now.as_ref() == Some(known)),
-            None => Ok(now == digest_of(part.path())?),
+            None => Ok(now == digest_of(part.file(), part.path())?),
         }
     }
 }

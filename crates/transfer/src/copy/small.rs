@@ -14,6 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
 use iostall_engine::files::{self, Loss, Writers};
+use iostall_engine::open_path;
 use iostall_measure::Clock as _;
 use iostall_model::transfer::{Mismatch, VerifyMode};
 
@@ -261,9 +262,11 @@ impl SmallFiles<'_> {
             if !self.context.wait_to_read_back(part.entry.size_bytes()) {
                 return Err(CopyError::cancelled(&part.entry.source(), part.part.target(), false));
             }
-            files::drop_from_cache(path).map_err(CopyError::system("drop from the page cache", path))?;
+            // Not by its name, which whoever owns the directory can give to the source.
+            let written = open_path(part.part.file());
+            files::drop_from_cache(&written).map_err(CopyError::system("drop from the page cache", path))?;
             buffer.clear();
-            let mut copy = File::open(path).map_err(CopyError::system("open", path))?;
+            let mut copy = File::open(&written).map_err(CopyError::system("open", path))?;
             copy.read_to_end(buffer).map_err(CopyError::system("read", path))?;
             if Some(self.digest(buffer)) != part.digest {
                 return Ok(Some(differs(&part.entry.source(), part.part.target(), buffer)));
@@ -302,7 +305,10 @@ fn differs(source: &Path, target: &Path, found: &[u8]) -> Mismatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::copy::CopyOptions;
     use crate::copy::entry::{Action, Location};
+    use crate::copy::tests::{Room, options};
+    use crate::progress::Progress;
 
     fn entry(size_bytes: u64) -> Entry {
         let stat = files::stamp_of_path(Path::new("/")).unwrap();
@@ -312,6 +318,27 @@ mod tests {
 
     fn lengths(sizes: &[u64]) -> Vec<usize> {
         batches(sizes.iter().map(|size| entry(*size))).map(|batch| batch.len()).collect()
+    }
+
+    /// The copy was read back by its name, which whoever owned the directory gave to the source meanwhile.
+    #[test]
+    fn a_small_file_is_read_back_whatever_has_its_name_by_now() {
+        let room = Room::new();
+        let (source, target) = (room.write("from", 1000), room.path("to"));
+        let options = CopyOptions { verify: VerifyMode::ReadBack, ..options() };
+        let progress = Progress::default();
+        let context = CopyContext::new(&options, &progress);
+        let file_systems = FileSystems::of(iter::once(room.path(""))).unwrap();
+        let workers = SmallFiles { context: &context, file_systems: &file_systems, records: None };
+        let stat = files::stamp_of_path(&source).unwrap();
+        let entry = Entry::new(Location::of_root(&source, &target), &stat, Action::File);
+        let written = workers.write_part(&mut Vec::new(), &entry).unwrap().part;
+        files::write_all_at(written.part.file(), b"spoilt", 500).unwrap();
+        std::fs::remove_file(written.part.path()).unwrap();
+        std::os::unix::fs::symlink(&source, written.part.path()).unwrap();
+        let found = workers.check_and_name(&mut Vec::new(), &written).unwrap();
+        assert_eq!(found.and_then(|differs| differs.first_offset), Some(500));
+        assert!(!target.exists());
     }
 
     /// Each batch costs a sync of the whole file system. With a batch for each file, a tree of small ones took as many flushes of the

@@ -9,9 +9,9 @@ use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
-use iostall_engine::Access;
 use iostall_engine::files::{self, FileKind, FileStamp};
-use iostall_measure::Clock as _;
+use iostall_engine::{Access, open_path};
+use iostall_measure::{Caching, Clock as _};
 use iostall_model::transfer::{Mismatch, VerifyMode};
 
 use super::context::CopyContext;
@@ -222,8 +222,9 @@ fn finish(
     part.file().sync_all().map_err(CopyError::system("make durable", part.path()))?;
     copier.log.sync_ns += copier.context.clock.now_ns() - begun_ns;
     if copier.context.options.verify == VerifyMode::ReadBack {
-        let found = copier.read_again(target, part.path(), bytes)?;
-        let differs = compare(target, source, part.path(), &hashes, &found, BLOCK_BYTES);
+        let copy = Endpoint::reopen(part.file(), part.path(), Access::Read, Caching::Direct)?;
+        let found = copier.read_again(target, &copy, bytes)?;
+        let differs = compare(target, source, &open_path(part.file()), &hashes, &found, BLOCK_BYTES);
         // A stream cannot be read again to find the byte.
         let is_stream = source == Path::new(STREAM);
         let message = || "the destination differs from what was read".to_owned();
@@ -241,7 +242,7 @@ fn finish(
 
 fn to_stdout(copier: &mut FileCopier<'_, '_>, source: &Path) -> Result<(), CopyError> {
     let FileCopier { context, log, .. } = copier;
-    let from = Endpoint::open(source, Access::Read, iostall_measure::Caching::Buffered)?;
+    let from = Endpoint::open(source, Access::Read, Caching::Buffered)?;
     let stdout = Path::new("standard output");
     let mut output = files::standard_output().map_err(CopyError::system("write to", stdout))?;
     // Each byte that is read would make it longer.
@@ -285,7 +286,7 @@ fn from_device(copier: &mut FileCopier<'_, '_>, device: &Path, target: &Path) ->
     context.progress.begin_file(target, size_bytes, "writing the image");
     let part = Part::acquire(target, files::effective_user())?;
     part.file().set_len(0).map_err(CopyError::system("empty", part.path()))?;
-    let to = Endpoint::of_part(part.file(), part.path(), options.target_caching)?;
+    let to = Endpoint::reopen(part.file(), part.path(), Access::ReadWrite, options.target_caching)?;
     files::preallocate(to.file(), &(0..size_bytes))
         .map_err(CopyError::system("reserve room for", part.path()))?;
     let same_device = mover.devices.share(device, from.stat.special_device, part.path(), to.stat.device);

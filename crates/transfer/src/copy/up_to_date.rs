@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use iostall_engine::Access;
 use iostall_engine::files::{self, FileKind};
+use iostall_engine::{Access, open_path};
+use iostall_measure::Caching;
 use iostall_model::transfer::VerifyMode;
 
 use super::endpoint::Endpoint;
@@ -78,11 +79,19 @@ fn confirm(copier: &mut FileCopier<'_, '_>, entry: &Entry) -> Result<(), CopyErr
     let from = Endpoint::open(source, Access::Read, context.options.source_caching)?;
     let size_bytes = from.stat.size_bytes;
     context.progress.begin_file(target, size_bytes, "reading again for");
-    let hashes = mover.read_back(source, size_bytes)?;
+    let hashes = mover
+        .read_back(&Endpoint::reopen(from.file(), source, Access::Read, Caching::Direct)?, size_bytes)?;
     source_is_unmodified(&from)?;
     if context.options.verify == VerifyMode::ReadBack {
-        let found = copier.read_again(target, target, size_bytes)?;
-        if !copier.log.note_compared(compare(target, source, target, &hashes, &found, BLOCK_BYTES)) {
+        let copy = Endpoint::open(target, Access::Read, Caching::Direct)?;
+        // Whoever owns the directory can put a link to the source there, which is always equal.
+        let is_link = !files::stamp_of_link(target).is_ok_and(|named| named.is_same_file(&copy.stat));
+        if is_link && copy.stat.is_same_file(&from.stat) {
+            return Err(CopyError::SameFile { from: source.clone(), to: target.clone() });
+        }
+        let found = copier.read_again(target, &copy, size_bytes)?;
+        let by_descriptor = open_path(copy.file());
+        if !copier.log.note_compared(compare(target, source, &by_descriptor, &hashes, &found, BLOCK_BYTES)) {
             return Ok(());
         }
     }
