@@ -2,8 +2,10 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use iostall_transfer::copy::part_path;
 
 use crate::copy::{content, names};
 use crate::support::{Ran, Workspace, binary, skip};
@@ -80,6 +82,93 @@ fn a_name_that_changes_its_kind_is_replaced_in_a_mirror_that_may_delete() {
     assert!(here.path("b/directory-to-file").exists() && here.path("b/not-yet").exists());
     here.run(&["copy", "--no-store", "--mirror", "--delete", "b", "a", "b"]).expect_status(0);
     assert_eq!(names(&here.path("b")), names(&here.path("a")));
+}
+
+/// The name under which the new content of `target` is made.
+fn changed(target: &Path) -> PathBuf {
+    part_path(target).with_extension("changed")
+}
+
+/// What a killed run had made in the place of something else kept what the source no longer had, and it was a part of the mirror
+/// after a run with status 0. What nobody needed stayed for ever where a filter matched in it, or a file was unfinished.
+#[test]
+fn a_change_of_kind_that_was_killed_is_finished_by_the_next_run() {
+    let here = Workspace::new();
+    for name in ["a/x", "b/y"] {
+        fs::create_dir_all(here.path(name)).unwrap();
+    }
+    for name in ["a/x/in", "a/y", "b/x", "b/y/old"] {
+        fs::write(here.path(name), "text").unwrap();
+    }
+    let (made, stale) = (changed(&here.path("b/x")), changed(&here.path("b/z")));
+    for directory in [made.join("gone/deep"), stale.join("sub")] {
+        fs::create_dir_all(directory).unwrap();
+    }
+    for file in [made.join("gone/file"), made.join("left"), stale.join("sub/x.tmp")] {
+        fs::write(file, "text").unwrap();
+    }
+    fs::write(part_path(&stale.join("large")), "text").unwrap();
+    here.run(&["copy", "--mirror", "--delete", "b", "--exclude", "*.tmp", "a", "b"]).expect_status(0);
+    assert_eq!(names(&here.path("b")), ["x", "y"]);
+    assert_eq!(names(&here.path("b/x")), ["in"]);
+}
+
+/// A directory in which the patterns left something out could not become a file: each run made that file beside it once more, and
+/// said that the same command would finish the rest.
+#[test]
+fn what_is_in_the_way_of_a_change_of_kind_is_named_and_nothing_is_made_beside_it() {
+    let here = Workspace::new();
+    fs::create_dir_all(here.path("a")).unwrap();
+    fs::create_dir_all(here.path("b/x")).unwrap();
+    for name in ["a/x", "a/other", "b/x/kept.tmp"] {
+        fs::write(here.path(name), "text").unwrap();
+    }
+    let words = ["copy", "--mirror", "--delete", "b", "--exclude", "*.tmp", "--json", "o.json", "a", "b"];
+    for _ in 0..2 {
+        here.run(&words).expect_status(1);
+        assert_eq!(names(&here.path("b")), ["other", "x"]);
+        assert_eq!(names(&here.path("b/x")), ["kept.tmp"]);
+        let not_copied = here.json("o.json")["copy"]["not_copied"].clone();
+        assert_eq!(not_copied.as_array().map(Vec::len), Some(1), "{not_copied}");
+        let message = not_copied[0]["message"].as_str().unwrap();
+        assert!(message.contains("b/x/kept.tmp"), "{message}");
+    }
+    fs::rename(here.path("b/x/kept.tmp"), here.path("kept.tmp")).unwrap();
+    here.run(&words).expect_status(0);
+    assert_eq!(fs::read(here.path("b/x")).unwrap(), b"text");
+}
+
+/// A directory, or a file of the right size and time, that another account had put there became a part of root's mirror.
+#[test]
+fn what_another_account_has_put_in_the_place_of_the_new_content_is_refused() {
+    let here = Workspace::new();
+    if !is_root() {
+        return skip("a mirror into a directory of another account", "this is not root");
+    }
+    fs::create_dir_all(here.path("a/directory")).unwrap();
+    fs::create_dir_all(here.path("b/file")).unwrap();
+    for name in ["a/directory/in", "a/file", "b/directory"] {
+        fs::write(here.path(name), "text").unwrap();
+    }
+    let (directory, file) = (changed(&here.path("b/directory")), changed(&here.path("b/file")));
+    fs::create_dir(&directory).unwrap();
+    fs::write(&file, "evil").unwrap();
+    let modified = fs::metadata(here.path("a/file")).unwrap().modified().unwrap();
+    fs::File::options().write(true).open(&file).unwrap().set_modified(modified).unwrap();
+    for path in [&here.path("b"), &directory, &file] {
+        give(path);
+    }
+    let words = ["copy", "--mirror", "--delete", "b", "a", "b"];
+    let ran = here.run(&words);
+    assert_ne!(ran.status, Some(0), "{}", ran.stderr);
+    assert_eq!(fs::read(here.path("b/directory")).unwrap(), b"text");
+    assert!(here.path("b/file").is_dir() && names(&directory).is_empty());
+    assert_eq!(fs::read(&file).unwrap(), b"evil");
+    fs::remove_dir(&directory).unwrap();
+    fs::remove_file(&file).unwrap();
+    here.run(&words).expect_status(0);
+    assert_eq!(names(&here.path("b/directory")), ["in"]);
+    assert_eq!(fs::read(here.path("b/file")).unwrap(), b"text");
 }
 
 /// A pipe that the source did not have stopped a mirror for ever, and was said to be "not copied" under a name that did not exist.

@@ -84,6 +84,35 @@ fn the_destination_itself_a_link_and_a_file_in_use_are_not_removed() {
     assert!(!here.path("file").exists());
 }
 
+/// A file that was newer at the destination, and a pipe, stayed in the source without a word and with status 0: whoever took the
+/// source for moved removed the only pipe, and the other version.
+#[test]
+fn what_a_move_leaves_behind_is_named_and_the_status_says_so() {
+    let here = Workspace::new();
+    for name in ["data", "to/data"] {
+        fs::create_dir_all(here.path(name)).unwrap();
+    }
+    for name in ["data/file", "data/newer", "to/data/newer"] {
+        fs::write(here.path(name), name).unwrap();
+    }
+    let old = std::time::UNIX_EPOCH;
+    File::options().write(true).open(here.path("data/newer")).unwrap().set_modified(old).unwrap();
+    assert!(Command::new("mkfifo").arg(here.path("data/pipe")).status().unwrap().success());
+    let words = ["copy", "--move", "--update", "--json", "o.json", "data", "to"];
+    here.run(&words).expect_status(1);
+    assert_eq!(names(&here.path("data")), ["newer", "pipe"]);
+    assert_eq!(fs::read(here.path("to/data/newer")).unwrap(), b"to/data/newer");
+    let stays = here.json("o.json")["copy"]["not_copied"].clone();
+    let stays: Vec<_> = stays.as_array().unwrap().iter().map(|one| (&one["what"], &one["path"])).collect();
+    assert_eq!(stays, [(&"removed".into(), &"data/newer".into()), (&"removed".into(), &"data/pipe".into())]);
+
+    // What is then asked for is moved.
+    fs::remove_file(here.path("data/newer")).unwrap();
+    here.run(&[&words[..], &["--specials", "keep"]].concat()).expect_status(0);
+    assert!(!here.path("data").exists());
+    assert_eq!(names(&here.path("to/data")), ["file", "newer", "pipe"]);
+}
+
 /// The owner was lost, the source removed, and with `-q` nothing said.
 #[test]
 fn the_sources_stay_where_the_copies_have_lost_their_owner() {

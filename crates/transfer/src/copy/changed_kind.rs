@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use iostall_engine::files::{self, FileKind, FileStamp};
 
 use super::beside::changed_path;
+use super::error::CopyError;
 use super::options::CopyOptions;
+use super::part::directory_of;
+use super::walk::Inventory;
 
 #[derive(Clone, Debug)]
 pub(super) struct ChangedKind {
@@ -24,20 +27,46 @@ pub(super) struct ChangedKind {
 
 impl ChangedKind {
     /// `None` if the destination has nothing, something of the same kind, or something that no rename replaces without consent
-    /// to delete.
+    /// to delete. Fails where the name under which the new is made has something of another account.
     pub(super) fn find(
         options: &CopyOptions,
         source: &Path,
         stat: &FileStamp,
         target: &Path,
-    ) -> Option<Self> {
-        options.delete.as_ref()?;
-        let there = files::stamp_of_link(target).ok()?;
+    ) -> Result<Option<Self>, CopyError> {
+        let there = files::stamp_of_link(target).ok().filter(|_| options.delete.is_some());
+        let Some(there) = there else { return Ok(None) };
         let is_directory = stat.kind == FileKind::Directory;
         let is_changed = is_directory != (there.kind == FileKind::Directory)
             || there.kind != stat.kind && matches!(there.kind, FileKind::Symlink | FileKind::Special);
+        if !is_changed {
+            return Ok(None);
+        }
         let (source, target, made) = (source.to_owned(), target.to_owned(), changed_path(target));
-        is_changed.then_some(Self { source, target, made, there, is_directory })
+        refuse_made_by_others(&made, (!is_directory).then_some(stat.uid))?;
+        Ok(Some(Self { source, target, made, there, is_directory }))
+    }
+}
+
+impl Inventory {
+    /// Nothing is made in the place of `target`, in which something stays. It is no directory, and may be the name that others
+    /// are links to: then it is made, and stays beside it.
+    pub(super) fn leave_as_it_is(&mut self, target: &Path) {
+        let Some(made) = self.changed_kinds.made_for(target) else { return };
+        self.entries.retain(|entry| entry.stat().links > 1 || entry.target() != made);
+        self.changed_kinds.leave(target);
+    }
+}
+
+/// Refuses what another account has put under the name `made`: it may change it while and after we fill it. A file may belong
+/// to `owner`, the owner of the future copy; a directory gets its owner only once it has its final name.
+pub(super) fn refuse_made_by_others(made: &Path, owner: Option<u32>) -> Result<(), CopyError> {
+    let what = "it belongs to another user";
+    match files::stamp_of_link(made) {
+        Ok(there) if owner != Some(there.uid) && !files::is_own(&there, directory_of(made)) => {
+            Err(CopyError::PartNotOurs { path: made.to_owned(), what })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -65,12 +94,20 @@ impl ChangedKinds {
         self.all.iter()
     }
 
+    pub(super) fn target_of(&self, made: &Path) -> Option<&Path> {
+        self.places.get(made).map(PathBuf::as_path)
+    }
+
     pub(super) fn has_target(&self, path: &Path) -> bool {
         self.targets.contains(path)
     }
 
-    pub(super) fn makes(&self, path: &Path) -> bool {
-        self.places.contains_key(path)
+    pub(super) fn made_for(&self, target: &Path) -> Option<PathBuf> {
+        self.all.iter().find(|changed| changed.target == target).map(|changed| changed.made.clone())
+    }
+
+    pub(super) fn leave(&mut self, target: &Path) {
+        self.all.retain(|changed| changed.target != target);
     }
 
     /// What was not put in its place has none.

@@ -78,6 +78,12 @@ pub enum CopyError {
     /// A file that a mirror or a move would remove stays.
     #[error("{} was not removed: {how}", path.display())]
     NotRemoved { path: PathBuf, how: &'static str },
+    /// A name of another kind cannot be replaced while something in it stays.
+    #[error("{} was not replaced by what the source has there: {} {why}", path.display(), inside.display())]
+    InTheWay { path: PathBuf, inside: PathBuf, why: &'static str },
+    /// A move has not copied it, so it stays.
+    #[error("{} was not moved: {how}", path.display())]
+    NotMoved { path: PathBuf, how: &'static str },
     #[error("{} is in the list, and the copy does not come to it", path.display())]
     NotReached { path: PathBuf },
     /// What a mirror or a move would have removed; everything was copied.
@@ -118,6 +124,8 @@ impl CopyError {
             | Self::Special { path }
             | Self::TooLarge { path, .. }
             | Self::NotRemoved { path, .. }
+            | Self::NotMoved { path, .. }
+            | Self::InTheWay { path, .. }
             | Self::MetadataLost { path, .. }
             | Self::NotReached { path }
             | Self::Stays { path, .. }
@@ -256,6 +264,7 @@ impl CopyError {
                 "the copy is complete but for that: if it does not matter, remove the sources yourself"
             }
             Self::NotRemoved { .. } => "the copy itself is complete; the same command finishes the rest",
+            Self::InTheWay { .. } => IN_THE_WAY,
             Self::DeletesElsewhere { .. } => {
                 "--delete names the directory in which files may be deleted: the destination, as it is typed there"
             }
@@ -303,6 +312,8 @@ fn refused_hint(refusal: &Refusal) -> String {
     }
 }
 
+const IN_THE_WAY: &str =
+    "move that elsewhere or remove it, and copy again; until then this mirror deletes nothing";
 const NO_SUCH_NAME: &str = "check the name: a relative one starts at the current directory, and the destination directory must exist";
 const REMOTE: &str = "a copy takes files of this machine: `iostall copy FILE - | ssh HOST 'cat > FILE'`, and the other way round with `-` as the source";
 

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
+use std::path::PathBuf;
 
 use iostall_engine::files::{self, FileKind, OpenDirectory, Writers};
 use iostall_engine::guard::Removes;
@@ -23,10 +24,15 @@ pub(super) fn remove_sources(
     log: &mut CopyLog,
 ) -> Result<(), CopyError> {
     for entry in &inventory.entries {
-        let has_arrived =
-            matches!(entry.action, Action::File | Action::HardLink(_) | Action::Symlink | Action::UpToDate);
-        if !has_arrived {
-            continue;
+        match entry.action {
+            Action::File | Action::HardLink(_) | Action::Symlink | Action::Special | Action::UpToDate => {}
+            Action::NewerThere => {
+                let how =
+                    "the destination has a newer one: compare them, and remove the one that is not needed";
+                note_stays(context, log, entry.paths(), how)?;
+                continue;
+            }
+            Action::Directory | Action::Compare => continue,
         }
         if context.progress.is_cancelled() {
             return Err(CopyError::cancelled(&entry.source(), &entry.target(), false));
@@ -39,6 +45,10 @@ pub(super) fn remove_sources(
         }
         log.note(context.options, || entry.paths(), removed)?;
     }
+    for paths in &inventory.specials {
+        let how = "it is a device, a pipe or a socket, and was not copied: remove it, or move it with --specials keep";
+        note_stays(context, log, paths.clone(), how)?;
+    }
     for entry in inventory.directories().rev() {
         let source = entry.source();
         let removed = match fs::remove_dir(&source) {
@@ -50,6 +60,18 @@ pub(super) fn remove_sources(
         log.note(context.options, || entry.paths(), removed)?;
     }
     Ok(())
+}
+
+/// Records a source that the destination does not have: whoever moves must know of each that stays.
+fn note_stays(
+    context: &CopyContext<'_>,
+    log: &mut CopyLog,
+    paths: (PathBuf, PathBuf),
+    how: &'static str,
+) -> Result<(), CopyError> {
+    let source = paths.0.clone();
+    let error = CopyError::NotMoved { path: source.clone(), how }.stays(Undone::Removed, &source);
+    log.note(context.options, || paths, Err(error))
 }
 
 fn remove_one(context: &CopyContext<'_>, entry: &Entry) -> Result<(), CopyError> {
@@ -76,7 +98,11 @@ fn remove_one(context: &CopyContext<'_>, entry: &Entry) -> Result<(), CopyError>
                     .ok()
                     .is_some_and(|link| fs::read_link(target).is_ok_and(|to| to == link))
         }
-        _ => there.kind == stat.kind && there.size_bytes == stat.size_bytes,
+        _ => {
+            there.kind == stat.kind
+                && there.size_bytes == stat.size_bytes
+                && there.special_device == stat.special_device
+        }
     };
     if !is_there {
         return Err(refused("the destination has something else by now"));

@@ -5,16 +5,17 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use iostall_engine::files;
+use iostall_engine::{files, open_path};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::beside::journal_path;
 use super::context::CopyContext;
 use super::endpoint::Endpoint;
 use super::error::CopyError;
-use super::journal::{Claims, DurableRange, Source, has_journal, read_journal};
+use super::journal::{Claims, DurableRange, Source, has_journal, is_unfinished, read_journal};
 use super::mover::Mover;
 use super::options::Resume;
+use super::tree_mark;
 use crate::pipeline::PipelineError;
 use crate::plan::PLAN_ALIGN;
 
@@ -32,7 +33,7 @@ pub(super) fn resumed_ranges(
         return Ok(Vec::new());
     };
     if !to.is_direct() {
-        files::drop_from_cache(to.path())
+        files::drop_from_cache(&open_path(to.file()))
             .map_err(CopyError::system("drop from the page cache", to.path()))?;
     }
     let files: &[&File] = if source == Source::Same { &[to.file()] } else { &[from.file(), to.file()] };
@@ -58,6 +59,12 @@ pub(super) fn resumed_ranges(
     }
     context.progress.begin_file(target, from.stat.size_bytes, "copying");
     Ok(confirmed)
+}
+
+/// Whether an earlier attempt at this copy left a tree with its mark, or a file with its journal.
+pub(super) fn is_begun(source: &Path, target: &Path) -> bool {
+    tree_mark::is_of(target, source)
+        || files::stamp_of_path(source).is_ok_and(|stat| is_unfinished(target, &stat))
 }
 
 fn claims(resume: Resume, from: &Endpoint, target: &Path) -> Result<Option<Claims>, CopyError> {

@@ -8,6 +8,7 @@ use iostall_engine::files::{self, FileKind};
 use iostall_model::transfer::TransferShape;
 
 use super::beside::part_path;
+use super::changed_kind::refuse_made_by_others;
 use super::context::CopyContext;
 use super::entry::{Action, Entry, Location};
 use super::error::CopyError;
@@ -166,7 +167,8 @@ impl TreeCopier<'_, '_> {
             if failed.iter().any(|above| entry.target().starts_with(above)) {
                 continue;
             }
-            match make_directory(entry, inventory.roots.contains(&entry.target())) {
+            let is_changed = inventory.changed_kinds.target_of(&entry.target()).is_some();
+            match make_directory(entry, is_changed, inventory.roots.contains(&entry.target())) {
                 Ok(()) => self.files.log.counts.directories += 1,
                 Err(error) => {
                     self.note(entry, Err(error))?;
@@ -234,7 +236,7 @@ impl TreeCopier<'_, '_> {
 }
 
 /// Creates a directory. The root of a tree gets a mark, by which the same command finds it again.
-fn make_directory(entry: &Entry, is_root: bool) -> Result<(), CopyError> {
+fn make_directory(entry: &Entry, is_changed: bool, is_root: bool) -> Result<(), CopyError> {
     // Writable for us until it is complete; its own mode is set at the end.
     let (source, target) = (&entry.source(), &entry.target());
     if is_root {
@@ -243,7 +245,12 @@ fn make_directory(entry: &Entry, is_root: bool) -> Result<(), CopyError> {
     match files::create_new_directory_private(target) {
         Ok(()) => Ok(()),
         // Check an existing one again: a link may have taken its place since the inventory.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => refuse_other_kind(source, target),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            if is_changed {
+                refuse_made_by_others(target, None)?;
+            }
+            refuse_other_kind(source, target)
+        }
         Err(error) => Err(CopyError::system("create", target)(error)),
     }
 }

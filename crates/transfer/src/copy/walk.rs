@@ -11,15 +11,14 @@ use super::changed_kind::{ChangedKind, ChangedKinds};
 use super::entry::{Action, Entry, Location, is_small, locate};
 use super::error::CopyError;
 use super::found::{Found, New, makes_a_name, names_in};
-use super::journal::is_unfinished;
 use super::kept_time::TimeSteps;
 use super::log::CopyFailure;
 use super::options::{CopyOptions, Equality, Resume, Specials, Symlinks};
 use super::places::Places;
+use super::resume::is_begun;
 use super::selection::FileList;
 use super::small_plan::{SmallNames, SmallPlan};
 use super::target::{check_target, is_to_be_opened, refuse_into_itself, refuse_other_kind};
-use super::tree_mark;
 
 impl CopyFailure {
     pub(super) fn of(entry: &Entry, error: CopyError) -> Self {
@@ -38,6 +37,8 @@ pub(super) struct Inventory {
     pub(super) small: SmallPlan,
     pub(super) places: Places,
     pub(super) skipped_specials: u64,
+    /// Those of them that a move leaves in the source, with the names that they do not get.
+    pub(super) specials: Vec<(PathBuf, PathBuf)>,
     /// Entries left out by the selection; a directory counts once.
     pub(super) excluded: u64,
     pub(super) failures: Vec<CopyFailure>,
@@ -168,6 +169,8 @@ impl Inventory {
             FileKind::Special => match options.specials {
                 Specials::Skip => {
                     self.skipped_specials += 1;
+                    let stays = options.remove_sources.then(|| (source.to_owned(), target.to_owned()));
+                    self.specials.extend(stays);
                     return Ok(None);
                 }
                 Specials::Keep => Action::Special,
@@ -281,12 +284,6 @@ enum Existing {
     Newer,
 }
 
-/// Whether an earlier attempt at this copy left a tree with its mark, or a file with its journal.
-fn is_begun(source: &Path, target: &Path) -> bool {
-    tree_mark::is_of(target, source)
-        || files::stamp_of_path(source).is_ok_and(|stat| is_unfinished(target, &stat))
-}
-
 #[derive(Clone, Copy)]
 struct Walk<'a> {
     options: &'a CopyOptions,
@@ -391,7 +388,7 @@ impl Walk<'_> {
             inventory.excluded += 1;
             return Ok(None);
         }
-        let changed = ChangedKind::find(self.options, path, &stat, copy);
+        let changed = ChangedKind::find(self.options, path, &stat, copy)?;
         let made = changed.as_ref().map_or(copy, |changed| &changed.made);
         let action = inventory.action_of((path, made), &stat, self)?;
         Ok(action.map(|action| New { stat, action, changed }))
