@@ -12,7 +12,6 @@ use super::beside::changed_path;
 use super::error::CopyError;
 use super::options::CopyOptions;
 use super::part::directory_of;
-use super::walk::Inventory;
 
 #[derive(Clone, Debug)]
 pub(super) struct ChangedKind {
@@ -45,16 +44,6 @@ impl ChangedKind {
         let (source, target, made) = (source.to_owned(), target.to_owned(), changed_path(target));
         refuse_made_by_others(&made, (!is_directory).then_some(stat.uid))?;
         Ok(Some(Self { source, target, made, there, is_directory }))
-    }
-}
-
-impl Inventory {
-    /// Nothing is made in the place of `target`, in which something stays. It is no directory, and may be the name that others
-    /// are links to: then it is made, and stays beside it.
-    pub(super) fn leave_as_it_is(&mut self, target: &Path) {
-        let Some(made) = self.changed_kinds.made_for(target) else { return };
-        self.entries.retain(|entry| entry.stat().links > 1 || entry.target() != made);
-        self.changed_kinds.leave(target);
     }
 }
 

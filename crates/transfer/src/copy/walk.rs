@@ -55,6 +55,14 @@ pub(super) struct Inventory {
 }
 
 impl Inventory {
+    /// Nothing is made in the place of `target`, in which something stays. It is no directory, and may be the name that others
+    /// are links to: then it is made, and stays beside it.
+    pub(super) fn leave_as_it_is(&mut self, target: &Path) {
+        let Some(made) = self.changed_kinds.made_for(target) else { return };
+        self.entries.retain(|entry| entry.stat().links > 1 || entry.target() != made);
+        self.changed_kinds.leave(target);
+    }
+
     /// Walks all sources. Entries that must fail are recorded and left out: an existing file, a tree into
     /// itself, a loop. An error means that the copy cannot start.
     pub(super) fn take(
