@@ -148,3 +148,21 @@ fn a_job_file_is_no_target_and_comes_from_standard_input_too() {
     let toml = here.run(&["profile", "translate", "--fio", "j.fio"]).expect_status(0).stdout;
     assert!(toml.contains("--target file1=a.dat") && toml.contains("2 MiB"), "{toml}");
 }
+
+/// A job whose file was the job file overwrote it; so did a target on the command line, and a profile of DiskSpd.
+#[test]
+fn a_file_that_a_command_reads_is_never_its_target() {
+    let here = Workspace::new();
+    std::os::unix::fs::symlink("j.fio", here.path("link")).unwrap();
+    fs::create_dir(here.path("d")).unwrap();
+    for name in ["j.fio", "./j.fio", "d/../j.fio", "link"] {
+        let jobs = format!("[a]\nfilename={name}\nrw=write\nbs=4k\nsize=8k\n");
+        fs::write(here.path("j.fio"), &jobs).unwrap();
+        for words in [&["load", "--fio", "j.fio"][..], &["load", "--fio", "link", "--overwrite", name]] {
+            here.run(words).expect_status(2);
+            assert_eq!(fs::read_to_string(here.path("j.fio")).unwrap(), jobs, "{words:?} {name}");
+        }
+        let typed = here.run(&["load", "--fio", "link", "--overwrite", name, name]).expect_status(2);
+        assert!(typed.stderr.contains("that this command reads"), "{}", typed.stderr);
+    }
+}

@@ -28,7 +28,9 @@ pub(crate) fn run(args: &DiskspdArgs, global: &GlobalArgs, printer: &Printer) ->
         let Some(request) = read(&words, printer)? else { return Ok(None) };
         let mapped = to_profile(&request.profile)?;
         check_pins(&mapped.profile)?;
-        let outputs = output::check(&extras.output, &taken(&request, &words, global))?;
+        let taken = taken(&request, &words, global);
+        taken.refuse_inputs_as_targets()?;
+        let outputs = output::check(&extras.output, &taken)?;
         Ok(Some((extras, request, mapped, outputs)))
     });
     let (extras, request, mapped, outputs) = match asked {

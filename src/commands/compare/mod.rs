@@ -20,7 +20,9 @@ use crate::printer::Printer;
 use crate::store;
 
 pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let outputs = check(args, &taken(args, global))?;
+    let taken = taken(args, global);
+    taken.refuse_inputs_as_targets()?;
+    let outputs = check(args, &taken)?;
     if let Some(paths) = &args.work {
         let jobs = work::read(paths)?;
         let jobs = evaluate(&jobs);

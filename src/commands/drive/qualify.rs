@@ -17,6 +17,7 @@ pub(crate) fn run(args: &QualifyArgs, global: &GlobalArgs, printer: &Printer) ->
     let request = args.request(rating(args, printer)?);
     qualify_profile(&request.plan)?;
     let taken = taken(global).targets(vec![args.target.clone()]).inputs(&args.drives);
+    taken.refuse_inputs_as_targets()?;
     let (engine, no_store, output) = (args.engine.into(), args.no_store, &args.output);
     let frame = Frame { engine, no_store, output, taken, global, printer };
     frame.run(|session, kept_in| {

@@ -2,7 +2,7 @@
 
 mod profile;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iostall_load::fio::FioEngine;
 use iostall_measure::foreign::shell_path;
@@ -35,7 +35,10 @@ pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> an
     }
     let bound = targets.bindings.iter().map(|binding| binding.path.clone());
     let named: Vec<_> = args.targets.iter().cloned().chain(bound).collect();
-    let taken = taken(global).targets(named_or_scratch(&named)).inputs(what.profile.iter().chain(&what.fio));
+    let taken = taken(global)
+        .targets(named_or_scratch(&named))
+        .inputs(what.profile.iter().chain(&what.fio).map(read_from));
+    taken.refuse_inputs_as_targets()?;
     let engine = fio.as_ref().map_or(what.engine, |fio| engine_of(what.engine, fio.engine)).into();
     let (no_store, output) = (args.no_store, &args.output);
     let frame = Frame { engine, no_store, output, taken, global, printer };
@@ -44,6 +47,11 @@ pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> an
         run.warnings.extend(fio.iter().flat_map(warnings));
         Ok(run)
     })
+}
+
+/// `-` is the file that standard input comes from, if it comes from one.
+fn read_from(path: &PathBuf) -> &Path {
+    if path == Path::new("-") { Path::new("/dev/stdin") } else { path }
 }
 
 /// The engine that jobs of fio's name, unless one was typed.

@@ -15,4 +15,4 @@ pub use growing::GrowingTable;
 pub use iostall_engine::output::{OutputRefusal, Place};
 pub use log_file::{LogFile, LogFileError};
 pub use outputs::{Delivery, Outputs, Render, Wanted};
-pub use taken::Taken;
+pub use taken::{InputIsTarget, Taken};

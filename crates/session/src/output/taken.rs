@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::output::{Place, PlaceKind};
 
+const A_TARGET: &str = "a target of this command";
+const AN_INPUT: &str = "a file that this command reads";
+
 #[derive(Debug, Default)]
 pub struct Taken {
     files: Vec<TakenFile>,
@@ -11,6 +14,10 @@ pub struct Taken {
     /// Directories in which files are deleted.
     mirrors: Vec<PathBuf>,
 }
+
+#[derive(Debug, thiserror::Error)]
+#[error("{} is a file that this command reads, and a target that it may write: name another target", .0.display())]
+pub struct InputIsTarget(PathBuf);
 
 #[derive(Debug)]
 struct TakenFile {
@@ -41,13 +48,25 @@ impl Taken {
     }
 
     pub fn targets<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
-        self.add("a target of this command", paths);
+        self.add(A_TARGET, paths);
         self
     }
 
     pub fn inputs<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
-        self.add("a file that this command reads", paths);
+        self.add(AN_INPUT, paths);
         self
+    }
+
+    /// Refuses a target that is an input of this command, by whatever name.
+    pub fn refuse_inputs_as_targets(&self) -> Result<(), InputIsTarget> {
+        let of = |what: &'static str| self.files.iter().filter(move |file| file.what == what);
+        for input in of(AN_INPUT) {
+            let Ok(place) = Place::of(&input.path) else { continue };
+            if let Some(target) = of(A_TARGET).find(|target| place.is_at(&target.path)) {
+                return Err(InputIsTarget(target.path.clone()));
+            }
+        }
+        Ok(())
     }
 
     pub fn copies(mut self, pairs: &[(PathBuf, PathBuf)], destination: &Path) -> Self {
