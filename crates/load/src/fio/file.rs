@@ -31,7 +31,12 @@ pub fn read_jobs(
             let name = name.trim();
             section = Some(name.to_owned());
             if name != "global" {
-                jobs.push(FioJob { name: name.to_owned(), has_own_files: false, ..global.clone() });
+                jobs.push(FioJob {
+                    name: name.to_owned(),
+                    section: Some(name.to_owned()),
+                    has_own_files: false,
+                    ..global.clone()
+                });
             }
             continue;
         }

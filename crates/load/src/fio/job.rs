@@ -32,6 +32,8 @@ pub enum FioEngine {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioJob {
     pub name: String,
+    /// `[…]` above it: what files are called that have no name, whatever `name` says.
+    pub(super) section: Option<String>,
     /// `filename`, taken apart at the colons.
     pub files: Vec<String>,
     /// Whether they are of the section that is being read: its first `filename` takes the place of others.
@@ -50,16 +52,18 @@ pub struct FioJob {
     /// `rw`: percent of writes; `None` where it mixes, which `rwmixread` and `rwmixwrite` say.
     pub(super) kind_pct: Option<u32>,
     pub(super) mix_pct: u32,
-    /// `bs` or `bssplit`.
     pub(super) block: Each<BlockMix>,
+    /// `bssplit`, which wins over `bs` wherever the two stand.
+    pub(super) split: Each<Option<BlockMix>>,
     pub(super) align: Each<Option<u64>>,
     pub(super) random_pct: Each<u32>,
     pub(super) has_random_map: bool,
     pub(super) distribution: Distribution,
     pub(super) depth: u32,
     pub(super) jobs: u32,
-    /// `rate_iops` or `rate`, of one job.
+    /// Of one job.
     pub(super) rate: Each<Option<Rate>>,
+    pub(super) rate_iops: Each<Option<Rate>>,
     pub(super) arrivals: Arrivals,
     pub(super) direct: bool,
     pub(super) invalidates: bool,
@@ -71,8 +75,8 @@ pub struct FioJob {
     pub(super) loops: u32,
     pub(super) ramp: Nanos,
     pub(super) seed: u64,
-    /// `buffer_compress_percentage`, `zero_buffers`.
-    pub(super) compressible_pct: u32,
+    pub(super) buffer_compress_pct: u32,
+    pub(super) has_zero_buffers: bool,
     pub engine: FioEngine,
     /// `output`, where `output-format` is JSON.
     pub(super) output: Option<String>,
@@ -89,6 +93,7 @@ impl Default for FioJob {
     fn default() -> Self {
         Self {
             name: "fio".to_owned(),
+            section: None,
             files: Vec::new(),
             has_own_files: false,
             file_count: None,
@@ -104,6 +109,7 @@ impl Default for FioJob {
             kind_pct: Some(0),
             mix_pct: 50,
             block: Each::both(BlockMix::single(BlockSize::new(4096).expect("fio's own block size is one"))),
+            split: Each::both(None),
             align: Each::both(None),
             random_pct: Each::both(100),
             has_random_map: true,
@@ -111,6 +117,7 @@ impl Default for FioJob {
             depth: 1,
             jobs: 1,
             rate: Each::both(None),
+            rate_iops: Each::both(None),
             arrivals: Arrivals::Constant,
             direct: false,
             invalidates: true,
@@ -121,7 +128,8 @@ impl Default for FioJob {
             loops: 1,
             ramp: Nanos(0),
             seed: 0,
-            compressible_pct: 0,
+            buffer_compress_pct: 0,
+            has_zero_buffers: false,
             engine: FioEngine::Sync,
             output: None,
             json: false,
@@ -145,6 +153,18 @@ impl FioJob {
     /// Takes `rwmixread` and `rwmixwrite` for what they say although no `rw` mixes.
     pub fn mix(&mut self) {
         self.kind_pct = None;
+    }
+
+    /// fio fills buffers with zeros only where no share of them is to be compressible.
+    pub(super) fn compressible_pct(&self) -> u32 {
+        if self.buffer_compress_pct == 0 && self.has_zero_buffers { 100 } else { self.buffer_compress_pct }
+    }
+
+    pub(super) fn block(&self) -> Each<BlockMix> {
+        Each {
+            read: self.split.read.clone().unwrap_or_else(|| self.block.read.clone()),
+            write: self.split.write.clone().unwrap_or_else(|| self.block.write.clone()),
+        }
     }
 
     /// Requests that it really keeps in flight.
@@ -184,8 +204,7 @@ impl FioJob {
             "readonly" => self.only_reads = flag(&name, value)?,
             "exitall" => self.ends_others = flag(&name, value)?,
             "stonewall" | "wait_for_previous" => self.waits = flag(&name, value)?,
-            "zero_buffers" if flag(&name, value)? => self.compressible_pct = 100,
-            "zero_buffers" => {}
+            "zero_buffers" => self.has_zero_buffers = flag(&name, value)?,
             "sync" => self.take_sync(&name, text)?,
             _ if text.is_empty() && is_known(&name) => {
                 return Err(wrong(&name, text, "a value must follow"));
@@ -240,7 +259,7 @@ impl FioJob {
             "rwmixread" => self.mix_pct = 100 - percent(name, text)?,
             "rwmixwrite" => self.mix_pct = percent(name, text)?,
             "bs" | "blocksize" => self.block.set(text, |text| blocks(name, text))?,
-            "bssplit" => self.block.set(text, |text| split(name, text))?,
+            "bssplit" => self.split.set(text, |text| split(name, text).map(Some))?,
             "ba" | "blockalign" => self.align.set(text, |text| size(name, text).map(Some))?,
             "percentage_random" => self.random_pct.set(text, |text| percent(name, text))?,
             "random_distribution" => self.distribution = distribution(name, text)?,
@@ -250,7 +269,7 @@ impl FioJob {
                 "lfsr" => self.has_random_map = true,
                 _ => return Err(wrong(name, text, "write tausworthe, tausworthe64 or lfsr")),
             },
-            "buffer_compress_percentage" => self.compressible_pct = percent(name, text)?,
+            "buffer_compress_percentage" => self.buffer_compress_pct = percent(name, text)?,
             "randseed" => self.seed = size(name, text)?,
             "fsync" | "fdatasync" => {
                 let call = if name == "fsync" { SyncCall::Fsync } else { SyncCall::Fdatasync };
@@ -276,7 +295,8 @@ impl FioJob {
             }
             "ramp_time" => self.ramp = time(name, text, SECOND)?,
             "rate_iops" => {
-                self.rate.set(text, |text| Ok(above_0(f64::from(count(name, text, 0)?)).map(Rate::Iops)))?;
+                self.rate_iops
+                    .set(text, |text| Ok(above_0(f64::from(count(name, text, 0)?)).map(Rate::Iops)))?;
             }
             "rate" => {
                 self.rate

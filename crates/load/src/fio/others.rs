@@ -54,7 +54,17 @@ const ZONES: &str = "parts of a target are a region: --region 0%..10%";
 const STEADY: &str = "iostall sweep measures until its interval is narrow enough";
 const NOTHING: &str = "nothing here does it";
 
-/// What nothing here does, with fio's own values of it beside `0` and `none`, and why, or what does it instead.
+/// Of [`NO_EQUAL`], those that `0` leaves as they are without a word: elsewhere it is a processor, a user or a pattern.
+const OFF_AT_0: &str = "
+    verify experimental_verify verify_only verify_backlog verify_backlog_batch verify_state_load
+    latency_target latency_window latency_run max_latency number_ios io_size io_limit fill_device thinktime thinktime_spin
+    thinktime_iotime rate_min ratemin rate_iops_min rate_ignore_thinktime bs_unaligned bs_is_seq_rand startdelay zonesize zonerange
+    zoneskip zonecapacity read_beyond_wp max_open_zones job_max_open_zones ignore_zone_limits zone_reset_threshold
+    zone_reset_frequency read_iolog_chunked replay_no_stall replay_align dedupe_percentage ss_dur steadystate_duration
+    steadystate_ramp_time atomic nice ramp_size trim_percentage trim_backlog trim_backlog_batch offset_align file_append create_only
+    serialize_overlap cgroup_nodelete flow_id flow flow_sleep cmdprio_percentage";
+
+/// What nothing here does, with fio's own values of it beside those of [`OFF_AT_0`], and why, or what does it instead.
 #[rustfmt::skip]
 const NO_EQUAL: &[(&str, &[&str], &str)] = &[
     ("verify", &[], VERIFY), ("experimental_verify", &[], VERIFY), ("verify_only", &[], VERIFY), ("verify_interval", &[], VERIFY),
@@ -73,7 +83,7 @@ const NO_EQUAL: &[(&str, &[&str], &str)] = &[
     ("cpus_allowed_policy", &["shared"], "start it under taskset, or pin workers in a profile"),
     ("numa_cpu_nodes", &[], "start it under numactl"), ("numa_mem_policy", &[], "start it under numactl"),
     ("startdelay", &[], "what runs together begins together; spans run one after the other"),
-    ("zonemode", &[], "zoned devices have no writer here"), ("zonesize", &[], ZONES), ("zonerange", &[], ZONES), ("zoneskip", &[], ZONES),
+    ("zonemode", &["none"], "zoned devices have no writer here"), ("zonesize", &[], ZONES), ("zonerange", &[], ZONES), ("zoneskip", &[], ZONES),
     ("zonecapacity", &[], ZONES), ("read_beyond_wp", &[], ZONES), ("max_open_zones", &[], ZONES), ("job_max_open_zones", &[], ZONES),
     ("ignore_zone_limits", &[], ZONES), ("zone_reset_threshold", &[], ZONES), ("zone_reset_frequency", &[], ZONES),
     ("read_iolog", &[], REPLAY), ("write_iolog", &[], REPLAY), ("read_iolog_chunked", &[], REPLAY), ("replay_no_stall", &[], REPLAY),
@@ -89,16 +99,16 @@ const NO_EQUAL: &[(&str, &[&str], &str)] = &[
     ("exec_prerun", &[], "run it from a script"), ("exec_postrun", &[], "run it from a script"),
     ("section", &[], "take that section into a file of its own"), ("include", &[], "put the lines of the other file into this one"),
     ("ramp_size", &[], "the warm-up is a time: --warmup 10s"),
-    ("trim_percentage", &[], "nothing is trimmed"), ("trim_verify_zero", &[], "nothing is trimmed"), ("trim_backlog", &[], "nothing is trimmed"),
+    ("trim_percentage", &[], "nothing is trimmed"), ("trim_verify_zero", &["1"], "nothing is trimmed"), ("trim_backlog", &[], "nothing is trimmed"),
     ("trim_backlog_batch", &[], "nothing is trimmed"),
     ("sync_file_range", &[], "write-back is left to the kernel, or forced by --sync-every"),
     ("kb_base", &["1024"], "sizes of job files are powers of 1024"),
     ("rw_sequencer", &["sequential"], "a stride is --stride; a share of jumps is --random-pct"),
     ("file_append", &[], "a load works within its file"), ("create_only", &[], "iostall load makes the file that is not there"),
-    ("offset_align", &[], "write an offset that is a multiple of it"), ("filename_format", &[], "name each of the files (filename)"),
+    ("offset_align", &[], "write an offset that is a multiple of it"), ("filename_format", &["$jobname.$jobnum.$filenum"], "name each of the files (filename)"),
     ("opendir", &[], "name each of the files (filename)"), ("io_submit_mode", &["inline"], "each worker hands over its requests itself"),
-    ("lockfile", &[], NOTHING), ("serialize_overlap", &[], NOTHING), ("write_hint", &[], NOTHING), ("ioscheduler", &[], NOTHING),
-    ("exit_what", &[], NOTHING), ("cgroup", &[], NOTHING), ("cgroup_nodelete", &[], NOTHING), ("cgroup_weight", &[], NOTHING),
+    ("lockfile", &["none"], NOTHING), ("serialize_overlap", &[], NOTHING), ("write_hint", &["none"], NOTHING), ("ioscheduler", &[], NOTHING),
+    ("exit_what", &["group"], NOTHING), ("cgroup", &[], NOTHING), ("cgroup_nodelete", &[], NOTHING), ("cgroup_weight", &[], NOTHING),
     ("uid", &[], NOTHING), ("gid", &[], NOTHING), ("flow_id", &[], NOTHING), ("flow", &[], NOTHING), ("flow_sleep", &[], NOTHING),
     ("cmdprio_percentage", &[], NOTHING),
 ];
@@ -114,6 +124,10 @@ pub(super) fn no_equal(option: &str, reason: &'static str) -> FioError {
     FioError::NoEqual { option: option.to_owned(), reason }
 }
 
+fn is_off_at_0(name: &str) -> bool {
+    OFF_AT_0.split_whitespace().any(|option| option == name)
+}
+
 /// What becomes of an option of these tables; refuses one that nothing here does, unless its value is fio's own.
 pub(super) fn other(name: &str, value: Option<&str>) -> Result<Option<Other>, FioError> {
     if NO_EFFECT.split_whitespace().any(|option| option == name) {
@@ -124,7 +138,7 @@ pub(super) fn other(name: &str, value: Option<&str>) -> Result<Option<Other>, Fi
         return Ok(Some(if without.contains(&value) { Other::NoEffect } else { Other::Otherwise(said) }));
     }
     match NO_EQUAL.iter().find(|(option, ..)| *option == name) {
-        Some((_, own, _)) if matches!(value, "0" | "none") || own.contains(&value) => {
+        Some((_, own, _)) if own.contains(&value) || (value == "0" && is_off_at_0(name)) => {
             Ok(Some(Other::NoEffect))
         }
         Some((option, _, reason)) => Err(no_equal(option, reason)),

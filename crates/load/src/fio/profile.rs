@@ -54,6 +54,7 @@ pub(super) fn to_profile(name: &str, jobs: &[FioJob]) -> Result<FioProfile, FioE
         for job in jobs {
             match Whole::of(job) {
                 Ok(whole) => {
+                    errors.extend(otherwise(job, &whole));
                     notes.of(job, &whole.notes);
                     roles.extend(roles_of(job, &whole, &mut made.files));
                 }
@@ -75,6 +76,18 @@ pub(super) fn to_profile(name: &str, jobs: &[FioJob]) -> Result<FioProfile, FioE
     FioError::all(errors)?;
     made.notes = notes.sentences();
     Ok(made)
+}
+
+/// What a role would do at another time or place than fio's job.
+fn otherwise(job: &FioJob, whole: &Whole) -> Vec<FioError> {
+    let turns = (job.takes_turns && file_count(job) > 1).then_some(
+        "file_service_type: fio takes turns among its files, and here each request draws one; write file_service_type=random, or a job for each file",
+    );
+    let mixed = (whole.passes.is_some() && whole.block.parts().len() > 1).then_some(
+        "bssplit: it would end with a count of requests and not with its size; write time_based and a runtime",
+    );
+    let error = |reason| FioError::Together { job: job.name.clone(), reason };
+    turns.into_iter().chain(mixed).map(error).collect()
 }
 
 fn check_count(jobs: &[FioJob]) -> Result<(), FioError> {
@@ -222,7 +235,7 @@ fn role(job: &FioJob, whole: &Whole, targets: Vec<String>, workers: u32, further
         durability: if job.write_through { Durability::WriteThrough } else { Durability::None },
         sync: job.sync.filter(|_| job.writes()),
         burst: None,
-        compressible_pct: Percent::new(f64::from(job.compressible_pct)).unwrap_or(Percent::ZERO),
+        compressible_pct: Percent::new(f64::from(job.compressible_pct())).unwrap_or(Percent::ZERO),
         write_data: None,
         sequence_per_request: false,
         // A job's depth is over all its files.

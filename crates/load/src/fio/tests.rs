@@ -123,6 +123,11 @@ fn what_cannot_be_expressed_is_refused_by_name_all_at_once() {
         ("[a]\n[b]\n[c]\nwait_for=a\n", "wait_for"),
         ("[a]\nnrfiles=200000\n", "nrfiles"),
         ("[a]\nnumjobs=4000000000\n", "numjobs"),
+        ("[a]\nfilename=f\nrate=1m\nrate_iops=10\n", "rate_iops"),
+        ("[global]\nrate_iops=10\n[a]\nfilename=f\nrate=1m\n", "rate_iops"),
+        ("[a]\nfilename=f:g\n", "file_service_type"),
+        ("[a]\nnrfiles=2\nfile_service_type=roundrobin\n", "file_service_type"),
+        ("[a]\nfilename=f\nruntime=5\nbssplit=4k/50:8k/50\n", "bssplit"),
     ] {
         assert!(refused(text).contains(part), "{text:?}: {}", refused(text));
     }
@@ -182,7 +187,8 @@ fn a_job_ends_with_its_size_and_reaches_each_block_unless_it_says_otherwise() {
     assert_eq!(of("runtime=5\ntime_based\nloops=3"), (None, true));
     assert_eq!(of("runtime=5\ntime_based=0\nnorandommap"), (Some(1), false));
     assert_eq!(of("runtime=5\nrandom_distribution=zipf:1.1"), (Some(1), false));
-    let mixed = read("[a]\nfilename=f\nrw=randread\nbssplit=4k/50:8k/50\ndirect=1\n").unwrap();
+    let mixed =
+        read("[a]\nfilename=f\nrw=randread\nbssplit=4k/50:8k/50\ndirect=1\nruntime=1\ntime_based\n").unwrap();
     assert!(!mixed.profile.spans[0].roles[0].every_block && mixed.notes[0].contains("norandommap"));
     assert!(roles("[a]\nfilename=f\nrw=rw\n")[0].apart, "each direction has its position");
     let two = read("[global]\nfilename=f\nsize=1m\ndirect=1\n[a]\n[b]\n").unwrap();
@@ -195,13 +201,22 @@ fn names_of_files_are_read_as_fio_reads_them() {
         let read = read(text).unwrap();
         read.files.iter().map(|file| file.path.display().to_string()).collect::<Vec<_>>()
     };
-    assert_eq!(paths("[a]\nfilename=a\\:b.dat:c.dat\n"), ["a:b.dat", "c.dat"]);
+    assert_eq!(paths("[a]\nfilename=a\\:b.dat:c.dat\nfile_service_type=random\n"), ["a:b.dat", "c.dat"]);
     assert_eq!(paths("[a]\nfilename=${DIR}/x.dat ; the file\n"), ["sub/x.dat"]);
-    assert_eq!(paths("[a]\nfilename=a.dat\nfilename=b.dat:a.dat\n"), ["a.dat", "b.dat"]);
+    assert_eq!(
+        paths("[a]\nfilename=a.dat\nfilename=b.dat:a.dat\nfile_service_type=random\n"),
+        ["a.dat", "b.dat"]
+    );
     assert_eq!(paths("[global]\nfilename=g\n[a]\nfilename=a\n[b]\n"), ["a", "g"]);
     assert_eq!(paths("[a]\ndirectory=p1\nfilename=/abs/x\n"), ["p1//abs/x"]);
-    assert_eq!(paths("[a]\nnumjobs=2\n[b]\nnrfiles=2\nsize=8m\n"), ["a.0.0", "a.1.0", "b.0.0", "b.0.1"]);
-    let shared = read("[a]\nioengine=libaio\niodepth=32\nfilename=f:g\nsize=32m\nruntime=1\n").unwrap();
+    assert_eq!(
+        paths("[a]\nnumjobs=2\n[b]\nnrfiles=2\nfile_service_type=random\nsize=8m\n"),
+        ["a.0.0", "a.1.0", "b.0.0", "b.0.1"]
+    );
+    let shared = read(
+        "[a]\nioengine=libaio\niodepth=32\nfilename=f:g\nfile_service_type=random\nsize=32m\nruntime=1\n",
+    )
+    .unwrap();
     let role = &shared.profile.spans[0].roles[0];
     assert_eq!((role.queue_depth, &role.target_weights), (32, &vec![1, 1]), "the depth is over both files");
     assert_eq!(
@@ -271,4 +286,51 @@ fn units_are_fios_and_the_one_that_nobody_means_is_refused() {
     let mut job = FioJob::default();
     job.take("runtime", Some("2m")).unwrap();
     assert_eq!(job.runtime, Some(Nanos(120_000_000_000)));
+}
+
+/// `buffer_pattern=0` is a pattern, `cpus_allowed=0` a processor and `uid=0` a user: they passed as if nothing were asked for.
+#[test]
+fn only_the_default_of_an_option_passes_where_nothing_here_does_it() {
+    for (option, value) in [
+        ("buffer_pattern", "0"),
+        ("cpus_allowed", "0"),
+        ("cpumask", "0"),
+        ("numa_cpu_nodes", "0"),
+        ("uid", "0"),
+        ("gid", "0"),
+        ("thinktime_blocks", "0"),
+        ("latency_percentile", "0"),
+        ("rate_cycle", "0"),
+        ("trim_verify_zero", "0"),
+        ("read_iolog", "none"),
+        ("cgroup", "none"),
+        ("ioscheduler", "none"),
+        ("verify", "none"),
+    ] {
+        let said = refused(&format!("[a]\nfilename=f\n{option}={value}\n"));
+        assert!(said.contains(option), "{option}={value}: {said}");
+    }
+    let own = "[a]\nfilename=f\ndirect=1\nnice=0\nflow=0\nlockfile=none\nwrite_hint=none\nexit_what=group\nthinktime=0\n";
+    assert!(read(own).unwrap().notes.is_empty());
+}
+
+/// The order of lines decided, and a section could not take back what `[global]` said. fio: `bssplit` wins, and compression does.
+#[test]
+fn options_that_overrule_each_other_do_so_in_any_order_and_section() {
+    let of = |text: &str| roles(text).remove(0);
+    for text in ["bs=64k\nbssplit=8k/100\n", "bssplit=8k/100\nbs=64k\n"] {
+        assert_eq!(of(&format!("[a]\nfilename=f\n{text}")).block_size.to_string(), "8K", "{text}");
+    }
+    let pct = |text: &str| of(text).compressible_pct.percent().to_string();
+    assert_eq!(pct("[global]\nzero_buffers\n[a]\nfilename=f\nzero_buffers=0\n"), "0");
+    assert_eq!(pct("[global]\nzero_buffers\n[a]\nfilename=f\n"), "100");
+    assert_eq!(pct("[a]\nfilename=f\nbuffer_compress_percentage=30\nzero_buffers\n"), "30");
+}
+
+/// fio 3.33 makes `sec.0.0` for a section `[sec]` with `name=other`; a file `other.0.0` was made.
+#[test]
+fn a_name_within_a_section_names_its_job_and_no_file() {
+    let read = read("[sec]\nname=other\nsize=1m\n").unwrap();
+    assert_eq!(read.files[0].path.to_str().unwrap(), "sec.0.0");
+    assert_eq!(read.profile.spans[0].roles[0].name, "other");
 }

@@ -33,9 +33,10 @@ impl Whole {
         let mut errors = Vec::new();
         let mut refuse = |reason| errors.push(FioError::Together { job: job.name.clone(), reason });
         let (reads, writes) = (job.reads(), job.writes());
-        let block = job.block.one(reads, writes).unwrap_or_else(|| {
+        let blocks = job.block();
+        let block = blocks.one(reads, writes).unwrap_or_else(|| {
             refuse("bs: reads and writes of a role share their sizes; make two jobs of it");
-            &job.block.read
+            &blocks.read
         });
         let align = job.align.one(reads, writes).unwrap_or_else(|| {
             refuse("blockalign: reads and writes of a role share it; make two jobs of it");
@@ -64,10 +65,6 @@ impl Whole {
         let mut note = |is_so: bool, said| notes.extend(is_so.then_some(said));
         note(has_map && !is_alike, "blocks may come again before all have come (norandommap is not there)");
         note(job.depth_is_ignored(), "as in fio, one request is in flight whatever iodepth says (ioengine)");
-        note(
-            job.takes_turns && file_count(job) > 1,
-            "requests draw their file, and do not take turns (file_service_type)",
-        );
         let buffered = !job.direct && job.engine != FioEngine::Null;
         note(
             buffered && reads && job.invalidates,
@@ -100,7 +97,13 @@ fn pace(job: &FioJob) -> Result<(Option<Rate>, Percent), &'static str> {
     let share = |pct: f64| Percent::new(pct).unwrap_or(Percent::ZERO);
     let mixed = share(f64::from(job.kind_pct.unwrap_or(job.mix_pct)));
     let together = |read: f64, write: f64| (read + write, share(write / (read + write) * 100.0));
-    match (job.reads(), job.writes(), job.rate.read, job.rate.write) {
+    let both = |bytes: Option<Rate>, iops: Option<Rate>| match (bytes, iops) {
+        (Some(_), Some(_)) => Err("rate, rate_iops: fio takes one of them, not both; leave one out"),
+        (bytes, iops) => Ok(bytes.or(iops)),
+    };
+    let (read, write) =
+        (both(job.rate.read, job.rate_iops.read)?, both(job.rate.write, job.rate_iops.write)?);
+    match (job.reads(), job.writes(), read, write) {
         (true, true, None, None) => Ok((None, mixed)),
         (true, true, Some(Rate::Iops(read)), Some(Rate::Iops(write))) => {
             let (sum, share) = together(read, write);
@@ -173,7 +176,8 @@ pub(super) fn file_count(job: &FioJob) -> u32 {
 
 /// Where copy `number` of `job` works. Without a name each has files of its own.
 pub(super) fn paths(job: &FioJob, number: u32) -> Vec<PathBuf> {
-    let own = || (0..file_count(job)).map(|file| format!("{}.{number}.{file}", job.name)).collect();
+    let stem = job.section.as_ref().unwrap_or(&job.name);
+    let own = || (0..file_count(job)).map(|file| format!("{stem}.{number}.{file}")).collect();
     let names: Vec<String> = if job.files.is_empty() { own() } else { job.files.clone() };
     // An absolute name is below the directory, too.
     let placed = |name: String| match &job.directory {

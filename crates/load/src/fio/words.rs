@@ -39,7 +39,7 @@ fn options(job: &FioJob, whole: &Whole) -> Vec<(&'static str, String)> {
     option(job.sync.is_some(), "sync-every", &|| job.sync.map_or(0, |sync| sync.every).to_string());
     option(rate.is_some(), "rate", &|| rate.map(typed).unwrap_or_default());
     option(rate.is_some() && job.arrivals == Arrivals::Poisson, "arrivals", &|| "poisson".to_owned());
-    option(job.compressible_pct > 0, "compressible-pct", &|| job.compressible_pct.to_string());
+    option(job.compressible_pct() > 0, "compressible-pct", &|| job.compressible_pct().to_string());
     option(true, "warmup", &|| seconds(job.ramp));
     option(job.runtime.is_some(), "duration", &|| seconds(job.runtime.unwrap_or(Nanos(0))));
     let is_part = whole.region.start != Bound::Bytes(ByteCount(0))
