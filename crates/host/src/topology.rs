@@ -44,18 +44,18 @@ impl System {
     /// Reads every block device that is not in `topology` as it is now; unreadable ones are left out. A sample every second must not
     /// read ten files of each device for facts that stay as they are as long as the device is in the same use.
     pub fn update_topology(&self, topology: &mut Topology) {
-        let mut known = std::mem::take(&mut topology.devices);
+        let before = std::mem::take(&mut topology.devices);
+        let mut known: HashMap<String, (String, Device)> =
+            before.into_iter().map(|(number, device)| (device.name.clone(), (number, device))).collect();
         for name in self.names_in("/sys/class/block") {
             let path = Path::new("/sys/class/block").join(&name);
-            let Some(number) = self.line(path.join("dev")) else { continue };
             let sequence = self.number(path.join("diskseq"));
-            let is_same =
-                |device: &Device| sequence.is_some() && device.sequence == sequence && device.name == name;
-            let device = match known.remove(&number).filter(is_same) {
-                Some(device) => device,
-                None => self.device_facts(name, &path, sequence),
-            };
-            topology.devices.insert(number, device);
+            let is_same = |known: &(String, Device)| sequence.is_some() && known.1.sequence == sequence;
+            if let Some((number, device)) = known.remove(&name).filter(is_same) {
+                topology.devices.insert(number, device);
+            } else if let Some(number) = self.line(path.join("dev")) {
+                topology.devices.insert(number, self.device_facts(name, &path, sequence));
+            }
         }
     }
 

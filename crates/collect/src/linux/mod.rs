@@ -44,7 +44,7 @@ impl Source for LinuxSource {
             }
         }
         if self.wanted.has_kind(Kind::LinuxCgroup) {
-            rows.extend(self.system.group_io().iter().flat_map(group_rows));
+            rows.extend(self.system.group_io(&mounts).iter().flat_map(group_rows));
         }
         let instance = sample_time::boot_id();
         let epoch = Epoch {
