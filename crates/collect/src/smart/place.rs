@@ -9,13 +9,16 @@ use iostall_engine::Input;
 use iostall_measure::ByteCount;
 use iostall_measure::clock::utc_now;
 use iostall_model::drive::DriveReading;
-use jiff::Timestamp;
+use iostall_model::{Warning, WarningCode};
+use jiff::{SignedDuration, Timestamp};
 
 use super::document::parse;
 use super::error::SmartError;
 use super::program::{DOCUMENT_BYTES_MAX, output};
 
 const DOCUMENT: Input = Input { what: "drive's document", limit: ByteCount(DOCUMENT_BYTES_MAX) };
+const YEAR_2000: i64 = 946_684_800;
+const CLOCK_AHEAD_MAX: SignedDuration = SignedDuration::from_hours(24);
 const SMARTCTL: [&str; 4] = ["smartctl", "-j", "-x", ""];
 const NVME_HEALTH: [&str; 4] = ["nvme", "smart-log", "-o", "json"];
 const NVME_IDENTITY: [&str; 4] = ["nvme", "id-ctrl", "-o", "json"];
@@ -84,7 +87,19 @@ fn of_file(path: &Path) -> Result<DriveReading, SmartError> {
         let modified = || Timestamp::try_from(fs::metadata(path).ok()?.modified().ok()?).ok();
         reading.taken_utc = time.parse().ok().or_else(modified);
     }
+    if let Some(taken) = reading.taken_utc.take_if(|taken| !is_plausible(*taken)) {
+        let message = format!(
+            "{} says that it was read at {taken}, which cannot be: its time is not used",
+            path.display()
+        );
+        reading.warnings.push(Warning::new(WarningCode::Implausible, message));
+    }
     Ok(reading)
+}
+
+/// A machine whose clock lost its battery writes 1970, and a reading from the future would be the newest for ever.
+fn is_plausible(taken: Timestamp) -> bool {
+    taken.as_second() >= YEAR_2000 && taken.duration_since(utc_now()) <= CLOCK_AHEAD_MAX
 }
 
 fn of_device(device: &str, limit: Duration) -> Result<DriveReading, SmartError> {
@@ -138,6 +153,25 @@ mod tests {
         assert_eq!(drives.readings[1].taken_utc, Some("2026-11-01T00:00:00Z".parse().unwrap()));
         assert!(drives.readings[2].taken_utc.is_some(), "the time of the file");
         assert_eq!(drives.skipped.len(), 1);
+    }
+
+    /// The story: "it lasts 60 years", from one document of 1970 and one of today.
+    #[test]
+    fn a_document_of_another_century_has_no_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let yesterday = utc_now() - SignedDuration::from_hours(24);
+        let times = [
+            ("1970-01-01T00:00:10Z", false),
+            ("2126-01-01T00:00:00Z", false),
+            (&*yesterday.to_string(), true),
+        ];
+        for (name, is_timed) in times {
+            let path = directory.path().join(format!("drive@{name}.json"));
+            fs::write(&path, HEALTH).unwrap();
+            let reading = of_file(&path).unwrap();
+            assert_eq!(reading.taken_utc.is_some(), is_timed, "{name}");
+            assert_eq!(reading.warnings.is_empty(), is_timed, "{name}");
+        }
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! The readings of one drive in the order of time, and what it wrote in between.
 
+use iostall_measure::number::counted;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::plausibility::are_hours_wrong;
 use super::reading::{DriveIdentity, DriveLink, DriveReading, Wear};
+use crate::warning::{Warning, WarningCode};
 
 const DAY_S: f64 = 86_400.0;
 /// A rate is taken from the newest readings that are at least so far apart.
@@ -80,14 +82,20 @@ impl DriveHistory {
     }
 
     /// The history of one drive. Readings of the same time become one, as do
-    /// two logs of it that were saved together; those without a time count only if there is no other.
-    /// `None` without readings.
+    /// two logs of it that were saved together; those without a time count only if there is no other. What is lost by that is a warning
+    /// of the newest reading. `None` without readings.
     pub fn of(readings: Vec<DriveReading>) -> Option<Self> {
         let first = readings.first()?.clone();
+        let (timed, untimed): (Vec<_>, Vec<_>) =
+            readings.into_iter().partition(|reading| reading.taken_utc.is_some());
         let mut timed: Vec<(Timestamp, DriveReading)> =
-            readings.into_iter().filter_map(|reading| Some((reading.taken_utc?, reading))).collect();
+            timed.into_iter().filter_map(|reading| Some((reading.taken_utc?, reading))).collect();
         timed.sort_by_key(|(taken, _)| *taken);
+        let mut lost = Vec::new();
         timed.dedup_by(|(later, extra), (taken, kept)| {
+            if later == taken {
+                lost.extend(contradiction(*taken, &kept.wear, &extra.wear));
+            }
             let is_other_log = kept.wear.host.is_none() || extra.wear.host.is_none();
             let is_same = later == taken || (is_other_log && days(*taken, *later) * DAY_S <= OTHER_LOG_S);
             if is_same {
@@ -96,6 +104,15 @@ impl DriveHistory {
             }
             is_same
         });
+        if let Some((_, newest)) = timed.last_mut() {
+            let count = untimed.len() as u64;
+            newest.warnings.extend(untimed.into_iter().flat_map(|reading| reading.warnings));
+            newest.warnings.extend(lost);
+            if count > 0 {
+                let message = format!("{} of it has no time, and is left out", counted(count, "reading"));
+                newest.warnings.push(Warning::new(WarningCode::LeftOut, message));
+            }
+        }
         Some(Self { first, timed })
     }
 
@@ -213,6 +230,15 @@ fn interval(from: (Timestamp, &DriveReading), to: (Timestamp, &DriveReading)) ->
         used_percent: gained(Wear::used_percent),
         broken,
     }
+}
+
+/// Two documents of one moment, such as one that was edited beside its copy.
+fn contradiction(taken: Timestamp, kept: &Wear, extra: &Wear) -> Option<Warning> {
+    let (kept, extra) = kept.host_bytes().zip(extra.host_bytes()).filter(|(kept, extra)| kept != extra)?;
+    let message = format!(
+        "two readings of {taken} contradict each other: {kept} and {extra} bytes written; the first is used"
+    );
+    Some(Warning::new(WarningCode::Implausible, message))
 }
 
 fn falls(before: &Wear, after: &Wear, counter: fn(&Wear) -> Option<u64>) -> bool {

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::warning::WarningCode;
+use crate::warning::{Warning, WarningCode};
 
 const TB: f64 = 1e12;
 
@@ -328,6 +328,24 @@ fn two_readings_that_no_drive_can_have_are_no_interval() {
         assert!(found.intervals[0].broken.is_some(), "{:?}", found.intervals);
         assert!(found.rates.recent.is_none() && found.rates.peak_day.is_none());
     }
+}
+
+/// The story: of two documents of one moment the second was dropped without a word, and so was one without a time.
+#[test]
+fn readings_that_are_not_used_are_named() {
+    let mut untimed = reading(0, 7.0, 4);
+    untimed.taken_utc = None;
+    untimed.warnings.push(Warning::new(WarningCode::Implausible, "read in 1970"));
+    let same_again = || vec![reading(10, 5.0, 4), reading(10, 5.0, 4), reading(20, 6.0, 5)];
+    let warnings =
+        |readings| of(readings, None, None).warnings.into_iter().map(|one| (one.code, one.message));
+    let of_two: Vec<_> = warnings([same_again(), vec![reading(10, 5.5, 4)]].concat()).collect();
+    let of_untimed: Vec<_> = warnings([same_again(), vec![untimed]].concat()).collect();
+    let of_none = warnings(same_again()).count();
+    assert_eq!(of_two.len(), of_none + 1, "{of_two:?}");
+    assert_eq!(of_two[0].0, WarningCode::Implausible);
+    assert_eq!(of_untimed.len(), of_none + 2, "{of_untimed:?}");
+    assert!(of_untimed.iter().any(|(code, _)| *code == WarningCode::LeftOut));
 }
 
 #[test]
